@@ -1,0 +1,3 @@
+//! gcwatch.
+//!
+fn main() {}
