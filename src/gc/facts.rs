@@ -1,0 +1,121 @@
+//! What is known of a watch as a whole: the target, the way it was watched, how it ended.
+
+use super::record::Level;
+
+/// The process that is watched.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Target {
+    pub(crate) pid: Option<u32>,
+    pub(crate) parent_pid: Option<u32>,
+    /// As the runtime gives it: one joined line.
+    pub(crate) command_line: Option<String>,
+    /// `None` where only the joined line is known (replay).
+    pub(crate) args: Option<Vec<String>>,
+    pub(crate) executable: Option<String>,
+    /// What people call it: the managed entry assembly, or the command's last path part.
+    pub(crate) title: Option<String>,
+    pub(crate) runtime_name: Option<String>,
+    pub(crate) runtime_version: Option<String>,
+    pub(crate) arch: Option<String>,
+    pub(crate) os: Option<String>,
+    pub(crate) gc: GcSettings,
+}
+
+/// How the target's GC is set up; each `None` until an event or a file told it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct GcSettings {
+    pub(crate) server: Option<bool>,
+    pub(crate) concurrent: Option<bool>,
+    pub(crate) heaps: Option<u32>,
+    pub(crate) regions: Option<bool>,
+    /// Where these come from, e.g. "events", "environment", "runtimeconfig".
+    pub(crate) source: Option<&'static str>,
+}
+
+/// What watching did to background GC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BackgroundGc {
+    /// Left as it was.
+    Untouched,
+    /// On, but each one gets one more stop in which its survivors are walked.
+    Walked,
+    /// Off in the windows of `--sample`.
+    OffInWindows,
+    /// Off as long as we watched.
+    OffWhileWatched,
+    /// Off until the target ends.
+    OffUntilExit,
+    /// The target has none.
+    None,
+}
+
+impl BackgroundGc {
+    /// The name in JSON.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            BackgroundGc::Untouched => "untouched",
+            BackgroundGc::Walked => "walked",
+            BackgroundGc::OffInWindows => "off-in-windows",
+            BackgroundGc::OffWhileWatched => "off-while-watched",
+            BackgroundGc::OffUntilExit => "off-until-exit",
+            BackgroundGc::None => "none",
+        }
+    }
+}
+
+/// How the profiler was armed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Arming {
+    /// In each collection's mark phase.
+    Late,
+    /// All the time: slower, the fallback.
+    Always,
+}
+
+impl Arming {
+    /// The name in JSON.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Arming::Late => "late",
+            Arming::Always => "always",
+        }
+    }
+}
+
+/// How the target is watched.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Watch {
+    /// The level reached.
+    pub(crate) level: Level,
+    /// Why it is not the level that was wished; `None` when it is.
+    pub(crate) level_reason: Option<String>,
+    /// Wall clock at the watch's start.
+    pub(crate) started_at: Option<jiff::Timestamp>,
+    /// Length on the stream's clock, ns.
+    pub(crate) duration_ns: Option<u64>,
+    pub(crate) background_gc: BackgroundGc,
+    pub(crate) arming: Option<Arming>,
+    /// `--sample` windows: taken, skipped.
+    pub(crate) windows: (u64, u64),
+    /// Whether raw ranges and roots are kept.
+    pub(crate) blocks: bool,
+}
+
+/// What was lost on the way, in all.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Lost {
+    pub(crate) events: u64,
+    pub(crate) ranges: u64,
+    pub(crate) roots: u64,
+}
+
+/// How it ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Exit {
+    /// gcwatch's own exit code.
+    pub(crate) gcwatch: u8,
+    /// The child's code in `run` (128+n by signal n).
+    pub(crate) child: Option<i32>,
+    /// One of a few words, e.g. "target-ended", "duration", "gcs", "interrupted", "end-of-file", "truncated".
+    pub(crate) reason: &'static str,
+}

@@ -1,0 +1,120 @@
+//! Sizes and distances, 16 steps per power of two. The steps are the profiler's own
+//! ([`netcore_profiler::wire::histogram`]), so that every level gives the same percentiles.
+
+use std::collections::BTreeMap;
+
+use netcore_profiler::wire::histogram as steps;
+
+/// Counts by step; minimum, maximum, number and sum are exact.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Histogram {
+    /// Step to (number of values, sum of values).
+    steps: BTreeMap<u16, (u64, u64)>,
+    range: Option<(u64, u64)>,
+}
+
+impl Histogram {
+    /// Counts one value.
+    pub(crate) fn add(&mut self, value: u64) {
+        self.add_step(steps::bucket(value), 1, value);
+        self.widen(value, value);
+    }
+
+    /// Counts what another place has already put into a step.
+    pub(crate) fn add_step(&mut self, step: u16, count: u64, sum: u64) {
+        let entry = self.steps.entry(step).or_default();
+        entry.0 = entry.0.saturating_add(count);
+        entry.1 = entry.1.saturating_add(sum);
+    }
+
+    /// Takes in exact bounds that came beside the steps.
+    pub(crate) fn widen(&mut self, min: u64, max: u64) {
+        self.range = Some(match self.range {
+            None => (min, max),
+            Some((a, b)) => (a.min(min), b.max(max)),
+        });
+    }
+
+    /// Adds all of another histogram.
+    pub(crate) fn merge(&mut self, other: &Histogram) {
+        for (&step, &(count, sum)) in &other.steps {
+            self.add_step(step, count, sum);
+        }
+        if let Some((min, max)) = other.range {
+            self.widen(min, max);
+        }
+    }
+
+    /// Number of values.
+    pub(crate) fn count(&self) -> u64 {
+        self.steps.values().map(|s| s.0).sum()
+    }
+
+    /// Smallest value, exact.
+    pub(crate) fn min(&self) -> Option<u64> {
+        self.range.map(|r| r.0)
+    }
+
+    /// Largest value, exact.
+    pub(crate) fn max(&self) -> Option<u64> {
+        self.range.map(|r| r.1)
+    }
+
+    /// Nearest-rank percentile: the upper end of its step, at most 6.25 % too high and never above
+    /// the maximum.
+    pub(crate) fn percentile(&self, percent: f64) -> Option<u64> {
+        let (_, max) = self.range?;
+        let rank = ((percent / 100.0 * self.count() as f64).ceil() as u64).max(1);
+        let mut seen = 0;
+        for (&step, &(count, _)) in &self.steps {
+            seen += count;
+            if seen >= rank {
+                return Some(steps::upper_end(step).min(max));
+            }
+        }
+        Some(max)
+    }
+
+    /// Coarser rows: for each bound, the values above the bound before it and not above this one;
+    /// a last row, `None`, for the rest. Bounds have to be ends of steps (powers of two are).
+    pub(crate) fn rows(&self, bounds: &[u64]) -> Vec<(Option<u64>, u64, u64)> {
+        let mut rows: Vec<(Option<u64>, u64, u64)> =
+            bounds.iter().map(|&b| (Some(b), 0, 0)).chain([(None, 0, 0)]).collect();
+        for (&step, &(count, sum)) in &self.steps {
+            let end = steps::upper_end(step);
+            let row = bounds.partition_point(|&b| b < end);
+            rows[row].1 += count;
+            rows[row].2 += sum;
+        }
+        rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_ends_of_steps_and_bounds_are_exact() {
+        let mut h = Histogram::default();
+        assert_eq!(h.percentile(50.0), None);
+        for v in [24, 24, 32, 40, 1000] {
+            h.add(v);
+        }
+        assert_eq!((h.min(), h.max(), h.count()), (Some(24), Some(1000), 5));
+        assert_eq!(h.percentile(50.0), Some(32));
+        assert_eq!(h.percentile(99.0), Some(1000));
+        assert_eq!(h.rows(&[24, 64]), [(Some(24), 2, 48), (Some(64), 2, 72), (None, 1, 1000)]);
+    }
+
+    #[test]
+    fn merging_equals_counting_together() {
+        let (mut a, mut b, mut both) = (Histogram::default(), Histogram::default(), Histogram::default());
+        for v in 1..2000u64 {
+            if v % 3 == 0 { a.add(v * v) } else { b.add(v * v) }
+            both.add(v * v);
+        }
+        a.merge(&b);
+        assert_eq!(a, both);
+    }
+}
