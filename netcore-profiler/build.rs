@@ -1,1 +1,128 @@
-fn main() {}
+//! Compiles this crate's own source a second time, as the library that is loaded into .NET
+//! processes, so that the crate can carry its bytes. Plain `rustc`, because a nested `cargo` would
+//! fight over the target directory and leave the source out of the published package.
+//!
+//! - `NETCORE_PROFILER_PREBUILT=<file>` embeds that file instead (a signed build, a distribution's).
+//! - `NETCORE_PROFILER_SKIP=1` embeds nothing, for `cargo check` of a target without its linker.
+//! - `NETCORE_PROFILER_MAX_CALLBACK=<n>` answers only `ICorProfilerCallback` to `ICorProfilerCallback<n>`.
+
+use std::env;
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+const PREBUILT: &str = "NETCORE_PROFILER_PREBUILT";
+const SKIP: &str = "NETCORE_PROFILER_SKIP";
+const MAX_CALLBACK: &str = "NETCORE_PROFILER_MAX_CALLBACK";
+
+fn main() -> Result<()> {
+    let target = env::var("TARGET")?;
+    let linker_variable = format!("CARGO_TARGET_{}_LINKER", target.to_uppercase().replace(['-', '.'], "_"));
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=src");
+    for variable in [PREBUILT, SKIP, MAX_CALLBACK, &linker_variable] {
+        println!("cargo::rerun-if-env-changed={variable}");
+    }
+
+    let os = env::var("CARGO_CFG_TARGET_OS")?;
+    let (prefix, extension) = match os.as_str() {
+        "windows" => ("", "dll"),
+        "macos" => ("lib", "dylib"),
+        _ => ("lib", "so"),
+    };
+    let library = PathBuf::from(env::var("OUT_DIR")?).join(format!("profiler.{extension}"));
+    if let Some(prebuilt) = env::var_os(PREBUILT) {
+        println!("cargo::rerun-if-changed={}", prebuilt.display());
+        fs::copy(&prebuilt, &library)
+            .map_err(|error| format!("{PREBUILT}={}: {error}", prebuilt.display()))?;
+    } else if env::var_os(SKIP).is_some_and(|value| value != "0") {
+        println!("cargo::warning={SKIP} is set: the profiler library is not embedded");
+        fs::write(&library, [])?;
+    } else {
+        compile(&target, &os, &linker_variable, &library)?;
+    }
+
+    let hash = format!("{:032x}", fnv1a_128(&fs::read(&library)?));
+    println!("cargo::rustc-env=NETCORE_PROFILER_LIBRARY={}", library.display());
+    println!("cargo::rustc-env=NETCORE_PROFILER_HASH={hash}");
+    let name = format!("{prefix}netcore_profiler-{hash}.{extension}");
+    println!("cargo::rustc-env=NETCORE_PROFILER_FILE_NAME={name}");
+    Ok(())
+}
+
+fn compile(target: &str, os: &str, linker_variable: &str, library: &Path) -> Result<()> {
+    let mut rustc = Command::new(env::var_os("RUSTC").ok_or("cargo did not say which rustc to use")?);
+    rustc.args(["--crate-name", "netcore_profiler", "--edition", "2024", "--crate-type", "cdylib"]);
+    rustc.args(["--cfg", "agent", "--check-cfg", "cfg(agent, test)"]);
+    rustc.args(["--check-cfg", "cfg(max_callback, values(any()))", "--cap-lints", "warn"]);
+    rustc.args(["--target", target]);
+    for option in ["opt-level=3", "panic=abort", "strip=symbols", "lto=fat", "codegen-units=1"] {
+        rustc.arg(format!("-C{option}"));
+    }
+    match os {
+        "windows" => {
+            rustc.arg("-Ctarget-feature=+crt-static");
+        }
+        "linux" => {
+            // One file for glibc and musl: no library, no start files, no packed relocations.
+            rustc.arg("-Ctarget-feature=-crt-static");
+            if target.contains("musl") {
+                rustc.arg("-Clink-self-contained=no");
+            }
+            rustc.arg("-Clink-args=-nostartfiles -nostdlib -Wl,-z,nopack-relative-relocs,--hash-style=gnu");
+        }
+        _ => {}
+    }
+    if let Ok(most) = env::var(MAX_CALLBACK) {
+        rustc.args(["--cfg", &format!("max_callback=\"{most}\"")]);
+    }
+    if let Some(linker) = env::var_os("RUSTC_LINKER").or_else(|| env::var_os(linker_variable)) {
+        let mut option = std::ffi::OsString::from("-Clinker=");
+        option.push(linker);
+        rustc.arg(option);
+    }
+    rustc.args(user_flags());
+    rustc.arg("-o").arg(library).arg("src/lib.rs");
+    let status = rustc.status().map_err(|error| format!("rustc could not be run: {error}"))?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(format!(
+        "the profiler library could not be compiled for {target} ({status}); \
+         where its linker is missing, {PREBUILT} or {SKIP} go around it"
+    )
+    .into())
+}
+
+/// The user's own flags, without those that need a runtime library or make warnings fatal.
+fn user_flags() -> Vec<String> {
+    let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+    let unwanted = |flag: &str| {
+        ["instrument-coverage", "sanitizer", "warnings", "crt-static", "profile-generate", "sancov"]
+            .iter()
+            .any(|word| flag.contains(word))
+    };
+    let mut kept: Vec<String> = Vec::new();
+    let mut flags = flags.split('\x1f').filter(|flag| !flag.is_empty()).peekable();
+    while let Some(flag) = flags.next() {
+        let takes_next =
+            matches!(flag, "-C" | "-Z" | "-D" | "-W" | "-A" | "-F" | "-L" | "--cfg" | "--codegen");
+        let value = if takes_next { flags.next() } else { None };
+        if unwanted(flag) || value.is_some_and(unwanted) {
+            continue;
+        }
+        kept.push(flag.to_owned());
+        kept.extend(value.map(str::to_owned));
+    }
+    kept
+}
+
+/// A content hash for a file name; nothing rests on its being hard to forge.
+fn fnv1a_128(bytes: &[u8]) -> u128 {
+    const PRIME: u128 = (1 << 88) + 0x13b;
+    let basis = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    bytes.iter().fold(basis, |hash: u128, byte| (hash ^ u128::from(*byte)).wrapping_mul(PRIME))
+}

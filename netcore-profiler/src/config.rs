@@ -1,0 +1,169 @@
+//! What the profiler is asked to do: one line of text, the same for both ways in.
+//!
+//! Attached, it is the client data of the attach command, UTF-8 without a terminator. Loaded at
+//! startup, it is the environment variable [`VARIABLE`], as the runtime sees it.
+//!
+//! ```text
+//! gcwatch=1 arming=late blocks=0 unset=DOTNET_DiagnosticPorts lease=/tmp/with spaces/lease.sock
+//! ```
+//!
+//! `gcwatch` is [`ABI_VERSION`] and required. Every other key may be left out, unknown keys are
+//! ignored, and `lease` takes the rest of the text.
+
+use core::fmt;
+
+use crate::wire::{ABI_VERSION, Arming};
+
+/// The environment variable that holds the configuration of a profiler loaded at startup.
+pub const VARIABLE: &str = "GCWATCH_PROFILER";
+
+/// Longest configuration that is read, in bytes of UTF-8 and in UTF-16 units.
+pub const MAX_LENGTH: usize = 1024;
+
+/// The configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config<'a> {
+    /// When `COR_PRF_MONITOR_GC` is on. Late unless said otherwise.
+    pub arming: Arming,
+    /// Send raw ranges and roots too.
+    pub blocks: bool,
+    /// A variable to take out of the C library's environment, so that children do not inherit it
+    /// (the runtime's own copy is out of its reach). A name without spaces.
+    pub unset: Option<&'a str>,
+    /// Socket or pipe whose end means that the profiler has to leave.
+    pub lease: Option<&'a str>,
+}
+
+impl Default for Config<'_> {
+    fn default() -> Self {
+        Self { arming: Arming::LATE, blocks: false, unset: None, lease: None }
+    }
+}
+
+/// A configuration that cannot be followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// Not text in this form, or a value that its key does not take.
+    Malformed,
+    /// Written for another version of the profiler, or for none.
+    Version,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Malformed => "the profiler's configuration is malformed",
+            Self::Version => "the profiler's configuration is of another version",
+        })
+    }
+}
+
+impl core::error::Error for ConfigError {}
+
+impl<'a> Config<'a> {
+    /// Reads a configuration.
+    ///
+    /// # Errors
+    /// [`ConfigError`].
+    pub fn parse(text: &'a str) -> Result<Self, ConfigError> {
+        let mut config = Self::default();
+        let mut version = None;
+        let mut rest = text;
+        if text.len() > MAX_LENGTH || text.contains('\0') {
+            return Err(ConfigError::Malformed);
+        }
+        while let Some((key, after)) = rest.trim_start_matches(' ').split_once('=') {
+            if key == "lease" {
+                config.lease = Some(after).filter(|path| !path.is_empty());
+                rest = "";
+                break;
+            }
+            let (value, next) = after.split_once(' ').unwrap_or((after, ""));
+            rest = next;
+            match (key, value) {
+                ("gcwatch", _) => {
+                    version = Some(value.parse::<u32>().map_err(|_| ConfigError::Malformed)?);
+                }
+                ("arming", "late") => config.arming = Arming::LATE,
+                ("arming", "always") => config.arming = Arming::ALWAYS,
+                ("blocks", "0") => config.blocks = false,
+                ("blocks", "1") => config.blocks = true,
+                ("unset", name) if !name.is_empty() => config.unset = Some(name),
+                ("arming" | "blocks" | "unset" | "", _) => return Err(ConfigError::Malformed),
+                (key, _) if key.contains(' ') => return Err(ConfigError::Malformed),
+                _ => {}
+            }
+        }
+        if !rest.trim_matches(' ').is_empty() {
+            return Err(ConfigError::Malformed);
+        }
+        if version == Some(ABI_VERSION) { Ok(config) } else { Err(ConfigError::Version) }
+    }
+
+    /// The text that [`Config::parse`] reads.
+    #[cfg(not(agent))]
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let arming = if self.arming == Arming::ALWAYS { "always" } else { "late" };
+        let mut text = format!("gcwatch={ABI_VERSION} arming={arming} blocks={}", u8::from(self.blocks));
+        if let Some(name) = self.unset {
+            text.push_str(" unset=");
+            text.push_str(name);
+        }
+        if let Some(path) = self.lease {
+            text.push_str(" lease=");
+            text.push_str(path);
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        for arming in [Arming::LATE, Arming::ALWAYS] {
+            for blocks in [false, true] {
+                for unset in [None, Some("DOTNET_DiagnosticPorts")] {
+                    for lease in [None, Some("/tmp/a b=c  gcwatch=9/ü.sock")] {
+                        let config = Config { arming, blocks, unset, lease };
+                        let text = config.to_text();
+                        assert_eq!(Config::parse(&text), Ok(config), "{text}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn keys_may_be_missing_unknown_or_far_apart() {
+        let default = Config::default();
+        assert_eq!(Config::parse("gcwatch=1"), Ok(default));
+        assert_eq!(Config::parse("  colour=red   gcwatch=1  "), Ok(default));
+        assert_eq!(Config::parse("gcwatch=1 lease="), Ok(default));
+    }
+
+    #[test]
+    fn others_are_refused() {
+        for text in ["", " ", "arming=late", "gcwatch=2", "gcwatch=0 blocks=1"] {
+            assert_eq!(Config::parse(text), Err(ConfigError::Version), "{text:?}");
+        }
+        for text in [
+            "gcwatch=x",
+            "gcwatch=1 arming=soon",
+            "gcwatch=1 blocks=2",
+            "gcwatch=1 unset=",
+            "gcwatch=1 word",
+            "gcwatch=1 word blocks=1",
+            "gcwatch=1 =1",
+            "gcwatch=1 lease=/a\0b",
+        ] {
+            assert_eq!(Config::parse(text), Err(ConfigError::Malformed), "{text:?}");
+        }
+        let long = format!("gcwatch=1 lease=/{}", "x".repeat(MAX_LENGTH));
+        assert_eq!(Config::parse(&long), Err(ConfigError::Malformed));
+    }
+}

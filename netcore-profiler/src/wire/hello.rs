@@ -1,0 +1,81 @@
+//! The first event: who is there, and how it was loaded.
+
+use super::cursor::{Reader, WireError, Writer};
+
+/// How the library came into the process. An open set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Load(pub u8);
+
+impl Load {
+    /// Loaded while the runtime started (`Initialize`): background GC stays off until the process ends.
+    pub const STARTUP: Self = Self(0);
+    /// Attached to a running process (`InitializeForAttach`): background GC comes back on detach.
+    pub const ATTACH: Self = Self(1);
+}
+
+/// When `COR_PRF_MONITOR_GC` is on. An open set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Arming(pub u8);
+
+impl Arming {
+    /// Only from the mark phase of a collection to its end.
+    pub const LATE: Self = Self(0);
+    /// All the time.
+    pub const ALWAYS: Self = Self(1);
+}
+
+/// The profiler is loaded, and this is what it will do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hello {
+    /// [`ABI_VERSION`](super::ABI_VERSION) of the library.
+    pub abi: u32,
+    /// How it was loaded.
+    pub load: Load,
+    /// When it watches.
+    pub arming: Arming,
+    /// Whether raw ranges and roots are sent.
+    pub blocks: bool,
+    /// Version of the runtime as `GetRuntimeInformation` gives it: major, minor, build, QFE.
+    pub clr_version: [u16; 4],
+    /// Number of accumulators for concurrent GC threads.
+    pub slots: u32,
+    /// Whether the lease connection was made.
+    pub lease_connected: bool,
+    /// Monotonic clock of the process in nanoseconds, as used by every event of the profiler.
+    pub tick_ns: u64,
+}
+
+impl Hello {
+    pub(super) fn decode(payload: &[u8]) -> Result<Self, WireError> {
+        let mut reader = Reader::new(payload);
+        Ok(Self {
+            abi: reader.u32()?,
+            tick_ns: reader.u64()?,
+            slots: reader.u32()?,
+            clr_version: [reader.u16()?, reader.u16()?, reader.u16()?, reader.u16()?],
+            load: Load(reader.u8()?),
+            arming: Arming(reader.u8()?),
+            blocks: reader.u8()? != 0,
+            lease_connected: reader.u8()? != 0,
+        })
+    }
+
+    /// Writes the payload and returns its length.
+    ///
+    /// # Errors
+    /// [`WireError::BufferFull`].
+    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, WireError> {
+        let mut writer = Writer::new(buffer);
+        writer.u32(self.abi);
+        writer.u64(self.tick_ns);
+        writer.u32(self.slots);
+        for part in self.clr_version {
+            writer.u16(part);
+        }
+        writer.u8(self.load.0);
+        writer.u8(self.arming.0);
+        writer.u8(u8::from(self.blocks));
+        writer.u8(u8::from(self.lease_connected));
+        writer.finish()
+    }
+}

@@ -1,0 +1,155 @@
+//! The one histogram of sizes and distances: 16 steps per power of two.
+//!
+//! A step holds the values up to and including its upper end, so powers of two and the multiples of
+//! 8 up to 256 are upper ends themselves. Reporting a value as its step's upper end is wrong by at
+//! most one sixteenth, 6.25 %.
+
+use super::batch::layout::Layout;
+use super::batch::{Row, Rows};
+
+/// Number of buckets; every `u64` has one.
+pub const BUCKETS: usize = 977;
+
+/// The bucket that `value` belongs to.
+#[must_use]
+#[inline]
+pub const fn bucket(value: u64) -> u16 {
+    if value == 0 {
+        return 0;
+    }
+    let x = value.wrapping_sub(1);
+    let step = if x < 16 {
+        x
+    } else {
+        let exponent = 63_u32.wrapping_sub(x.leading_zeros());
+        let mantissa = (x >> exponent.wrapping_sub(4)) & 15;
+        ((exponent as u64).wrapping_sub(3) << 4).wrapping_add(mantissa)
+    };
+    step.wrapping_add(1) as u16
+}
+
+/// The largest value of a bucket; `u64::MAX` for the last one and beyond.
+#[must_use]
+pub const fn upper_end(index: u16) -> u64 {
+    if index == 0 {
+        return 0;
+    }
+    let step = (index as u64).wrapping_sub(1);
+    if step < 16 {
+        return step.wrapping_add(1);
+    }
+    let exponent = (step >> 4).wrapping_add(3);
+    if exponent > 63 {
+        return u64::MAX;
+    }
+    let shift = (exponent as u32).wrapping_sub(4);
+    // Values x = value - 1 of this step run from (16 + mantissa) << shift up to the next step's
+    // first; the inclusive upper end of value is that next first. The very last one is 2^64.
+    let next = (16_u64).wrapping_add(step & 15).wrapping_add(1);
+    match next.checked_shl(shift) {
+        Some(end) if end >> shift == next => end,
+        _ => u64::MAX,
+    }
+}
+
+/// One bucket that is not empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bucket {
+    /// Its number, see [`bucket`] and [`upper_end`].
+    pub index: u16,
+    /// How many values it holds.
+    pub count: u64,
+    /// Sum of the values. 0 in histograms of distances, where no one asks for it.
+    pub bytes: u64,
+}
+
+impl Row for Bucket {}
+
+impl Layout for Bucket {
+    const SIZE: usize = 18;
+
+    fn read(reader: &mut super::cursor::Reader<'_>) -> Result<Self, super::WireError> {
+        Ok(Self { index: reader.u16()?, count: reader.u64()?, bytes: reader.u64()? })
+    }
+
+    fn write(&self, writer: &mut super::cursor::Writer<'_>) {
+        writer.u16(self.index);
+        writer.u64(self.count);
+        writer.u64(self.bytes);
+    }
+}
+
+/// A histogram, in a payload or in the profiler's memory. Empty buckets are left out.
+#[derive(Debug, Clone, Copy)]
+pub struct Histogram<'a> {
+    /// Smallest value seen; meaningless where there is none.
+    pub min: u64,
+    /// Largest value seen; 0 where there is none.
+    pub max: u64,
+    buckets: Source<'a>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Source<'a> {
+    Rows(Rows<'a, Bucket>),
+    Dense { counts: &'a [u64], bytes: &'a [u64] },
+}
+
+impl<'a> Histogram<'a> {
+    /// A histogram of counts (and sums, unless `bytes` is empty) per bucket.
+    #[must_use]
+    pub const fn dense(min: u64, max: u64, counts: &'a [u64], bytes: &'a [u64]) -> Self {
+        Self { min, max, buckets: Source::Dense { counts, bytes } }
+    }
+
+    pub(super) const fn from_rows(min: u64, max: u64, rows: Rows<'a, Bucket>) -> Self {
+        Self { min, max, buckets: Source::Rows(rows) }
+    }
+
+    /// The buckets that are not empty, in rising order.
+    #[must_use]
+    pub fn iter(&self) -> Buckets<'a> {
+        Buckets { source: self.buckets, next: 0 }
+    }
+}
+
+impl PartialEq for Histogram<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.min == other.min && self.max == other.max && self.iter().eq(other.iter())
+    }
+}
+
+impl<'a> IntoIterator for &Histogram<'a> {
+    type Item = Bucket;
+    type IntoIter = Buckets<'a>;
+
+    fn into_iter(self) -> Buckets<'a> {
+        self.iter()
+    }
+}
+
+/// Iterator over the buckets of a [`Histogram`].
+#[derive(Debug, Clone)]
+pub struct Buckets<'a> {
+    source: Source<'a>,
+    next: usize,
+}
+
+impl Iterator for Buckets<'_> {
+    type Item = Bucket;
+
+    fn next(&mut self) -> Option<Bucket> {
+        match &mut self.source {
+            Source::Rows(rows) => rows.next(),
+            Source::Dense { counts, bytes } => loop {
+                let at = self.next;
+                let count = *counts.get(at)?;
+                self.next = at.saturating_add(1);
+                if count != 0 {
+                    let index = u16::try_from(at).ok()?;
+                    return Some(Bucket { index, count, bytes: bytes.get(at).copied().unwrap_or(0) });
+                }
+            },
+        }
+    }
+}

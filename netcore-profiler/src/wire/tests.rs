@@ -1,0 +1,299 @@
+use super::histogram::{BUCKETS, bucket, upper_end};
+use super::*;
+
+/// A small deterministic generator (xorshift64*), so that a failure can be repeated.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    /// Values of all magnitudes, not only huge ones.
+    fn value(&mut self) -> u64 {
+        let shift = self.next() % 64;
+        self.next() >> shift
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+}
+
+#[test]
+fn upper_ends_rise_and_hold_their_own_bucket() {
+    let mut previous = None;
+    for index in 0..BUCKETS as u16 {
+        let end = upper_end(index);
+        if let Some(previous) = previous {
+            assert!(end > previous, "bucket {index} ends at {end}, not above {previous}");
+            assert_eq!(bucket(previous + 1), index);
+        }
+        assert_eq!(bucket(end), index);
+        previous = Some(end);
+    }
+    assert_eq!(previous, Some(u64::MAX));
+    assert_eq!(bucket(u64::MAX) as usize, BUCKETS - 1);
+    assert_eq!(upper_end(u16::MAX), u64::MAX);
+}
+
+#[test]
+fn upper_end_is_at_most_a_sixteenth_above() {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let check = |value: u64| {
+        let end = upper_end(bucket(value));
+        assert!(end >= value, "{value} above its upper end {end}");
+        assert!(u128::from(end - value) * 16 <= u128::from(value), "{value} reported as {end}");
+    };
+    (0..100_000).for_each(check);
+    for _ in 0..1_000_000 {
+        check(random.value());
+    }
+}
+
+#[test]
+fn round_sizes_are_reported_exactly() {
+    for value in (8..=256).step_by(8).chain((0..64).map(|power| 1 << power)) {
+        assert_eq!(upper_end(bucket(value)), value);
+    }
+    assert_eq!(upper_end(bucket(0)), 0);
+}
+
+fn round_trip(id: u32, encoded: &[u8], expected: Record<'_>) {
+    assert_eq!(decode(id, encoded), Ok(expected));
+    for cut in 0..encoded.len() {
+        let answer = decode(id, &encoded[..cut]);
+        assert!(
+            matches!(answer, Err(WireError::Truncated { .. })),
+            "cut to {cut} of {} bytes: {answer:?}",
+            encoded.len()
+        );
+    }
+    let longer = [encoded, &[0xaa; 9]].concat();
+    assert_eq!(decode(id, &longer), Ok(expected), "later versions may append");
+}
+
+#[test]
+fn hello_and_note_round_trip() {
+    let hello = Hello {
+        abi: ABI_VERSION,
+        load: Load::ATTACH,
+        arming: Arming::ALWAYS,
+        blocks: true,
+        clr_version: [10, 0, 12, 3],
+        slots: 6,
+        lease_connected: true,
+        tick_ns: u64::MAX - 1,
+    };
+    let mut buffer = [0; 64];
+    let length = hello.encode(&mut buffer).unwrap();
+    round_trip(event_id::HELLO, &buffer[..length], Record::Hello(hello));
+
+    let note = Note { code: NoteCode::LEASE_LOST, hresult: 0x8013_1367_u32 as i32, tick_ns: 7 };
+    let length = note.encode(&mut buffer).unwrap();
+    round_trip(event_id::NOTE, &buffer[..length], Record::Note(note));
+
+    assert_eq!(note.encode(&mut buffer[..3]), Err(WireError::BufferFull { capacity: 3 }));
+}
+
+struct Dense {
+    counts: Vec<u64>,
+    bytes: Vec<u64>,
+    distances: Vec<u64>,
+    cells: Vec<u64>,
+}
+
+impl Dense {
+    fn random(random: &mut Random, one_in: u64) -> Self {
+        let mut table = |length: usize| -> Vec<u64> {
+            (0..length).map(|_| if random.below(one_in) == 0 { random.value() | 1 } else { 0 }).collect()
+        };
+        Self {
+            counts: table(BUCKETS),
+            bytes: table(BUCKETS),
+            distances: table(BUCKETS),
+            cells: table(ROOT_CELLS),
+        }
+    }
+
+    fn totals(&self, random: &mut Random) -> GcTotals<'_> {
+        let mut ranges = || RangeTotals {
+            blocks: random.value(),
+            bytes: random.value(),
+            by_generation: [(); BLOCK_GENERATIONS].map(|()| (random.value(), random.value())),
+            histogram: Histogram::dense(random.value(), random.value(), &self.counts, &self.bytes),
+        };
+        let (moved, surviving) = (ranges(), ranges());
+        GcTotals {
+            gc_seq: random.value(),
+            gc_number: random.next() as u32,
+            collected: random.next() as u8,
+            reason: random.next() as u32,
+            flags: GcFlags(random.next() as u32),
+            started_ns: random.value(),
+            finished_ns: random.value(),
+            callback_ns: random.value(),
+            walk_ns: random.value(),
+            toggle_failures: random.next() as u32,
+            moved,
+            stayed_blocks: random.value(),
+            stayed_bytes: random.value(),
+            distance: Histogram::dense(random.value(), random.value(), &self.distances, &[]),
+            surviving,
+            roots: RootTotals { nulls: random.value(), counts: RootCounts::dense(&self.cells) },
+            dependent_pairs: random.value(),
+            finalizable_queued: random.value(),
+            missing_ranges: random.value(),
+            missing_range_bytes: random.value(),
+            missing_roots: random.value(),
+            parts: Parts { bounds: 1, moved: 2, surviving: 3, roots: random.next() as u32 },
+            bounds_ranges: random.next() as u32,
+        }
+    }
+}
+
+#[test]
+fn totals_round_trip() {
+    let mut random = Random(42);
+    for round in 0..200 {
+        let dense = Dense::random(&mut random, 1 + round % 90);
+        let totals = dense.totals(&mut random);
+        let mut buffer = vec![0; MAX_EVENT_BYTES];
+        let length = totals.encode(&mut buffer).unwrap();
+        assert_eq!(decode(event_id::GC_TOTALS, &buffer[..length]), Ok(Record::GcTotals(totals)));
+        if round == 89 {
+            round_trip(event_id::GC_TOTALS, &buffer[..length], Record::GcTotals(totals));
+        }
+    }
+}
+
+#[test]
+fn the_fullest_totals_fit_into_an_event() {
+    let full = Dense {
+        counts: vec![u64::MAX; BUCKETS],
+        bytes: vec![u64::MAX; BUCKETS],
+        distances: vec![u64::MAX; BUCKETS],
+        cells: vec![u64::MAX; ROOT_CELLS],
+    };
+    let mut buffer = vec![0; MAX_EVENT_BYTES];
+    full.totals(&mut Random(1)).encode(&mut buffer).unwrap();
+}
+
+#[test]
+fn root_cells_name_what_was_counted() {
+    let mut cells = [0; ROOT_CELLS];
+    let raw = [(0, 0), (1, 5), (3, 2), (3, 15), (4, 0), (900, 0), (2, 16), (2, u32::MAX)];
+    for (kind, flags) in raw {
+        cells[root_cell(kind, flags)] += 1;
+    }
+    let found: Vec<_> = RootCounts::dense(&cells).iter().map(|c| (c.kind, c.flags, c.count)).collect();
+    assert_eq!(
+        found,
+        [
+            (RootKind::OTHER, RootFlags(0), 1),
+            (RootKind::STACK, RootFlags(RootFlags::PINNING | RootFlags::INTERIOR), 1),
+            (RootKind::FINALIZER, RootFlags::UNKNOWN, 2),
+            (RootKind::HANDLE, RootFlags(RootFlags::WEAK), 1),
+            (RootKind::HANDLE, RootFlags(15), 1),
+            (RootKind::UNKNOWN, RootFlags(0), 2),
+        ]
+    );
+}
+
+fn batch<T: Row>(header: BatchHeader, rows: &[T]) -> Vec<u8> {
+    let mut payload = header.encode().to_vec();
+    for row in rows {
+        let mut bytes = vec![0; T::BYTES];
+        assert_eq!(row.encode(&mut bytes), Ok(T::BYTES));
+        payload.extend(bytes);
+    }
+    payload
+}
+
+#[test]
+fn batches_round_trip() {
+    let header = BatchHeader { gc_seq: 9, part: 4, rows: 2, phase: 1 };
+    let bounds = [
+        BoundsRange { generation: 2, start: 1, length: 2, reserved: 3 },
+        BoundsRange { generation: 4, start: u64::MAX, length: 5, reserved: 6 },
+    ];
+    let payload = batch(header, &bounds);
+    let Ok(Record::Bounds(decoded)) = decode(event_id::BOUNDS, &payload) else { panic!() };
+    assert_eq!((decoded.gc_seq, decoded.part, decoded.phase), (9, 4, BoundsPhase::FINISHED));
+    assert_eq!(decoded.ranges.len(), 2);
+    assert!(decoded.ranges.eq(bounds));
+    round_trip(event_id::BOUNDS, &payload, Record::Bounds(decoded));
+
+    let header = BatchHeader { phase: 0, ..header };
+    let moved = [MovedRange { old: 1, new: 2, bytes: 3 }, MovedRange { old: 4, new: u64::MAX, bytes: 5 }];
+    let payload = batch(header, &moved);
+    let Ok(Record::Moved(decoded)) = decode(event_id::MOVED, &payload) else { panic!() };
+    assert!(decoded.gc_seq == 9 && decoded.part == 4 && decoded.ranges.eq(moved));
+    round_trip(event_id::MOVED, &payload, Record::Moved(decoded));
+
+    let surviving = [SurvivingRange { start: 1, bytes: 2 }, SurvivingRange { start: 3, bytes: u64::MAX }];
+    let payload = batch(header, &surviving);
+    let Ok(Record::Surviving(decoded)) = decode(event_id::SURVIVING, &payload) else { panic!() };
+    assert!(decoded.gc_seq == 9 && decoded.part == 4 && decoded.ranges.eq(surviving));
+    round_trip(event_id::SURVIVING, &payload, Record::Surviving(decoded));
+
+    let roots = [
+        Root { object: 1, root_id: 2, kind: RootKind::STACK, flags: RootFlags(4) },
+        Root { object: 0, root_id: u64::MAX, kind: RootKind(77), flags: RootFlags(255) },
+    ];
+    let payload = batch(header, &roots);
+    let Ok(Record::Roots(decoded)) = decode(event_id::ROOTS, &payload) else { panic!() };
+    assert!(decoded.gc_seq == 9 && decoded.part == 4 && decoded.roots.eq(roots));
+    round_trip(event_id::ROOTS, &payload, Record::Roots(decoded));
+}
+
+#[test]
+fn an_absurd_count_is_an_error() {
+    let header = BatchHeader { gc_seq: 1, part: 0, rows: u32::MAX, phase: 0 };
+    for id in [event_id::BOUNDS, event_id::MOVED, event_id::SURVIVING, event_id::ROOTS] {
+        assert!(matches!(decode(id, &header.encode()), Err(WireError::Truncated { .. })));
+    }
+}
+
+#[test]
+fn events_of_a_later_version_are_unknown() {
+    for id in [0, 8, u32::MAX] {
+        assert_eq!(decode(id, &[1, 2, 3]), Ok(Record::Unknown(id)));
+    }
+}
+
+/// Any bytes are decoded or refused; whatever was decoded can be read to its end.
+#[test]
+fn arbitrary_bytes_never_panic() {
+    let mut random = Random(0xfeed);
+    let mut payload = vec![0; 4096];
+    let mut accepted = 0;
+    for _ in 0..200_000 {
+        let length = random.below(700) as usize;
+        let zeros = random.below(3) == 0;
+        for byte in &mut payload[..length] {
+            *byte = if zeros && random.below(4) != 0 { 0 } else { random.next() as u8 };
+        }
+        let id = random.below(9) as u32;
+        let Ok(record) = decode(id, &payload[..length]) else { continue };
+        accepted += 1;
+        let read = match record {
+            Record::GcTotals(totals) => {
+                totals.moved.histogram.iter().count()
+                    + totals.distance.iter().count()
+                    + totals.surviving.histogram.iter().count()
+                    + totals.roots.counts.iter().count()
+            }
+            Record::Bounds(bounds) => bounds.ranges.count(),
+            Record::Moved(moved) => moved.ranges.count(),
+            Record::Surviving(surviving) => surviving.ranges.count(),
+            Record::Roots(roots) => roots.roots.count(),
+            Record::Hello(_) | Record::Note(_) | Record::Unknown(_) => 0,
+        };
+        assert!(read <= length);
+    }
+    assert!(accepted > 10_000, "the loop must reach past the length checks, {accepted} did");
+}

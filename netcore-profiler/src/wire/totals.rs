@@ -1,0 +1,372 @@
+//! Totals of one collection: the event that scripts and verdicts rest on.
+
+use super::batch::layout::Layout;
+use super::batch::{RootFlags, RootKind, Row, Rows};
+use super::cursor::{Reader, WireError, Writer};
+use super::histogram::Histogram;
+
+/// What is known of a collection besides its numbers; a set of bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct GcFlags(pub u32);
+
+impl GcFlags {
+    /// `GarbageCollectionStarted` was seen.
+    pub const STARTED: Self = Self(1);
+    /// Moved, surviving and root callbacks were on from before the plan phase to the end.
+    pub const ARMED: Self = Self(1 << 1);
+    /// The event mask was written from another thread during the collection: ranges may be missing.
+    pub const HALF_ARMED: Self = Self(1 << 2);
+    /// A moved length of 4 GiB or more came through a 32-bit callback: bytes are a lower bound.
+    pub const MOVED_AT_LEAST: Self = Self(1 << 3);
+    /// The same of a surviving length.
+    pub const SURVIVING_AT_LEAST: Self = Self(1 << 4);
+    /// More threads called at once than there are accumulators; see the `missing` fields.
+    pub const NO_SLOT: Self = Self(1 << 5);
+    /// Generation bounds are complete, so ranges are booked to generations.
+    pub const BOUNDS_KNOWN: Self = Self(1 << 6);
+    /// The runtime called only the first version of the callbacks: roots have no kind.
+    pub const V1_CALLBACKS: Self = Self(1 << 7);
+    /// A background collection: it reports neither ranges nor roots to a profiler.
+    pub const BACKGROUND: Self = Self(1 << 8);
+
+    /// Whether all bits of `other` are set.
+    #[must_use]
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// The union of both sets.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// Number of entries of [`RangeTotals::by_generation`]: generations 0, 1, 2, the large object heap,
+/// the pinned object heap, and unknown.
+pub const BLOCK_GENERATIONS: usize = 6;
+
+/// Totals of ranges.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RangeTotals<'a> {
+    /// Number of ranges.
+    pub blocks: u64,
+    /// Sum of their lengths.
+    pub bytes: u64,
+    /// Count and sum of lengths by the generation in which a range lay before the collection, in the
+    /// order of [`BLOCK_GENERATIONS`].
+    pub by_generation: [(u64, u64); BLOCK_GENERATIONS],
+    /// Lengths; its `min` and `max` are the smallest and largest one.
+    pub histogram: Histogram<'a>,
+}
+
+/// One cell of the table of roots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RootCount {
+    /// What the roots are.
+    pub kind: RootKind,
+    /// Their properties.
+    pub flags: RootFlags,
+    /// How many there are.
+    pub count: u64,
+}
+
+impl Row for RootCount {}
+
+impl Layout for RootCount {
+    const SIZE: usize = 10;
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, WireError> {
+        Ok(Self { kind: RootKind(reader.u8()?), flags: RootFlags(reader.u8()?), count: reader.u64()? })
+    }
+
+    fn write(&self, writer: &mut Writer<'_>) {
+        writer.u8(self.kind.0);
+        writer.u8(self.flags.0);
+        writer.u64(self.count);
+    }
+}
+
+const FLAG_CELLS: usize = 17;
+
+/// Number of cells of the dense table of roots: four kinds and unknown, sixteen sets of flags and
+/// unknown.
+pub const ROOT_CELLS: usize = 5 * FLAG_CELLS;
+
+/// The cell of a root in the dense table, from the raw values of `RootReferences2`.
+#[must_use]
+#[inline]
+pub const fn root_cell(kind: u32, flags: u32) -> usize {
+    let kind = if kind > 4 { 4 } else { kind as usize };
+    let flags = if flags > 15 { 16 } else { flags as usize };
+    kind.wrapping_mul(FLAG_CELLS).wrapping_add(flags)
+}
+
+fn cell_names(cell: usize) -> (RootKind, RootFlags) {
+    let kind = match cell.checked_div(FLAG_CELLS) {
+        Some(kind @ 0..4) => RootKind(kind as u8),
+        _ => RootKind::UNKNOWN,
+    };
+    let flags = match cell.checked_rem(FLAG_CELLS) {
+        Some(flags @ 0..16) => RootFlags(flags as u8),
+        _ => RootFlags::UNKNOWN,
+    };
+    (kind, flags)
+}
+
+/// Counts of roots that are not null, by kind and flags.
+#[derive(Debug, Clone, Copy)]
+pub struct RootCounts<'a>(Cells<'a>);
+
+#[derive(Debug, Clone, Copy)]
+enum Cells<'a> {
+    Rows(Rows<'a, RootCount>),
+    Dense(&'a [u64]),
+}
+
+impl<'a> RootCounts<'a> {
+    /// Counts by [`root_cell`].
+    #[must_use]
+    pub const fn dense(cells: &'a [u64]) -> Self {
+        Self(Cells::Dense(cells))
+    }
+
+    /// The cells that are not empty.
+    #[must_use]
+    pub fn iter(&self) -> RootCells<'a> {
+        RootCells { cells: self.0, next: 0 }
+    }
+}
+
+impl PartialEq for RootCounts<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl<'a> IntoIterator for &RootCounts<'a> {
+    type Item = RootCount;
+    type IntoIter = RootCells<'a>;
+
+    fn into_iter(self) -> RootCells<'a> {
+        self.iter()
+    }
+}
+
+/// Iterator over [`RootCounts`].
+#[derive(Debug, Clone)]
+pub struct RootCells<'a> {
+    cells: Cells<'a>,
+    next: usize,
+}
+
+impl Iterator for RootCells<'_> {
+    type Item = RootCount;
+
+    fn next(&mut self) -> Option<RootCount> {
+        match &mut self.cells {
+            Cells::Rows(rows) => rows.next(),
+            Cells::Dense(cells) => loop {
+                let at = self.next;
+                let count = *cells.get(at)?;
+                self.next = at.saturating_add(1);
+                if count != 0 {
+                    let (kind, flags) = cell_names(at);
+                    return Some(RootCount { kind, flags, count });
+                }
+            },
+        }
+    }
+}
+
+/// Totals of roots.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RootTotals<'a> {
+    /// Roots that hold nothing.
+    pub nulls: u64,
+    /// All others, weak ones included.
+    pub counts: RootCounts<'a>,
+}
+
+/// How many numbered parts of raw data were written for this collection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Parts {
+    /// Parts of generation bounds, both phases together.
+    pub bounds: u32,
+    /// Parts of moved ranges.
+    pub moved: u32,
+    /// Parts of surviving ranges.
+    pub surviving: u32,
+    /// Parts of roots.
+    pub roots: u32,
+}
+
+/// Totals of one collection.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GcTotals<'a> {
+    /// The profiler's own running number from 1; a gap means lost events.
+    pub gc_seq: u64,
+    /// Number of the collection as in the runtime's `GCStart` event (`Count`); 0 where unknown.
+    pub gc_number: u32,
+    /// One bit per collected generation, as told to `GarbageCollectionStarted`.
+    pub collected: u8,
+    /// `COR_PRF_GC_REASON`: 1 induced, 0 other.
+    pub reason: u32,
+    /// What is known of it.
+    pub flags: GcFlags,
+    /// Monotonic clock at `GarbageCollectionStarted`, in nanoseconds; 0 where it was not seen.
+    pub started_ns: u64,
+    /// Monotonic clock at `GarbageCollectionFinished`, in nanoseconds.
+    pub finished_ns: u64,
+    /// Time spent in the profiler's callbacks of this collection, all threads added, in
+    /// nanoseconds: from the entry to the exit of each. The writing of this very event is not in it.
+    pub callback_ns: u64,
+    /// Time the runtime spent walking for the profiler's sake, in nanoseconds; a lower bound. It is
+    /// the sum of (1) the gaps between two range callbacks on one accumulator where the first
+    /// carried a full batch of 512, so that the second followed without other work, and (2) the
+    /// time from the first root callback to `GarbageCollectionFinished` outside callbacks.
+    pub walk_ns: u64,
+    /// How often `COR_PRF_MONITOR_GC` could not be set since the profiler was loaded.
+    pub toggle_failures: u32,
+    /// Ranges with a new address.
+    pub moved: RangeTotals<'a>,
+    /// Ranges reported as moved whose address is the same; not in `moved`.
+    pub stayed_blocks: u64,
+    /// Sum of their lengths.
+    pub stayed_bytes: u64,
+    /// How far the ranges of `moved` went, |new - old|; its buckets have no bytes.
+    pub distance: Histogram<'a>,
+    /// Ranges reported as surviving in place.
+    pub surviving: RangeTotals<'a>,
+    /// Roots.
+    pub roots: RootTotals<'a>,
+    /// Entries of conditional weak tables and dependent handles: edges, not roots.
+    pub dependent_pairs: u64,
+    /// Objects queued for finalization during this collection.
+    pub finalizable_queued: u64,
+    /// Ranges that reached the profiler and could not be counted.
+    pub missing_ranges: u64,
+    /// Sum of their lengths.
+    pub missing_range_bytes: u64,
+    /// Roots that reached the profiler and could not be counted.
+    pub missing_roots: u64,
+    /// Parts of raw data; all 0 unless `blocks` is on.
+    pub parts: Parts,
+    /// Number of generation ranges at the start of the collection.
+    pub bounds_ranges: u32,
+}
+
+fn decode_ranges<'a>(reader: &mut Reader<'a>) -> Result<RangeTotals<'a>, WireError> {
+    let blocks = reader.u64()?;
+    let bytes = reader.u64()?;
+    let mut by_generation = [(0, 0); BLOCK_GENERATIONS];
+    for cell in &mut by_generation {
+        *cell = (reader.u64()?, reader.u64()?);
+    }
+    Ok(RangeTotals { blocks, bytes, by_generation, histogram: decode_histogram(reader)? })
+}
+
+fn decode_histogram<'a>(reader: &mut Reader<'a>) -> Result<Histogram<'a>, WireError> {
+    let (min, max) = (reader.u64()?, reader.u64()?);
+    let count = usize::from(reader.u16()?);
+    Ok(Histogram::from_rows(min, max, Rows::take(reader, count)?))
+}
+
+fn encode_ranges(writer: &mut Writer<'_>, totals: &RangeTotals<'_>) {
+    writer.u64(totals.blocks);
+    writer.u64(totals.bytes);
+    for (blocks, bytes) in totals.by_generation {
+        writer.u64(blocks);
+        writer.u64(bytes);
+    }
+    encode_histogram(writer, &totals.histogram);
+}
+
+fn encode_histogram(writer: &mut Writer<'_>, histogram: &Histogram<'_>) {
+    writer.u64(histogram.min);
+    writer.u64(histogram.max);
+    encode_rows(writer, histogram.iter());
+}
+
+fn encode_rows<T: Row>(writer: &mut Writer<'_>, rows: impl Iterator<Item = T>) {
+    let at = writer.count();
+    let mut count = 0_u16;
+    for row in rows {
+        row.write(writer);
+        count = count.saturating_add(1);
+    }
+    writer.set_count(at, count);
+}
+
+impl<'a> GcTotals<'a> {
+    pub(super) fn decode(payload: &'a [u8]) -> Result<Self, WireError> {
+        let mut r = Reader::new(payload);
+        // Fields of a struct expression are evaluated in the order written, which is the layout.
+        Ok(Self {
+            gc_seq: r.u64()?,
+            gc_number: r.u32()?,
+            collected: r.u8()?,
+            reason: r.u32()?,
+            flags: GcFlags(r.u32()?),
+            started_ns: r.u64()?,
+            finished_ns: r.u64()?,
+            callback_ns: r.u64()?,
+            walk_ns: r.u64()?,
+            toggle_failures: r.u32()?,
+            stayed_blocks: r.u64()?,
+            stayed_bytes: r.u64()?,
+            dependent_pairs: r.u64()?,
+            finalizable_queued: r.u64()?,
+            missing_ranges: r.u64()?,
+            missing_range_bytes: r.u64()?,
+            missing_roots: r.u64()?,
+            parts: Parts { bounds: r.u32()?, moved: r.u32()?, surviving: r.u32()?, roots: r.u32()? },
+            bounds_ranges: r.u32()?,
+            moved: decode_ranges(&mut r)?,
+            distance: decode_histogram(&mut r)?,
+            surviving: decode_ranges(&mut r)?,
+            roots: {
+                let nulls = r.u64()?;
+                let count = usize::from(r.u16()?);
+                let rows = Rows::take(&mut r, count)?;
+                RootTotals { nulls, counts: RootCounts(Cells::Rows(rows)) }
+            },
+        })
+    }
+
+    /// Writes the payload and returns its length. [`MAX_EVENT_BYTES`](super::MAX_EVENT_BYTES) is
+    /// enough for any content.
+    ///
+    /// # Errors
+    /// [`WireError::BufferFull`].
+    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, WireError> {
+        let mut w = Writer::new(buffer);
+        w.u64(self.gc_seq);
+        w.u32(self.gc_number);
+        w.u8(self.collected);
+        w.u32(self.reason);
+        w.u32(self.flags.0);
+        w.u64(self.started_ns);
+        w.u64(self.finished_ns);
+        w.u64(self.callback_ns);
+        w.u64(self.walk_ns);
+        w.u32(self.toggle_failures);
+        w.u64(self.stayed_blocks);
+        w.u64(self.stayed_bytes);
+        w.u64(self.dependent_pairs);
+        w.u64(self.finalizable_queued);
+        w.u64(self.missing_ranges);
+        w.u64(self.missing_range_bytes);
+        w.u64(self.missing_roots);
+        for parts in [self.parts.bounds, self.parts.moved, self.parts.surviving, self.parts.roots] {
+            w.u32(parts);
+        }
+        w.u32(self.bounds_ranges);
+        encode_ranges(&mut w, &self.moved);
+        encode_histogram(&mut w, &self.distance);
+        encode_ranges(&mut w, &self.surviving);
+        w.u64(self.roots.nulls);
+        encode_rows(&mut w, self.roots.counts.iter());
+        w.finish()
+    }
+}
