@@ -1,5 +1,11 @@
 //! The model: events folded into one record per garbage collection. Pure; knows no IO.
 
+mod bounds;
+pub(crate) mod events;
 pub(crate) mod facts;
+pub(crate) mod fold;
 pub(crate) mod histogram;
+mod open;
+mod profiled;
 pub(crate) mod record;
+pub(crate) mod told;

@@ -1,0 +1,209 @@
+//! What was typed. What it means is decided in [`crate::command`].
+
+mod values;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::gc::record::Level;
+
+/// Watch the garbage collector of a .NET process: every collection, what moved, what survived,
+/// which roots held it, and what it cost.
+#[derive(Debug, Parser)]
+#[command(name = "gcwatch", version = crate::VERSION, max_term_width = 100, disable_help_subcommand = true)]
+#[command(after_help = "Exit codes: 0 done, the child's own in `run`, 2 bad arguments, 11 incomplete under --strict, \
+    12 unreadable input, 20 no such .NET process, 21 not permitted, 22 the runtime cannot do it, \
+    23 another profiler is active.")]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// One per file in [`crate::command`].
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Start a program and watch it from its first collection
+    Run(RunArgs),
+    /// Watch a process that is already running
+    Attach(AttachArgs),
+    /// List .NET processes, and whether they can be watched
+    Ps(PsArgs),
+    /// The same reports from a recording (.nettrace)
+    Report(ReportArgs),
+    /// Print the JSON Schema of the document and of the NDJSON lines
+    Schema,
+    /// Print a completion script for a shell
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page (roff)
+    Man,
+}
+
+/// How results are shown: the same for live and replayed.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// text is live: a line per collection, then a summary
+    #[arg(long, value_enum, default_value_t = Format::Text, env = "GCWATCH_FORMAT")]
+    pub(crate) format: Format,
+    /// Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Keep every moved and surviving range and every root, not only totals
+    #[arg(long)]
+    pub(crate) blocks: bool,
+    /// Text only: show collections that paused at least this long
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    pub(crate) min_pause: Option<Duration>,
+    /// Text only: show collections of these generations
+    #[arg(long = "gen", value_name = "0,1,2", value_delimiter = ',', value_parser = values::generation)]
+    pub(crate) generations: Vec<u8>,
+    /// Lost or incomplete data is a failure (exit code 11)
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// When to colour [NO_COLOR, CLICOLOR_FORCE and TERM=dumb are respected]
+    #[arg(long, value_enum, default_value_t = When::Auto, value_name = "WHEN")]
+    pub(crate) color: When,
+    /// KiB, kB, or plain bytes
+    #[arg(long, value_enum, default_value_t = Units::Iec)]
+    pub(crate) units: Units,
+    /// Only errors
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// Say what is being done (-vv: every step)
+    #[arg(short, long, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+}
+
+/// How closely, and for how long, a live process is watched.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Watching")]
+pub(crate) struct WatchArgs {
+    /// basic: pauses and sizes; moves: and what moved and survived; roots: and what held it
+    /// [default: roots, or what the target allows]
+    #[arg(long, value_enum, env = "GCWATCH_LEVEL")]
+    pub(crate) level: Option<LevelArg>,
+    /// Keep the raw stream as well: `gcwatch report`, PerfView and dotnet-trace read it
+    #[arg(long, value_name = "FILE.nettrace")]
+    pub(crate) record: Option<PathBuf>,
+    /// Stop watching after this time; the target goes on
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    pub(crate) duration: Option<Duration>,
+    /// Stop watching after this many collections; the target goes on
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) gcs: Option<u64>,
+    /// Another build of the profiler library
+    #[arg(long, value_name = "FILE", env = "GCWATCH_PROFILER_PATH")]
+    pub(crate) profiler_path: Option<PathBuf>,
+}
+
+/// `gcwatch run`.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) watch: WatchArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// `gcwatch attach`.
+#[derive(Debug, Args)]
+pub(crate) struct AttachArgs {
+    /// The process
+    #[arg(value_name = "PID", required_unless_present_any = ["process_id", "name", "diagnostic_port"])]
+    pub(crate) pid: Option<u32>,
+    /// The same, as the .NET tools spell it
+    #[arg(short, long, value_name = "PID", conflicts_with = "pid")]
+    pub(crate) process_id: Option<u32>,
+    /// The one .NET process with this name
+    #[arg(short, long, conflicts_with_all = ["pid", "process_id"])]
+    pub(crate) name: Option<String>,
+    /// A diagnostics socket (or pipe) by its path, optionally `,connect`
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["pid", "process_id", "name"])]
+    pub(crate) diagnostic_port: Option<String>,
+    #[command(flatten)]
+    pub(crate) watch: WatchArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// `gcwatch ps`.
+#[derive(Debug, Args)]
+pub(crate) struct PsArgs {
+    /// text is a table
+    #[arg(long, value_enum, default_value_t = PsFormat::Text)]
+    pub(crate) format: PsFormat,
+    /// The same as --format json
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Also processes that cannot be watched, and why
+    #[arg(long)]
+    pub(crate) why: bool,
+}
+
+/// `gcwatch report`.
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// A recording; `-` is stdin
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// `--format`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Text,
+    Json,
+    Ndjson,
+}
+
+/// `ps --format`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PsFormat {
+    Text,
+    Json,
+}
+
+/// `--color`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum When {
+    Auto,
+    Always,
+    Never,
+}
+
+/// `--units`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Units {
+    Iec,
+    Si,
+    Bytes,
+}
+
+/// `--level`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LevelArg {
+    Basic,
+    Moves,
+    Roots,
+}
+
+impl From<LevelArg> for Level {
+    fn from(level: LevelArg) -> Level {
+        match level {
+            LevelArg::Basic => Level::Basic,
+            LevelArg::Moves => Level::Moves,
+            LevelArg::Roots => Level::Roots,
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Exit codes, and failures that carry them: what happened, what was looked at, what to do.
+
+use std::fmt;
+
+/// gcwatch's own exit codes; scripts rely on them (`README.md`, Exit codes).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Code(pub(crate) u8);
+
+impl Code {
+    pub(crate) const OK: Code = Code(0);
+    /// An unexpected failure of gcwatch.
+    pub(crate) const FAILED: Code = Code(1);
+    pub(crate) const USAGE: Code = Code(2);
+    /// Data lost or incomplete under `--strict`.
+    pub(crate) const INCOMPLETE: Code = Code(11);
+    /// Input cannot be read or is no nettrace stream.
+    pub(crate) const BAD_INPUT: Code = Code(12);
+    /// No such process, not a .NET process, or gone before it could be watched.
+    pub(crate) const NO_TARGET: Code = Code(20);
+    pub(crate) const NOT_PERMITTED: Code = Code(21);
+    /// This runtime or its settings cannot do it.
+    pub(crate) const UNSUPPORTED: Code = Code(22);
+    /// Another profiler is active, and roots were demanded.
+    pub(crate) const OTHER_PROFILER: Code = Code(23);
+    pub(crate) const NOT_EXECUTABLE: Code = Code(126);
+    pub(crate) const NOT_FOUND: Code = Code(127);
+    /// A second Ctrl-C.
+    pub(crate) const INTERRUPTED: Code = Code(130);
+    /// A second SIGTERM.
+    pub(crate) const TERMINATED: Code = Code(143);
+}
+
+/// A failure in the user's words.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) code: Code,
+    /// What happened, one sentence without a full stop.
+    pub(crate) what: String,
+    /// What was looked at.
+    pub(crate) seen: Vec<String>,
+    /// What to do about it.
+    pub(crate) remedy: Vec<String>,
+}
+
+impl Failure {
+    pub(crate) fn new(code: Code, what: impl Into<String>) -> Failure {
+        Failure { code, what: what.into(), seen: Vec::new(), remedy: Vec::new() }
+    }
+    #[must_use]
+    pub(crate) fn seen(mut self, line: impl Into<String>) -> Failure {
+        self.seen.push(line.into());
+        self
+    }
+    #[must_use]
+    pub(crate) fn remedy(mut self, line: impl Into<String>) -> Failure {
+        self.remedy.push(line.into());
+        self
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.what)?;
+        for (label, lines) in [("seen:", &self.seen), ("do:", &self.remedy)] {
+            for (n, line) in lines.iter().enumerate() {
+                write!(f, "\n  {:<5} {line}", if n == 0 { label } else { "" })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Anything else that goes wrong is unexpected.
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Failure {
+        Failure::new(Code::FAILED, error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_as_sentences() {
+        let f = Failure::new(Code::UNSUPPORTED, "process 7 has its diagnostics switched off")
+            .seen("DOTNET_EnableDiagnostics=0 in its environment")
+            .remedy("start it without that variable")
+            .remedy("or use gcwatch run -- <command>");
+        insta::assert_snapshot!(f.to_string(), @r"
+        process 7 has its diagnostics switched off
+          seen: DOTNET_EnableDiagnostics=0 in its environment
+          do:   start it without that variable
+                or use gcwatch run -- <command>
+        ");
+    }
+}

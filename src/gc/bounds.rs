@@ -1,0 +1,53 @@
+//! Where each generation lies, to tell the generation of an address.
+
+/// One range of one generation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Bound {
+    pub(crate) start: u64,
+    pub(crate) bytes: u64,
+    /// 0, 1, 2, 3 = LOH, 4 = POH; anything above is no GC generation (frozen heap).
+    pub(crate) generation: u8,
+}
+
+/// A table of bounds, complete as of one moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Bounds {
+    sorted: Vec<Bound>,
+    last_hit: usize,
+}
+
+impl Bounds {
+    /// From ranges in any order.
+    pub(crate) fn new(mut ranges: Vec<Bound>) -> Bounds {
+        ranges.sort_unstable();
+        Bounds { sorted: ranges, last_hit: 0 }
+    }
+
+    /// Nothing is known.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.sorted.is_empty()
+    }
+
+    /// The generation an address lies in; `None` outside all of them. Neighbours hit the cache.
+    pub(crate) fn generation(&mut self, address: u64) -> Option<u8> {
+        let holds = |b: &Bound| address.wrapping_sub(b.start) < b.bytes;
+        if !self.sorted.get(self.last_hit).is_some_and(holds) {
+            self.last_hit = self.sorted.partition_point(|b| b.start <= address).checked_sub(1)?;
+        }
+        self.sorted.get(self.last_hit).filter(|b| holds(b) && b.generation < 5).map(|b| b.generation)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lookup() {
+        let b = |start, bytes, generation| Bound { start, bytes, generation };
+        let mut t = Bounds::new(vec![b(300, 50, 2), b(100, 100, 0), b(400, 10, 5)]);
+        let hits: Vec<_> = [99, 100, 199, 200, 300, 349, 350, 405, 150].map(|a| t.generation(a)).into();
+        assert_eq!(hits, [None, Some(0), Some(0), None, Some(2), Some(2), None, None, Some(0)]);
+        assert_eq!(Bounds::default().generation(7), None);
+    }
+}

@@ -1,0 +1,351 @@
+//! The runtime's GC events, decoded by id. The runtime's own providers send no field descriptions,
+//! so the layouts are fixed here, from its manifest (ClrEtwAll.man). Longer payloads (newer
+//! versions) are fine, shorter ones give `None`.
+
+/// The provider of all of these.
+pub(crate) const RUNTIME_PROVIDER: &str = "Microsoft-Windows-DotNETRuntime";
+/// The provider of the two that tell how the runtime is set up, at the end of a stream.
+pub(crate) const RUNDOWN_PROVIDER: &str = "Microsoft-Windows-DotNETRuntimeRundown";
+/// The provider of the event that carries the command line.
+pub(crate) const EVENTPIPE_PROVIDER: &str = "Microsoft-DotNETCore-EventPipe";
+
+/// A bounded little-endian cursor.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cursor<'a> {
+    bytes: &'a [u8],
+    pointer_size: u32,
+}
+
+impl<'a> Cursor<'a> {
+    pub(crate) fn new(bytes: &'a [u8], pointer_size: u32) -> Cursor<'a> {
+        Cursor { bytes, pointer_size }
+    }
+
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (head, rest) = self.bytes.split_first_chunk::<N>()?;
+        self.bytes = rest;
+        Some(*head)
+    }
+    fn u8(&mut self) -> Option<u8> {
+        self.take::<1>().map(|b| b[0])
+    }
+    fn u16(&mut self) -> Option<u16> {
+        self.take().map(u16::from_le_bytes)
+    }
+    fn u32(&mut self) -> Option<u32> {
+        self.take().map(u32::from_le_bytes)
+    }
+    fn u64(&mut self) -> Option<u64> {
+        self.take().map(u64::from_le_bytes)
+    }
+    fn pointer(&mut self) -> Option<u64> {
+        if self.pointer_size == 4 { self.u32().map(u64::from) } else { self.u64() }
+    }
+    fn skip(&mut self, n: usize) -> Option<()> {
+        self.bytes = self.bytes.get(n..)?;
+        Some(())
+    }
+    /// UTF-16 up to a 16-bit NUL; a missing one ends at the payload's end (old writers).
+    fn utf16(&mut self) -> String {
+        let units: Vec<u16> = self
+            .bytes
+            .chunks_exact(2)
+            .map(|c| u16::from_le_bytes([c[0], c[1]]))
+            .take_while(|&u| u != 0)
+            .collect();
+        self.bytes = self.bytes.get(units.len() * 2 + 2..).unwrap_or_default();
+        String::from_utf16_lossy(&units)
+    }
+}
+
+/// GCHeapStats: sizes after the collection, free space included.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct HeapStatsEvent {
+    /// (size, promoted) in bytes: gen0, gen1, gen2, LOH, POH (0 before .NET 5).
+    pub(crate) generations: [(u64, u64); 5],
+    pub(crate) finalization_bytes: u64,
+    pub(crate) finalization_objects: u64,
+    pub(crate) pinned_objects: u32,
+    pub(crate) handles: u32,
+}
+
+/// One generation of one heap in GCPerHeapHistory, bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct HeapGeneration {
+    pub(crate) size_before: u64,
+    pub(crate) size_after: u64,
+    pub(crate) free_list_after: u64,
+    pub(crate) free_objects_after: u64,
+    pub(crate) pinned_survived: u64,
+    pub(crate) other_survived: u64,
+}
+
+/// GCPerHeapHistory v3.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PerHeapHistory {
+    pub(crate) heap_index: u32,
+    pub(crate) condemn_reasons: [u32; 2],
+    pub(crate) compact_mechanisms: u32,
+    /// gen0, gen1, gen2, LOH, POH; the last is missing before .NET 5.
+    pub(crate) generations: Vec<HeapGeneration>,
+}
+
+/// GCGlobalHeapHistory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct GlobalHeapHistory {
+    pub(crate) heaps: u32,
+    pub(crate) condemned_generation: u32,
+    pub(crate) mechanisms: u32,
+}
+
+impl GlobalHeapHistory {
+    /// It describes a background collection.
+    pub(crate) fn concurrent(self) -> bool {
+        self.mechanisms & 1 != 0
+    }
+    /// The small-object generations were compacted.
+    pub(crate) fn compacting(self) -> bool {
+        self.mechanisms & 2 != 0
+    }
+}
+
+/// A payload of ranges; iterate with [`Ranges::moved`] or [`Ranges::surviving`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ranges<'a> {
+    cursor: Cursor<'a>,
+    count: u32,
+}
+
+impl<'a> Ranges<'a> {
+    /// (old, new, bytes) of GCBulkMovedObjectRanges.
+    pub(crate) fn moved(mut self) -> impl Iterator<Item = (u64, u64, u64)> + 'a {
+        (0..self.count).map_while(move |_| {
+            Some((self.cursor.pointer()?, self.cursor.pointer()?, self.cursor.u64()?))
+        })
+    }
+    /// (start, bytes) of GCBulkSurvivingObjectRanges.
+    pub(crate) fn surviving(mut self) -> impl Iterator<Item = (u64, u64)> + 'a {
+        (0..self.count).map_while(move |_| Some((self.cursor.pointer()?, self.cursor.u64()?)))
+    }
+}
+
+/// What GC events tell. Times and threads stand beside it.
+#[derive(Debug, Clone)]
+pub(crate) enum RuntimeEvent<'a> {
+    GcStart { number: u32, generation: u32, reason: u32, kind: u32 },
+    GcEnd { number: u32 },
+    RestartEnd,
+    SuspendBegin { reason: u32 },
+    SuspendEnd,
+    HeapStats(HeapStatsEvent),
+    Triggered { reason: u32 },
+    Surviving(Ranges<'a>),
+    Moved(Ranges<'a>),
+    GenerationRange { generation: u8, start: u64, used_bytes: u64 },
+    CommittedUsage { total_bytes: u64 },
+    MarkWithType { mark_type: u32, bytes: u64 },
+    PerHeap(PerHeapHistory),
+    Global(GlobalHeapHistory),
+    LohCompact,
+}
+
+/// Decodes one event of [`RUNTIME_PROVIDER`]; `None` for others and for payloads that are too short.
+pub(crate) fn decode(id: u32, payload: &[u8], pointer_size: u32) -> Option<RuntimeEvent<'_>> {
+    let mut c = Cursor::new(payload, pointer_size);
+    Some(match id {
+        1 => RuntimeEvent::GcStart { number: c.u32()?, generation: c.u32()?, reason: c.u32()?, kind: c.u32()? },
+        2 => RuntimeEvent::GcEnd { number: c.u32()? },
+        3 => RuntimeEvent::RestartEnd,
+        4 => RuntimeEvent::HeapStats(heap_stats(&mut c)?),
+        8 => RuntimeEvent::SuspendEnd,
+        9 => RuntimeEvent::SuspendBegin { reason: c.u32()? },
+        21 => RuntimeEvent::Surviving(ranges(c)?),
+        22 => RuntimeEvent::Moved(ranges(c)?),
+        23 => RuntimeEvent::GenerationRange { generation: c.u8()?, start: c.pointer()?, used_bytes: c.u64()? },
+        35 => RuntimeEvent::Triggered { reason: c.u32()? },
+        39 => committed_usage(&mut c)?,
+        202 => {
+            c.skip(6)?;
+            RuntimeEvent::MarkWithType { mark_type: c.u32()?, bytes: c.u64()? }
+        }
+        204 => RuntimeEvent::PerHeap(per_heap(&mut c)?),
+        205 => {
+            c.skip(8)?;
+            let heaps = c.u32()?;
+            let condemned_generation = c.u32()?;
+            c.skip(8)?;
+            RuntimeEvent::Global(GlobalHeapHistory { heaps, condemned_generation, mechanisms: c.u32()? })
+        }
+        208 => RuntimeEvent::LohCompact,
+        _ => return None,
+    })
+}
+
+fn ranges(mut c: Cursor<'_>) -> Option<Ranges<'_>> {
+    c.u32()?;
+    let count = c.u32()?;
+    c.u16()?;
+    Some(Ranges { cursor: c, count })
+}
+
+fn heap_stats(c: &mut Cursor<'_>) -> Option<HeapStatsEvent> {
+    let mut generations = [(0, 0); 5];
+    for g in generations.iter_mut().take(4) {
+        *g = (c.u64()?, c.u64()?);
+    }
+    let (finalization_bytes, finalization_objects) = (c.u64()?, c.u64()?);
+    let (pinned_objects, _sink_blocks, handles) = (c.u32()?, c.u32()?, c.u32()?);
+    c.u16()?;
+    if let (Some(size), Some(promoted)) = (c.u64(), c.u64()) {
+        generations[4] = (size, promoted);
+    }
+    Some(HeapStatsEvent { generations, finalization_bytes, finalization_objects, pinned_objects, handles })
+}
+
+fn per_heap(c: &mut Cursor<'_>) -> Option<PerHeapHistory> {
+    c.u16()?;
+    for _ in 0..6 {
+        c.pointer()?;
+    }
+    c.u32()?;
+    let condemn_reasons = [c.u32()?, c.u32()?];
+    let compact_mechanisms = c.u32()?;
+    c.u32()?;
+    let heap_index = c.u32()?;
+    c.pointer()?;
+    let count = c.u32()?.min(5);
+    let mut generations = Vec::with_capacity(count as usize);
+    for _ in 0..count {
+        let mut v = [0; 10];
+        for x in &mut v {
+            *x = c.pointer()?;
+        }
+        generations.push(HeapGeneration {
+            size_before: v[0],
+            size_after: v[3],
+            free_list_after: v[4],
+            free_objects_after: v[5],
+            pinned_survived: v[7],
+            other_survived: v[8],
+        });
+    }
+    Some(PerHeapHistory { heap_index, condemn_reasons, compact_mechanisms, generations })
+}
+
+/// The one GCDynamicEvent that matters here; its parts are in use, in decommit lists, free, globally
+/// free, bookkeeping.
+fn committed_usage<'a>(c: &mut Cursor<'a>) -> Option<RuntimeEvent<'a>> {
+    if c.utf16() != "CommittedUsage" {
+        return None;
+    }
+    c.u32()?;
+    c.u16()?;
+    let mut total_bytes = 0u64;
+    for _ in 0..5 {
+        total_bytes = total_bytes.saturating_add(c.u64()?);
+    }
+    Some(RuntimeEvent::CommittedUsage { total_bytes })
+}
+
+/// ProcessInfo of [`EVENTPIPE_PROVIDER`]: (command line, OS, architecture); the last two since .NET 5.
+pub(crate) fn process_info(payload: &[u8]) -> (String, Option<String>, Option<String>) {
+    let mut c = Cursor::new(payload, 8);
+    let command_line = c.utf16();
+    let more = |s: String| (!s.is_empty()).then_some(s);
+    (command_line, more(c.utf16()), more(c.utf16()))
+}
+
+/// RuntimeInformation (id 187) of [`RUNDOWN_PROVIDER`]: (version of the VM, startup flags).
+pub(crate) fn runtime_information(payload: &[u8]) -> Option<([u16; 4], u32)> {
+    let mut c = Cursor::new(payload, 8);
+    c.skip(2 + 2 + 8)?;
+    let version = [c.u16()?, c.u16()?, c.u16()?, c.u16()?];
+    Some((version, c.u32()?))
+}
+
+/// GCSettingsRundown (id 10) of [`RUNDOWN_PROVIDER`]: whether background GC is enabled.
+pub(crate) fn gc_settings_concurrent(payload: &[u8]) -> Option<bool> {
+    let mut c = Cursor::new(payload, 8);
+    c.skip(44)?;
+    Some(c.u32()? & 1 != 0)
+}
+
+/// The names of the bits of CondemnReasons1, bit 0 first (gcrecord.h).
+const CONDEMN_CONDITIONS: [&str; 31] = [
+    "induced_fullgc",
+    "expand_fullgc",
+    "high_mem",
+    "very_high_mem",
+    "low_ephemeral",
+    "low_card",
+    "eph_high_frag",
+    "max_high_frag",
+    "max_high_frag_e",
+    "max_high_frag_m",
+    "max_high_frag_vm",
+    "max_gen1",
+    "before_oom",
+    "gen2_too_small",
+    "induced_noforce",
+    "before_bgc",
+    "almost_max_alloc",
+    "avoid_unproductive",
+    "pm_induced_fullgc",
+    "pm_alloc_loh",
+    "gen1_in_pm",
+    "limit_before_oom",
+    "limit_loh_frag",
+    "limit_loh_reclaim",
+    "servo_initial",
+    "servo_ngc",
+    "servo_bgc",
+    "servo_postpone",
+    "stress_mix",
+    "stress",
+    "aggressive",
+];
+
+/// The condemned reasons of one heap for a collection of `generation`: what asked for that
+/// generation (budget, time), then every condition that was met.
+pub(crate) fn condemned_reasons(reasons: [u32; 2], generation: u32) -> Vec<&'static str> {
+    let level = |shift: u32| (reasons[0] >> shift) & 3;
+    let mut names = Vec::new();
+    if generation > 0 && level(4) == generation {
+        names.push("alloc_budget");
+    }
+    if generation > 0 && level(6) == generation {
+        names.push("time_tuning");
+    }
+    names.extend(
+        CONDEMN_CONDITIONS.iter().enumerate().filter(|(bit, _)| reasons[1] & (1 << bit) != 0).map(|(_, n)| *n),
+    );
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_payloads_are_none_and_never_panic() {
+        for id in 0..=255 {
+            for len in 0..140 {
+                let bytes = vec![0xFF; len];
+                if let Some(RuntimeEvent::Moved(r) | RuntimeEvent::Surviving(r)) = decode(id, &bytes, 8) {
+                    assert!(r.moved().count() <= len / 24 && r.surviving().count() <= len / 16);
+                }
+                process_info(&bytes);
+                runtime_information(&bytes);
+                gc_settings_concurrent(&bytes);
+            }
+        }
+        assert!(decode(1, &[0; 15], 8).is_none());
+        assert!(matches!(decode(1, &[0; 16], 8), Some(RuntimeEvent::GcStart { .. })));
+    }
+
+    #[test]
+    fn reasons_by_bit() {
+        assert_eq!(condemned_reasons([0b01_0000, 1 << 6], 1), ["alloc_budget", "eph_high_frag"]);
+        assert!(condemned_reasons([0, 0], 0).is_empty());
+    }
+}

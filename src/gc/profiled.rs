@@ -1,0 +1,173 @@
+//! The profiler's records, made part of a collection: totals, and with `--blocks` the raw ranges and
+//! roots, reconciled with what the totals say was sent.
+
+use netcore_profiler::wire::{self, GcFlags, GcTotals};
+
+use super::bounds::{Bound, Bounds};
+use super::histogram::Histogram;
+use super::open::OpenGc;
+use super::record::{
+    BlockCount, Cost, Incomplete, Level, Moved, MovedRange, Root, RootCount, Roots, Surviving, SurvivingRange,
+};
+
+/// Raw parts of the collection that is running; the totals come after them.
+#[derive(Debug, Default)]
+pub(crate) struct Raw {
+    gc_seq: u64,
+    parts: wire::Parts,
+    start: Vec<Bound>,
+    end: Vec<Bound>,
+    moved: Vec<MovedRange>,
+    surviving: Vec<SurvivingRange>,
+    roots: Vec<Root>,
+}
+
+impl Raw {
+    fn part_of(&mut self, gc_seq: u64) -> &mut Raw {
+        if self.gc_seq != gc_seq {
+            *self = Raw { gc_seq, ..Raw::default() };
+        }
+        self
+    }
+
+    pub(crate) fn bounds(&mut self, b: &wire::Bounds<'_>) {
+        let raw = self.part_of(b.gc_seq);
+        raw.parts.bounds += 1;
+        let list = if b.phase == wire::BoundsPhase::STARTED { &mut raw.start } else { &mut raw.end };
+        list.extend(
+            b.ranges.map(|r| Bound { start: r.start, bytes: r.length.max(r.reserved), generation: r.generation }),
+        );
+    }
+
+    pub(crate) fn moved(&mut self, m: &wire::MovedRanges<'_>) {
+        let raw = self.part_of(m.gc_seq);
+        raw.parts.moved += 1;
+        raw.moved.extend(m.ranges.map(|r| MovedRange {
+            old: r.old,
+            new: r.new,
+            bytes: r.bytes,
+            from: None,
+            to: None,
+        }));
+    }
+
+    pub(crate) fn surviving(&mut self, s: &wire::SurvivingRanges<'_>) {
+        let raw = self.part_of(s.gc_seq);
+        raw.parts.surviving += 1;
+        let range = |r: wire::SurvivingRange| SurvivingRange { start: r.start, bytes: r.bytes, generation: None };
+        raw.surviving.extend(s.ranges.map(range));
+    }
+
+    pub(crate) fn roots(&mut self, b: &wire::RootBatch<'_>) {
+        let raw = self.part_of(b.gc_seq);
+        raw.parts.roots += 1;
+        raw.roots.extend(b.roots.map(|r| Root {
+            object: r.object,
+            id: r.root_id,
+            kind: kind_index(r.kind),
+            flags: r.flags.0 & 15,
+        }));
+    }
+}
+
+/// COR_PRF_GC_ROOT_KIND to the order of [`super::record::ROOT_KINDS`]. The first version of the
+/// callback tells no kind: "other".
+fn kind_index(kind: wire::RootKind) -> u8 {
+    match kind {
+        wire::RootKind::STACK => 0,
+        wire::RootKind::HANDLE => 1,
+        wire::RootKind::FINALIZER => 2,
+        _ => 3,
+    }
+}
+
+fn histogram(of: &wire::Histogram<'_>) -> Histogram {
+    let mut h = Histogram::default();
+    for bucket in of.iter() {
+        h.add_step(bucket.index, bucket.count, bucket.bytes);
+        h.widen(of.min, of.max);
+    }
+    h
+}
+
+fn counts(of: &wire::RangeTotals<'_>) -> [BlockCount; 6] {
+    of.by_generation.map(|(blocks, bytes)| BlockCount { blocks, bytes })
+}
+
+/// Books the profiler's totals to the collection they belong to.
+pub(crate) fn apply(gc: &mut OpenGc, totals: &GcTotals<'_>, raw: Raw, keep: bool) {
+    let armed = totals.flags.has(GcFlags::ARMED);
+    let half = totals.flags.has(GcFlags::HALF_ARMED);
+    gc.record.cost = Some(Cost { callback_ns: totals.callback_ns, walk_ns: totals.walk_ns, armed });
+    gc.record.level = Level::Roots;
+    if half || !armed {
+        gc.record.incomplete = Some(Incomplete::HalfArmed);
+        return;
+    }
+    let mut moved = Moved {
+        count: BlockCount { blocks: totals.moved.blocks, bytes: totals.moved.bytes },
+        bytes_at_least: totals.flags.has(GcFlags::MOVED_AT_LEAST),
+        stayed: BlockCount { blocks: totals.stayed_blocks, bytes: totals.stayed_bytes },
+        sizes: histogram(&totals.moved.histogram),
+        distances: histogram(&totals.distance),
+        transitions: None,
+        ranges: None,
+    };
+    let mut surviving = Surviving {
+        count: BlockCount { blocks: totals.surviving.blocks, bytes: totals.surviving.bytes },
+        bytes_at_least: totals.flags.has(GcFlags::SURVIVING_AT_LEAST),
+        sizes: histogram(&totals.surviving.histogram),
+        ranges: None,
+    };
+    let mut roots = Roots {
+        null_refs: totals.roots.nulls,
+        counts: root_counts(totals),
+        dependent_pairs: totals.dependent_pairs,
+        list: None,
+    };
+    let missing = &mut gc.record.missing;
+    missing.ranges += totals.missing_ranges;
+    missing.roots += totals.missing_roots;
+    let due = totals.parts;
+    let mut end = None;
+    if keep && (due != wire::Parts::default() || raw.gc_seq == totals.gc_seq) {
+        let raw = if raw.gc_seq == totals.gc_seq { raw } else { Raw::default() };
+        let sent = |a: u32, b: u32, c: u32| u64::from(a) + u64::from(b) + u64::from(c);
+        let parts_due = sent(due.moved, due.surviving, due.roots) + u64::from(due.bounds);
+        let got = raw.parts;
+        let parts_got = sent(got.moved, got.surviving, got.roots) + u64::from(got.bounds);
+        missing.events += parts_due.saturating_sub(parts_got);
+        let ranges_due = totals.moved.blocks + totals.stayed_blocks + totals.surviving.blocks;
+        missing.ranges += ranges_due.saturating_sub((raw.moved.len() + raw.surviving.len()) as u64);
+        missing.roots += roots.total().saturating_sub(raw.roots.iter().filter(|r| r.object != 0).count() as u64);
+        let mut start = Bounds::new(raw.start);
+        let (mut m, mut s) = (raw.moved, raw.surviving);
+        m.iter_mut().for_each(|r| r.from = start.generation(r.old));
+        s.iter_mut().for_each(|r| r.generation = start.generation(r.start));
+        moved.ranges = Some(m);
+        surviving.ranges = Some(s);
+        roots.list = Some(raw.roots);
+        end = (got.bounds == due.bounds).then(|| Bounds::new(raw.end));
+    }
+    let known = totals.flags.has(GcFlags::BOUNDS_KNOWN);
+    gc.profiler_ranges(moved, counts(&totals.moved), surviving, counts(&totals.surviving), known);
+    gc.record.roots = Some(roots);
+    if let Some(mut end) = end.filter(|b| !b.is_empty()) {
+        gc.end_bounds(&mut end);
+    }
+}
+
+fn root_counts(totals: &GcTotals<'_>) -> Vec<RootCount> {
+    let mut counts: Vec<RootCount> = Vec::new();
+    for c in &totals.roots.counts {
+        // An unknown set of flags (first version of the callback) is no flag.
+        let flags = if c.flags == wire::RootFlags::UNKNOWN { 0 } else { c.flags.0 };
+        let kind = kind_index(c.kind);
+        match counts.iter_mut().find(|x| (x.kind, x.flags) == (kind, flags)) {
+            Some(x) => x.count += c.count,
+            None => counts.push(RootCount { kind, flags, count: c.count }),
+        }
+    }
+    counts.sort_by_key(|c| (c.kind, c.flags));
+    counts
+}
