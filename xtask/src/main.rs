@@ -1,2 +1,9 @@
-//! Developer commands.
-fn main() {}
+//! `cargo xtask`: developer commands.
+
+mod command;
+
+use clap::Parser;
+
+fn main() -> anyhow::Result<std::process::ExitCode> {
+    command::Cli::parse().run()
+}

@@ -1,0 +1,57 @@
+//! The test applications in `tests/apps/*.cs`.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+use crate::npm::Hash;
+use crate::{cache, clr, compiler, workspace};
+
+/// The names of all test applications.
+///
+/// # Errors
+/// Where their directory cannot be read.
+pub fn names() -> Result<Vec<String>> {
+    let dir = source_dir();
+    let mut names = Vec::new();
+    for entry in fs::read_dir(&dir).with_context(|| format!("cannot read {}", dir.display()))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "cs")
+            && let Some(name) = path.file_stem().and_then(|name| name.to_str())
+        {
+            names.push(name.to_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// The path of a test application's assembly, compiled once into Cargo's build directory.
+///
+/// It is compiled against the lowest runtime that was [found](clr::find_all), so that it runs on all.
+///
+/// # Errors
+/// Where there is no such application, no runtime, no compiler, or it does not compile.
+pub fn build(name: &str) -> Result<PathBuf> {
+    let sources = [source_dir().join(format!("{name}.cs")), source_dir().join("shared/App.cs")];
+    let clr = clr::find_lowest()?;
+    let mut hash = Hash::default();
+    hash.write_all(compiler::fingerprint(&clr).as_bytes())?;
+    for source in &sources {
+        let content = fs::read(source)
+            .with_context(|| format!("cannot read the test application's {}", source.display()))?;
+        hash.write_all(&content)?;
+    }
+    let dir_name = format!("{name}-{}", &hash.hex()[..16]);
+    let file_name = format!("{name}.dll");
+    let dir = cache::once(&workspace::target_dir().join("test-apps"), &dir_name, |dir| {
+        compiler::compile(&clr, &sources, &dir.join(&file_name))
+    })?;
+    Ok(dir.join(file_name))
+}
+
+fn source_dir() -> PathBuf {
+    workspace::root().join("tests/apps")
+}

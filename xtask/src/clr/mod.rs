@@ -1,0 +1,126 @@
+//! Finds the .NET runtimes that tests and demo run on.
+
+mod find;
+mod provision;
+mod version;
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use anyhow::Result;
+
+use crate::sys;
+pub use version::Version;
+
+/// Names the `DOTNET_ROOT` directories to use, one or several, separated as in `PATH`.
+pub const ROOTS_VARIABLE: &str = "GCWATCH_DOTNET_ROOT";
+
+/// The oldest major version that gcwatch supports, and that is looked for.
+pub const OLDEST_MAJOR: u32 = 8;
+
+/// A .NET runtime (Microsoft.NETCore.App) that applications can be run on.
+#[derive(Clone, Debug)]
+pub struct Clr {
+    /// The directory that holds the `dotnet` host and `shared/`: a `DOTNET_ROOT`.
+    pub root: PathBuf,
+    /// The runtime's version.
+    pub version: Version,
+    /// The version as text, `9.0.18`: a short name for tests and reports.
+    pub name: String,
+    /// The newest runtime below `root`, the one that `LatestMajor` picks.
+    newest: bool,
+}
+
+impl Clr {
+    /// The `dotnet` host.
+    pub fn dotnet(&self) -> PathBuf {
+        self.root.join(sys::executable("dotnet"))
+    }
+
+    /// The directory of the runtime's assemblies, `shared/Microsoft.NETCore.App/VERSION`.
+    pub fn framework_dir(&self) -> PathBuf {
+        self.root.join("shared/Microsoft.NETCore.App").join(&self.name)
+    }
+
+    /// The command line that runs an application on this runtime, without its arguments: usually
+    /// `dotnet app.dll`; where a newer runtime stands beside this one, `dotnet exec --fx-version … app.dll`.
+    pub fn argv(&self, dll: &Path) -> Vec<OsString> {
+        let mut argv = vec![self.dotnet().into_os_string()];
+        if !self.newest {
+            argv.extend(["exec", "--fx-version", &self.name].map(OsString::from));
+        }
+        argv.push(dll.as_os_str().to_os_string());
+        argv
+    }
+
+    /// Sets the environment that applications on this runtime need, and takes out what was inherited and
+    /// would change how a runtime behaves. For commands that start .NET processes of their own, such as
+    /// gcwatch. Call it first: it removes every `DOTNET_*`, `CORECLR_*` and `COMPlus_*`.
+    pub fn environment(&self, command: &mut Command) {
+        remove_runtime_settings(command);
+        command
+            .env("DOTNET_ROOT", &self.root)
+            .env("DOTNET_MULTILEVEL_LOOKUP", "0")
+            .env("DOTNET_NOLOGO", "1")
+            .env("DOTNET_CLI_TELEMETRY_OPTOUT", "1")
+            // No ICU is needed then, which bare machines lack.
+            .env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1")
+            // Applications that were built for an older major version, the C# compiler among them.
+            .env("DOTNET_ROLL_FORWARD", "LatestMajor");
+    }
+
+    /// A command that runs an application on this runtime, in a clean [environment](Self::environment).
+    pub fn command(&self, dll: &Path) -> Command {
+        let argv = self.argv(dll);
+        let mut command = Command::new(&argv[0]);
+        command.args(&argv[1..]);
+        self.environment(&mut command);
+        command
+    }
+}
+
+/// Takes every inherited variable that configures .NET out of a command's environment.
+pub(crate) fn remove_runtime_settings(command: &mut Command) {
+    let configures = |name: &OsStr| {
+        let name = name.to_string_lossy().to_uppercase();
+        ["DOTNET_", "CORECLR_", "COMPLUS_"].iter().any(|prefix| name.starts_with(prefix))
+    };
+    for (name, _) in env::vars_os().filter(|(name, _)| configures(name)) {
+        command.env_remove(name);
+    }
+}
+
+/// Every runtime to test on, the lowest version first; never empty.
+///
+/// Those that `GCWATCH_DOTNET_ROOT` names; else those of the `dotnet` on `PATH`, from .NET 8 on, one of
+/// each major version; else a .NET 9 from npm, which is fetched once and kept.
+///
+/// # Errors
+/// Where `GCWATCH_DOTNET_ROOT` names something else than a `DOTNET_ROOT`, or none is found and none can
+/// be fetched. The message says what to do.
+pub fn find_all() -> Result<Vec<Clr>> {
+    static FOUND: OnceLock<Vec<Clr>> = OnceLock::new();
+    if let Some(found) = FOUND.get() {
+        return Ok(found.clone());
+    }
+    let mut found = match env::var_os(ROOTS_VARIABLE).filter(|value| !value.is_empty()) {
+        Some(roots) => find::in_roots(&roots)?,
+        None => find::on_path()?,
+    };
+    if found.is_empty() {
+        found = find::in_root(&provision::clr()?);
+    }
+    found.sort_by_key(|clr| clr.version);
+    Ok(FOUND.get_or_init(|| found).clone())
+}
+
+/// The lowest version that was [found](find_all).
+///
+/// # Errors
+/// As [`find_all`].
+pub fn find_lowest() -> Result<Clr> {
+    Ok(find_all()?.swap_remove(0))
+}

@@ -1,0 +1,42 @@
+//! The subcommands, one file each.
+
+mod apps;
+mod check_targets;
+mod clr;
+mod demo;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+/// Developer commands of gcwatch.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Watch a real application: the C# compiler at work.
+    Demo(demo::Demo),
+    /// List the .NET runtimes that tests run on; fetch one where there is none.
+    Clr,
+    /// Build all test applications.
+    Apps,
+    /// Check that the workspace compiles for the other platforms.
+    CheckTargets,
+}
+
+impl Cli {
+    pub(crate) fn run(self) -> Result<ExitCode> {
+        match self.command {
+            Command::Demo(demo) => demo.run(),
+            Command::Clr => clr::run(),
+            Command::Apps => apps::run(),
+            Command::CheckTargets => check_targets::run(),
+        }
+    }
+}

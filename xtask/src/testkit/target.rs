@@ -1,0 +1,252 @@
+//! A process that a test started, talked to by lines.
+
+use std::fmt;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, bail};
+
+use crate::{Clr, apps};
+
+/// A running process with piped stdin, stdout and stderr. It is killed when this is dropped.
+///
+/// Its output is read all the time, so that it never blocks on a full pipe.
+pub struct Target {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    incoming: Receiver<String>,
+    lines: Vec<String>,
+    stderr: Arc<Mutex<Vec<u8>>>,
+    readers: Vec<JoinHandle<()>>,
+}
+
+impl Target {
+    /// Starts a test application on a runtime, with variables added to its environment. Does not wait
+    /// for it to be ready.
+    ///
+    /// # Errors
+    /// Where the application cannot be built or started.
+    pub fn app(clr: &Clr, name: &str, args: &[&str], env: &[(&str, &str)]) -> Result<Self> {
+        let mut command = clr.command(&apps::build(name)?);
+        command.args(args).envs(env.iter().copied());
+        Self::spawn(command)
+    }
+
+    /// Starts a process.
+    ///
+    /// # Errors
+    /// Where it cannot be started.
+    pub fn spawn(mut command: Command) -> Result<Self> {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("cannot start {command:?}"))?;
+        let (sender, incoming) = mpsc::channel();
+        let stderr = Arc::new(Mutex::new(Vec::new()));
+        let mut readers = Vec::new();
+        if let Some(stdout) = child.stdout.take() {
+            readers.push(thread::spawn(move || {
+                let mut stdout = BufReader::new(stdout);
+                let mut line = Vec::new();
+                while stdout.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+                    let text = String::from_utf8_lossy(&line);
+                    let text = text.strip_suffix('\n').unwrap_or(&text);
+                    let text = text.strip_suffix('\r').unwrap_or(text);
+                    // Reading goes on without a receiver: the process must not block.
+                    let _ = sender.send(text.to_owned());
+                    line.clear();
+                }
+            }));
+        }
+        if let Some(mut pipe) = child.stderr.take() {
+            let kept = Arc::clone(&stderr);
+            readers.push(thread::spawn(move || {
+                let mut part = [0; 4096];
+                while let Ok(read @ 1..) = pipe.read(&mut part) {
+                    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                    kept.extend_from_slice(&part[..read]);
+                }
+            }));
+        }
+        let stdin = child.stdin.take();
+        Ok(Self { child, stdin, incoming, lines: Vec::new(), stderr, readers })
+    }
+
+    /// The process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The lines of stdout so far, as far as they were waited for.
+    pub fn lines(&self) -> &[String] {
+        &self.lines
+    }
+
+    /// What was written to stderr so far.
+    pub fn stderr(&self) -> String {
+        let kept = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&kept).into_owned()
+    }
+
+    /// Sends one line to stdin.
+    ///
+    /// # Errors
+    /// Where stdin was closed by either side.
+    pub fn send_line(&mut self, line: &str) -> Result<()> {
+        let stdin = self.stdin.as_mut().ok_or_else(|| anyhow!("stdin was closed"))?;
+        stdin
+            .write_all(format!("{line}\n").as_bytes())
+            .and_then(|()| stdin.flush())
+            .with_context(|| format!("cannot send {line:?} to process {}", self.child.id()))
+    }
+
+    /// Closes stdin.
+    pub fn close_stdin(&mut self) {
+        self.stdin = None;
+    }
+
+    /// Waits for the next line of stdout that starts with `prefix` and returns what follows the prefix,
+    /// trimmed. Lines before it are skipped; [`lines`](Self::lines) keeps them.
+    ///
+    /// # Errors
+    /// At the deadline or at the end of stdout, with what was seen on both streams.
+    pub fn wait_line(&mut self, prefix: &str, deadline: Duration) -> Result<String> {
+        let until = Instant::now() + deadline;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let why = match self.incoming.recv_timeout(left) {
+                Ok(line) => {
+                    let rest = line.strip_prefix(prefix).map(|rest| rest.trim().to_owned());
+                    self.lines.push(line);
+                    match rest {
+                        Some(rest) => return Ok(rest),
+                        None => continue,
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => format!("did not come within {deadline:?}"),
+                Err(RecvTimeoutError::Disconnected) => "did not come before stdout ended".to_owned(),
+            };
+            bail!("a line that starts with {prefix:?} {why}\n{self:?}");
+        }
+    }
+
+    /// Sends a line and waits for the answer that starts with `prefix`.
+    ///
+    /// # Errors
+    /// As [`send_line`](Self::send_line) and [`wait_line`](Self::wait_line).
+    pub fn ask(&mut self, line: &str, prefix: &str, deadline: Duration) -> Result<String> {
+        self.send_line(line)?;
+        self.wait_line(prefix, deadline)
+    }
+
+    /// Waits until the process has ended, and for all of its output. Stdin stays as it is: an
+    /// application that reads it until its end needs [`close_stdin`](Self::close_stdin) first.
+    ///
+    /// # Errors
+    /// At the deadline, with what was seen.
+    pub fn wait(&mut self, deadline: Duration) -> Result<ExitStatus> {
+        let until = Instant::now() + deadline;
+        // stdout ends with the last process that holds it, so that both are needed.
+        let status = loop {
+            if let Some(status) = self.child.try_wait()? {
+                break status;
+            }
+            if Instant::now() >= until {
+                bail!("process {} did not end within {deadline:?}\n{self:?}", self.child.id());
+            }
+            thread::sleep(Duration::from_millis(2));
+        };
+        loop {
+            match self.incoming.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(line) => self.lines.push(line),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {
+                    bail!("stdout of the ended process is held open by another\n{self:?}")
+                }
+            }
+        }
+        while let Some(reader) = self.readers.pop() {
+            while !reader.is_finished() {
+                if Instant::now() >= until {
+                    bail!("stderr of the ended process is held open by another\n{self:?}");
+                }
+                thread::sleep(Duration::from_millis(2));
+            }
+        }
+        Ok(status)
+    }
+
+    /// The value of `key` in the last line that holds `key=value`, among the words of the
+    /// [lines](Self::lines) so far.
+    pub fn fact(&self, key: &str) -> Option<&str> {
+        let words = self.lines.iter().rev().flat_map(|line| line.split_whitespace());
+        words.filter_map(|word| word.split_once('=')).find(|(name, _)| *name == key).map(|(_, v)| v)
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        // It may have ended already; there is nothing left to do then.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl fmt::Debug for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "process {}", self.child.id())?;
+        writeln!(f, "stdout so far:\n{}", self.lines.join("\n"))?;
+        write!(f, "stderr so far:\n{}", self.stderr())
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    const DEADLINE: Duration = Duration::from_secs(20);
+
+    fn shell(script: &str) -> Target {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        Target::spawn(command).unwrap()
+    }
+
+    #[test]
+    fn talks_by_lines() {
+        let mut target = shell("echo noise; echo ready pid=$$; read a; echo got $a; echo no >&2; exit 3");
+        assert_eq!(target.wait_line("ready", DEADLINE).unwrap(), format!("pid={}", target.pid()));
+        assert_eq!(target.fact("pid"), Some(target.pid().to_string().as_str()));
+        assert_eq!(target.ask("x y", "got", DEADLINE).unwrap(), "x y");
+        assert_eq!(target.wait(DEADLINE).unwrap().code(), Some(3));
+        assert_eq!(target.lines()[0], "noise");
+        assert_eq!(target.stderr(), "no\n");
+    }
+
+    #[test]
+    fn a_missing_line_is_an_error_that_shows_what_came() {
+        let mut target = shell("echo something; echo hint >&2");
+        let message = target.wait_line("ready", DEADLINE).unwrap_err().to_string();
+        assert!(message.contains("before stdout ended"), "{message}");
+        assert!(message.contains("something"), "{message}");
+        let mut silent = shell("read a");
+        let message = silent.wait_line("ready", Duration::from_millis(1)).unwrap_err().to_string();
+        assert!(message.contains("did not come within 1ms"), "{message}");
+    }
+
+    #[test]
+    fn dropped_targets_are_gone() {
+        let target = shell("echo ready; read a");
+        let pid = target.pid();
+        drop(target);
+        // A killed and awaited process has no entry in the process table.
+        let probe = Command::new("kill").args(["-0", &pid.to_string()]).output().unwrap();
+        assert!(!probe.status.success());
+    }
+}

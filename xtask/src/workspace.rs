@@ -1,0 +1,23 @@
+//! Where the workspace and its build directory are.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// The root of the workspace.
+pub fn root() -> &'static Path {
+    let member = Path::new(env!("CARGO_MANIFEST_DIR"));
+    member.parent().unwrap_or(member)
+}
+
+/// Cargo's build directory: the one this program was built into, wherever configuration put it.
+///
+/// Cargo marks it with a `CACHEDIR.TAG`.
+pub fn target_dir() -> PathBuf {
+    let from_executable = env::current_exe().ok().and_then(|exe| {
+        let marked = |dir: &&Path| dir.join("CACHEDIR.TAG").is_file();
+        exe.ancestors().find(marked).map(Path::to_path_buf)
+    });
+    from_executable
+        .or_else(|| env::var_os("CARGO_TARGET_DIR").map(PathBuf::from))
+        .unwrap_or_else(|| root().join("target"))
+}
