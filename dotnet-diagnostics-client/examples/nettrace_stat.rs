@@ -1,0 +1,88 @@
+//! Counts the events of `.nettrace` files: by provider, event id and version; with payload bytes and losses.
+//!
+//! `cargo run --release --example nettrace_stat -- FILE...`
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::time::Instant;
+
+use dotnet_diagnostics_client::nettrace::{End, Item, Reader};
+
+/// Events of one kind.
+#[derive(Default)]
+struct Count {
+    events: u64,
+    payload_bytes: u64,
+}
+
+fn main() -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    for path in std::env::args_os().skip(1) {
+        writeln!(out, "{}", path.display())?;
+        stat(&mut File::open(path)?, &mut out)?;
+    }
+    Ok(())
+}
+
+fn stat(input: &mut impl Read, out: &mut impl Write) -> io::Result<()> {
+    let mut reader = Reader::new();
+    let mut counts: HashMap<u32, Count> = HashMap::new();
+    let mut names = HashMap::new();
+    let mut chunk = vec![0; 128 * 1024];
+    let mut bytes = 0;
+    let mut latest = i64::MIN;
+    let mut backwards = 0_u64;
+    let mut most_held = 0;
+    let started = Instant::now();
+    let end = loop {
+        match reader.next_item() {
+            Ok(Some(Item::Event(event))) => {
+                let count = counts.entry(event.metadata.id).or_insert_with(|| {
+                    let kind = event.metadata;
+                    names.insert(
+                        kind.id,
+                        (kind.provider.clone(), kind.event_id, kind.version, kind.name.clone()),
+                    );
+                    Count::default()
+                });
+                count.events += 1;
+                count.payload_bytes += event.payload.len() as u64;
+                backwards += u64::from(event.timestamp < latest);
+                latest = latest.max(event.timestamp);
+            }
+            Ok(Some(Item::Trace(trace))) => writeln!(out, "{trace:?}")?,
+            Ok(Some(Item::Lost(lost))) => writeln!(out, "lost {} of thread {}", lost.events, lost.thread_id)?,
+            Ok(Some(Item::End(end))) => break end,
+            Ok(Some(_)) => {}
+            Ok(None) => {
+                most_held = most_held.max(reader.held_events());
+                match input.read(&mut chunk)? {
+                    0 => reader.finish(),
+                    read => {
+                        bytes += read as u64;
+                        reader.feed(&chunk[..read]);
+                    }
+                }
+            }
+            Err(error) => writeln!(out, "{error}")?,
+        }
+    };
+    let elapsed = started.elapsed().as_secs_f64();
+    let mut kinds: Vec<_> = names.into_iter().collect();
+    kinds.sort_by(|a, b| a.1.cmp(&b.1));
+    writeln!(out, "{:>10} {:>14}  provider, event, version, name", "events", "payload bytes")?;
+    for (id, (provider, event_id, version, name)) in kinds {
+        let Count { events, payload_bytes } = &counts[&id];
+        writeln!(out, "{events:>10} {payload_bytes:>14}  {provider} {event_id} v{version} {name}")?;
+    }
+    let End { clean, lost_events, unparsed_bytes, .. } = end;
+    let events: u64 = counts.values().map(|count| count.events).sum();
+    writeln!(out, "{events} events, {lost_events} lost, {backwards} out of order, at most {most_held} held")?;
+    writeln!(
+        out,
+        "{bytes} bytes, {unparsed_bytes} unparsed, {}",
+        if clean { "whole" } else { "without its end" }
+    )?;
+    writeln!(out, "{elapsed:.3} s, {:.0} MB/s", bytes as f64 / 1e6 / elapsed)
+}

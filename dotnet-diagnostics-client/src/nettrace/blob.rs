@@ -1,0 +1,192 @@
+//! Headers of events inside a block, compressed or not.
+
+use super::bytes::{Bytes, Malformed, Result};
+
+const METADATA_ID: u8 = 0x01;
+const SEQUENCE_AND_CAPTURE_THREAD: u8 = 0x02;
+const THREAD_ID: u8 = 0x04;
+const STACK_ID: u8 = 0x08;
+const ACTIVITY_ID: u8 = 0x10;
+const RELATED_ACTIVITY_ID: u8 = 0x20;
+const SORTED: u8 = 0x40;
+const PAYLOAD_SIZE: u8 = 0x80;
+/// In version 6, at the place of the activity id.
+const LABEL_LIST: u8 = 0x10;
+
+const COMPRESSED_HEADERS: u16 = 1;
+const MIN_HEADER_BYTES: u16 = 20;
+const NOT_SORTED: u32 = 0x8000_0000;
+
+/// Where in a block something of fixed length is; `NOWHERE` if it is not there.
+pub(super) type Place = u32;
+pub(super) const NOWHERE: Place = u32::MAX;
+
+/// One event's header. Compressed headers say only what differs from the one before.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Blob {
+    pub(super) metadata_id: u32,
+    pub(super) sequence: u32,
+    pub(super) capture_thread: u64,
+    pub(super) processor: u32,
+    pub(super) thread: u64,
+    pub(super) stack_id: u32,
+    pub(super) timestamp: i64,
+    pub(super) activity: Place,
+    pub(super) related_activity: Place,
+    pub(super) label_list: u32,
+    /// No later event of the stream is before this one.
+    pub(super) sorted: bool,
+    pub(super) payload_size: u32,
+    pub(super) payload: Place,
+}
+
+impl Blob {
+    const START: Self = Self {
+        metadata_id: 0,
+        sequence: 0,
+        capture_thread: 0,
+        processor: 0,
+        thread: 0,
+        stack_id: 0,
+        timestamp: 0,
+        activity: NOWHERE,
+        related_activity: NOWHERE,
+        label_list: 0,
+        sorted: false,
+        payload_size: 0,
+        payload: 0,
+    };
+}
+
+/// Walks the events of one block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BlobReader {
+    blob: Blob,
+    at: usize,
+    compressed: bool,
+    version6: bool,
+}
+
+impl BlobReader {
+    /// Reads the block's own header.
+    pub(super) fn new(block: &[u8], version6: bool) -> Result<Self> {
+        let mut bytes = Bytes::new(block);
+        let header_size = bytes.u16()?;
+        let flags = bytes.u16()?;
+        if header_size < MIN_HEADER_BYTES {
+            return Err(Malformed("its header is too short"));
+        }
+        // Later versions may have more in the header: its size counts, not what is known of it.
+        bytes.skip_to(header_size.into())?;
+        Ok(Self {
+            blob: Blob::START,
+            at: bytes.position(),
+            compressed: flags & COMPRESSED_HEADERS != 0,
+            version6,
+        })
+    }
+
+    /// Where the next event starts.
+    pub(super) fn position(&self) -> usize {
+        self.at
+    }
+
+    /// The next event of `block`, which has to be the one this was made of. `None` at its end.
+    #[inline]
+    pub(super) fn next(&mut self, block: &[u8]) -> Result<Option<&Blob>> {
+        let mut bytes = Bytes::starting_at(block, self.at);
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        if self.compressed {
+            self.blob.compressed(&mut bytes, self.version6)?;
+            self.blob.payload = bytes.position() as Place;
+            bytes.take(self.blob.payload_size as usize)?;
+        } else {
+            self.blob.uncompressed(&mut bytes, self.version6)?;
+        }
+        self.at = bytes.position();
+        Ok(Some(&self.blob))
+    }
+}
+
+impl Blob {
+    #[inline]
+    fn compressed(&mut self, bytes: &mut Bytes<'_>, version6: bool) -> Result<()> {
+        let flags = bytes.u8()?;
+        if flags & METADATA_ID != 0 {
+            self.metadata_id = bytes.varu32()?;
+        }
+        if flags & SEQUENCE_AND_CAPTURE_THREAD != 0 {
+            self.sequence = self.sequence.wrapping_add(bytes.varu32()?).wrapping_add(1);
+            self.capture_thread = bytes.varu64()?;
+            self.processor = bytes.varu32()?;
+        } else if self.metadata_id != 0 || version6 {
+            self.sequence = self.sequence.wrapping_add(1);
+        }
+        if flags & THREAD_ID != 0 {
+            self.thread = bytes.varu64()?;
+        }
+        if flags & STACK_ID != 0 {
+            self.stack_id = bytes.varu32()?;
+        }
+        // The difference is written as unsigned and can be negative: threads follow each other in a block.
+        self.timestamp = self.timestamp.wrapping_add_unsigned(bytes.varu64()?);
+        if version6 {
+            if flags & LABEL_LIST != 0 {
+                self.label_list = bytes.varu32()?;
+            }
+        } else {
+            if flags & ACTIVITY_ID != 0 {
+                self.activity = guid(bytes)?;
+            }
+            if flags & RELATED_ACTIVITY_ID != 0 {
+                self.related_activity = guid(bytes)?;
+            }
+        }
+        self.sorted = flags & SORTED != 0;
+        if flags & PAYLOAD_SIZE != 0 {
+            self.payload_size = bytes.varu32()?;
+        }
+        Ok(())
+    }
+
+    fn uncompressed(&mut self, bytes: &mut Bytes<'_>, version6: bool) -> Result<()> {
+        let size = bytes.u32()? as usize;
+        let end = bytes.position().saturating_add(size);
+        let metadata_id = bytes.u32()?;
+        self.metadata_id = metadata_id & !NOT_SORTED;
+        // What the bit means in version 6 differs between its description and its readers: there it is not relied on.
+        self.sorted = metadata_id & NOT_SORTED == 0 && !version6;
+        self.sequence = bytes.u32()?;
+        self.thread = bytes.u64()?;
+        self.capture_thread = bytes.u64()?;
+        self.processor = bytes.u32()?;
+        self.stack_id = bytes.u32()?;
+        self.timestamp = bytes.i64()?;
+        if version6 {
+            self.label_list = bytes.u32()?;
+        } else {
+            self.activity = guid(bytes)?;
+            self.related_activity = guid(bytes)?;
+        }
+        self.payload_size = bytes.u32()?;
+        self.payload = bytes.position() as Place;
+        bytes.take(self.payload_size as usize)?;
+        if bytes.position() > end {
+            return Err(Malformed("an event is longer than its size"));
+        }
+        bytes.skip_to(end)?;
+        if !version6 {
+            let padding = end.wrapping_neg() % 4;
+            bytes.take(padding.min(bytes.remaining()))?;
+        }
+        Ok(())
+    }
+}
+
+fn guid(bytes: &mut Bytes<'_>) -> Result<Place> {
+    let place = bytes.position() as Place;
+    bytes.take(16)?;
+    Ok(place)
+}

@@ -1,0 +1,98 @@
+//! Buffers of blocks: filled once from the stream, lent out as slices, used again when nothing refers to them.
+
+/// Buffers kept for later, in bytes of capacity. Runtimes write blocks of up to 100 KiB.
+const KEPT_BYTES: usize = 8 << 20;
+
+/// Index of a block in [`Blocks`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Slot(u32);
+
+#[derive(Debug, Default)]
+struct Block {
+    data: Vec<u8>,
+    /// Offset in the stream of `data[0]`.
+    offset: u64,
+    /// Held events, stacks and cursors that point into it.
+    users: u32,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Blocks {
+    blocks: Vec<Block>,
+    free: Vec<u32>,
+    spare: Vec<Vec<u8>>,
+    spare_bytes: usize,
+    bytes: usize,
+}
+
+impl Blocks {
+    /// An empty buffer, a used one where there is one.
+    pub(super) fn buffer(&mut self) -> Vec<u8> {
+        let buffer = self.spare.pop().unwrap_or_default();
+        self.spare_bytes -= buffer.capacity();
+        buffer
+    }
+
+    /// Takes back a buffer that nothing was made of.
+    pub(super) fn recycle(&mut self, mut buffer: Vec<u8>) {
+        if self.spare_bytes + buffer.capacity() <= KEPT_BYTES {
+            buffer.clear();
+            self.spare_bytes += buffer.capacity();
+            self.spare.push(buffer);
+        }
+    }
+
+    /// Stores a block with one user.
+    pub(super) fn insert(&mut self, data: Vec<u8>, offset: u64) -> Slot {
+        self.bytes += data.len();
+        let block = Block { data, offset, users: 1 };
+        match self.free.pop() {
+            Some(index) => {
+                self.blocks[index as usize] = block;
+                Slot(index)
+            }
+            None => {
+                self.blocks.push(block);
+                Slot((self.blocks.len() - 1) as u32)
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn data(&self, slot: Slot) -> &[u8] {
+        &self.blocks[slot.0 as usize].data
+    }
+
+    /// A part of a block; empty where the range is not inside it, which the parsers have excluded.
+    #[inline]
+    pub(super) fn slice(&self, slot: Slot, at: u32, len: u32) -> &[u8] {
+        self.data(slot).get(at as usize..).and_then(|rest| rest.get(..len as usize)).unwrap_or_default()
+    }
+
+    pub(super) fn offset(&self, slot: Slot) -> u64 {
+        self.blocks[slot.0 as usize].offset
+    }
+
+    #[inline]
+    pub(super) fn retain(&mut self, slot: Slot) {
+        self.blocks[slot.0 as usize].users += 1;
+    }
+
+    #[inline]
+    pub(super) fn release(&mut self, slot: Slot) {
+        let block = &mut self.blocks[slot.0 as usize];
+        block.users -= 1;
+        if block.users == 0 {
+            let data = std::mem::take(&mut block.data);
+            self.bytes -= data.len();
+            self.free.push(slot.0);
+            self.recycle(data);
+        }
+    }
+
+    /// Bytes in blocks that are in use.
+    #[inline]
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+}

@@ -1,0 +1,171 @@
+//! A bounded little-endian reader over a slice: every read is checked against the end it was given.
+
+/// Why a piece of a block could not be read; becomes part of [`Error`](super::Error) together with the offset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Malformed(pub(super) &'static str);
+
+const TRUNCATED: Malformed = Malformed("it ends in the middle of a value");
+const VARINT: Malformed = Malformed("a variable-length number does not fit its type");
+
+pub(super) type Result<T> = std::result::Result<T, Malformed>;
+
+/// Position in a slice. `end` bounds it, so that a sub-reader cannot run over the length its parent declared.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bytes<'a> {
+    data: &'a [u8],
+    at: usize,
+}
+
+macro_rules! fixed {
+    ($($name:ident $t:ty),*) => {$(
+        #[inline]
+        pub(super) fn $name(&mut self) -> Result<$t> {
+            self.array().map(<$t>::from_le_bytes)
+        }
+    )*};
+}
+
+impl<'a> Bytes<'a> {
+    pub(super) fn new(data: &'a [u8]) -> Self {
+        Self::starting_at(data, 0)
+    }
+
+    /// A reader of `data` whose next byte is `data[at]`; a position past the end reads nothing.
+    #[inline]
+    pub(super) fn starting_at(data: &'a [u8], at: usize) -> Self {
+        Self { data, at: at.min(data.len()) }
+    }
+
+    #[inline]
+    pub(super) fn position(&self) -> usize {
+        self.at
+    }
+
+    #[inline]
+    pub(super) fn remaining(&self) -> usize {
+        self.data.len() - self.at
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.at == self.data.len()
+    }
+
+    #[inline]
+    pub(super) fn take(&mut self, len: usize) -> Result<&'a [u8]> {
+        let rest = self.data.get(self.at..).unwrap_or_default();
+        let (taken, _) = rest.split_at_checked(len).ok_or(TRUNCATED)?;
+        self.at += len;
+        Ok(taken)
+    }
+
+    /// Goes to an absolute position, forwards only: a declared length never makes a reader loop.
+    #[inline]
+    pub(super) fn skip_to(&mut self, at: usize) -> Result<()> {
+        if at < self.at || at > self.data.len() {
+            return Err(TRUNCATED);
+        }
+        self.at = at;
+        Ok(())
+    }
+
+    /// The next `len` bytes as a reader of their own.
+    pub(super) fn split(&mut self, len: usize) -> Result<Bytes<'a>> {
+        self.take(len).map(Bytes::new)
+    }
+
+    #[inline]
+    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let rest = self.data.get(self.at..).unwrap_or_default();
+        let taken = rest.first_chunk::<N>().ok_or(TRUNCATED)?;
+        self.at += N;
+        Ok(*taken)
+    }
+
+    fixed!(u8 u8, u16 u16, i16 i16, u32 u32, u64 u64, i64 i64);
+
+    /// LEB128, at most 10 bytes; bits beyond the 64th are an error, not dropped.
+    #[inline]
+    pub(super) fn varu64(&mut self) -> Result<u64> {
+        let first = self.u8()?;
+        if first < 0x80 {
+            return Ok(u64::from(first));
+        }
+        self.varu64_rest(u64::from(first & 0x7f))
+    }
+
+    fn varu64_rest(&mut self, mut value: u64) -> Result<u64> {
+        for shift in (7..63).step_by(7) {
+            let byte = self.u8()?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        match self.u8()? {
+            last @ (0 | 1) => Ok(value | u64::from(last) << 63),
+            _ => Err(VARINT),
+        }
+    }
+
+    #[inline]
+    pub(super) fn varu32(&mut self) -> Result<u32> {
+        u32::try_from(self.varu64()?).map_err(|_| VARINT)
+    }
+
+    /// UTF-16LE up to and including a 16-bit NUL; unpaired surrogates become U+FFFD.
+    pub(super) fn utf16z(&mut self) -> Result<Box<str>> {
+        let rest = self.data.get(self.at..).unwrap_or_default();
+        let (units, _) = rest.as_chunks::<2>();
+        let len = units.iter().position(|unit| *unit == [0, 0]).ok_or(TRUNCATED)?;
+        self.at += (len + 1) * 2;
+        let units = units.iter().take(len).map(|unit| u16::from_le_bytes(*unit));
+        Ok(char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
+    }
+
+    /// UTF-8 with its byte length before it, as version 6 writes text; invalid bytes become U+FFFD.
+    pub(super) fn utf8(&mut self) -> Result<Box<str>> {
+        let len = self.varu32()? as usize;
+        Ok(String::from_utf8_lossy(self.take(len)?).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn varints_are_checked_to_the_last_bit() {
+        let read = |bytes: &[u8]| Bytes::new(bytes).varu64();
+        assert_eq!(read(&[0x7f]), Ok(127));
+        assert_eq!(read(&[0x80, 0x01]), Ok(128));
+        assert_eq!(read(&[0xff; 9]), Err(TRUNCATED));
+        let mut ten = [0xff; 10];
+        ten[9] = 1;
+        assert_eq!(read(&ten), Ok(u64::MAX));
+        ten[9] = 2;
+        assert_eq!(read(&ten), Err(VARINT));
+        assert_eq!(Bytes::new(&[0xff, 0xff, 0xff, 0xff, 0x0f]).varu32(), Ok(u32::MAX));
+        assert_eq!(Bytes::new(&[0xff, 0xff, 0xff, 0xff, 0x1f]).varu32(), Err(VARINT));
+    }
+
+    #[test]
+    fn a_sub_reader_ends_where_it_was_told() {
+        let mut whole = Bytes::new(&[1, 2, 3, 4]);
+        let mut part = whole.split(3).unwrap();
+        assert_eq!(part.u16(), Ok(0x0201));
+        assert_eq!(part.u16(), Err(TRUNCATED));
+        assert_eq!(part.u8(), Ok(3));
+        assert!(part.is_empty());
+        assert_eq!(whole.u8(), Ok(4));
+        assert_eq!(whole.take(usize::MAX), Err(TRUNCATED));
+        assert_eq!(whole.skip_to(1), Err(TRUNCATED), "backwards");
+    }
+
+    #[test]
+    fn text_needs_its_terminator() {
+        let mut text = Bytes::new(&[b'a', 0, 0x3d, 0xd8, 0, 0, b'b', 0]);
+        assert_eq!(&*text.utf16z().unwrap(), "a\u{fffd}");
+        assert_eq!(text.utf16z(), Err(TRUNCATED));
+    }
+}

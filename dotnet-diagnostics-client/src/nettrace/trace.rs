@@ -1,0 +1,148 @@
+//! What a stream says about itself: its clock and its process.
+
+use super::bytes::{Bytes, Malformed, Result};
+
+/// The trace object: clock, process and machine of a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TraceInfo {
+    /// Version of the format a reader has to understand: 4 (also for what is called version 5) or 6.
+    pub version: u32,
+    /// UTC at [`sync_timestamp`](Self::sync_timestamp), in nanoseconds since 1970. Its precision is a millisecond.
+    pub sync_time_utc: i64,
+    /// The stream's clock at [`sync_time_utc`](Self::sync_time_utc), in ticks.
+    pub sync_timestamp: i64,
+    /// Ticks per second, more than 0. 10^9 on Linux and macOS, commonly 10^7 on Windows.
+    pub frequency: i64,
+    /// Bytes of a pointer in the traced process: 4 or 8.
+    pub pointer_size: u32,
+    /// Process id as the traced process sees it (inside its PID namespace). 0 if unknown (version 6).
+    pub process_id: u32,
+    /// Number of processors as the runtime counts them. 0 if unknown (version 6).
+    pub processors: u32,
+    /// Expected interval between CPU samples, in nanoseconds. 0 if unknown.
+    pub sampling_period_ns: u32,
+    /// Further properties, which version 6 has.
+    pub properties: Vec<(Box<str>, Box<str>)>,
+}
+
+impl TraceInfo {
+    /// Length of the payload in versions 4 and 5, which has no length before it.
+    pub(super) const V4_BYTES: usize = 48;
+
+    /// Nanoseconds from [`sync_timestamp`](Self::sync_timestamp) to a timestamp in ticks, rounded towards 0; exact
+    /// for frequencies that divide 10^9. A result beyond 292 years saturates.
+    pub fn nanoseconds(&self, ticks: i64) -> i64 {
+        const SECOND: i64 = 1_000_000_000;
+        let delta = ticks.saturating_sub(self.sync_timestamp);
+        match self.frequency {
+            SECOND => delta,
+            frequency if frequency > 0 && SECOND % frequency == 0 => delta.saturating_mul(SECOND / frequency),
+            frequency => {
+                let exact = i128::from(delta) * i128::from(SECOND) / i128::from(frequency.max(1));
+                exact.clamp(i64::MIN.into(), i64::MAX.into()) as i64
+            }
+        }
+    }
+
+    pub(super) fn parse_v4(payload: &[u8]) -> Result<Self> {
+        let mut bytes = Bytes::new(payload);
+        let mut info = Self::clock(&mut bytes, 4)?;
+        info.process_id = bytes.u32()?;
+        info.processors = bytes.u32()?;
+        info.sampling_period_ns = bytes.u32()?;
+        Ok(info)
+    }
+
+    /// The part that all versions share.
+    pub(super) fn clock(bytes: &mut Bytes<'_>, version: u32) -> Result<Self> {
+        let mut date = [0; 8];
+        for part in &mut date {
+            *part = bytes.i16()?;
+        }
+        let info = Self {
+            version,
+            sync_time_utc: unix_ns(date),
+            sync_timestamp: bytes.i64()?,
+            frequency: bytes.i64()?,
+            pointer_size: bytes.u32()?,
+            process_id: 0,
+            processors: 0,
+            sampling_period_ns: 0,
+            properties: Vec::new(),
+        };
+        if info.frequency <= 0 {
+            return Err(Malformed("the clock's frequency is not a positive number"));
+        }
+        if !matches!(info.pointer_size, 4 | 8) {
+            return Err(Malformed("the pointer size is neither 4 nor 8"));
+        }
+        Ok(info)
+    }
+}
+
+/// A Windows SYSTEMTIME (year, month, day of week, day, hour, minute, second, millisecond) as Unix time.
+fn unix_ns([year, month, _, day, hour, minute, second, millisecond]: [i16; 8]) -> i64 {
+    // Days since 1970 in the proleptic Gregorian calendar, counting years from March.
+    let (year, month, day) = (i64::from(year), i64::from(month), i64::from(day));
+    let year = year - i64::from(month <= 2);
+    let era = year.div_euclid(400);
+    let year_of_era = year.rem_euclid(400);
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let days =
+        era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468;
+    let seconds = days * 86_400 + i64::from(hour) * 3_600 + i64::from(minute) * 60 + i64::from(second);
+    seconds.saturating_mul(1_000_000_000).saturating_add(i64::from(millisecond) * 1_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_clock(frequency: i64, sync_timestamp: i64) -> TraceInfo {
+        let mut payload = Vec::new();
+        for part in [2026_i16, 11, 6, 21, 3, 22, 59, 7] {
+            payload.extend(part.to_le_bytes());
+        }
+        payload.extend(sync_timestamp.to_le_bytes());
+        payload.extend(frequency.to_le_bytes());
+        for part in [8_u32, 1, 2, 0] {
+            payload.extend(part.to_le_bytes());
+        }
+        TraceInfo::parse_v4(&payload).unwrap()
+    }
+
+    #[test]
+    fn dates_are_unix_time() {
+        // `date -u -d '2026-11-21 03:22:59' +%s`
+        assert_eq!(with_clock(1, 0).sync_time_utc, 1_795_231_379_007_000_000);
+        assert_eq!(unix_ns([1970, 1, 4, 1, 0, 0, 0, 0]), 0);
+        assert_eq!(unix_ns([2000, 2, 2, 29, 0, 0, 0, 0]), 951_782_400_000_000_000);
+        assert_eq!(unix_ns([i16::MAX; 8]), i64::MAX);
+        assert_eq!(unix_ns([i16::MIN; 8]), i64::MIN);
+    }
+
+    #[test]
+    fn ticks_become_nanoseconds_exactly() {
+        let linux = with_clock(1_000_000_000, 1_000);
+        assert_eq!(linux.nanoseconds(1_001), 1);
+        assert_eq!(linux.nanoseconds(i64::MIN), i64::MIN);
+        let windows = with_clock(10_000_000, 1_000);
+        assert_eq!(windows.nanoseconds(1_000 + 86_400 * 10_000_000 + 1), 86_400_000_000_100);
+        assert_eq!(windows.nanoseconds(i64::MAX), i64::MAX);
+        let acpi = with_clock(3_579_545, 0);
+        assert_eq!(acpi.nanoseconds(3_579_545 * 1_000_000_000), 1_000_000_000_000_000_000);
+        assert_eq!(acpi.nanoseconds(1), 279);
+    }
+
+    #[test]
+    fn an_impossible_clock_is_refused() {
+        let mut payload = [0; TraceInfo::V4_BYTES];
+        payload[32] = 8;
+        assert!(TraceInfo::parse_v4(&payload).is_err(), "frequency 0");
+        payload[24] = 1;
+        assert!(TraceInfo::parse_v4(&payload).is_ok());
+        payload[32] = 5;
+        assert!(TraceInfo::parse_v4(&payload).is_err(), "pointer size 5");
+    }
+}

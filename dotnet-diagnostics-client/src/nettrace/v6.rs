@@ -1,0 +1,123 @@
+//! What version 6 writes otherwise: the trace block, metadata rows and thread tables.
+
+use super::bytes::{Bytes, Malformed, Result};
+use super::metadata::{Field, FieldType, Metadata};
+use super::threads::Threads;
+use super::trace::TraceInfo;
+
+const MAX_DEPTH: u32 = 8;
+
+pub(super) fn trace(bytes: &mut Bytes<'_>) -> Result<TraceInfo> {
+    let mut info = TraceInfo::clock(bytes, 6)?;
+    let count = bytes.u32()? as usize;
+    if count > bytes.remaining() / 2 {
+        return Err(Malformed("it lists more properties than it has room for"));
+    }
+    for _ in 0..count {
+        let (key, value) = (bytes.utf8()?, bytes.utf8()?);
+        match &*key {
+            "ProcessId" => info.process_id = value.parse().unwrap_or(0),
+            "HardwareThreadCount" => info.processors = value.parse().unwrap_or(0),
+            "ExpectedCPUSamplingRate" => info.sampling_period_ns = value.parse().unwrap_or(0),
+            _ => {}
+        }
+        info.properties.push((key, value));
+    }
+    Ok(info)
+}
+
+/// Goes to the first row of a metadata block.
+pub(super) fn metadata_header(bytes: &mut Bytes<'_>) -> Result<()> {
+    let size = bytes.u16()?;
+    bytes.take(size.into()).map(drop)
+}
+
+/// One row, with its size in the stream.
+pub(super) fn metadata_row(bytes: &mut Bytes<'_>) -> Result<(Metadata, usize)> {
+    let size = usize::from(bytes.u16()?);
+    let mut row = bytes.split(size)?;
+    let mut metadata = Metadata {
+        id: row.varu32()?,
+        provider: row.utf8()?,
+        event_id: row.varu32()?,
+        name: row.utf8()?,
+        keywords: 0,
+        version: 0,
+        level: 0,
+        opcode: None,
+        fields: fields(&mut row, 0)?,
+    };
+    let len = row.u16()?.into();
+    let mut optional = row.split(len)?;
+    while !optional.is_empty() {
+        match optional.u8()? {
+            1 => metadata.opcode = Some(optional.u8()?),
+            3 => metadata.keywords = optional.u64()?,
+            // Message template, description.
+            4 | 5 => drop(optional.utf8()?),
+            6 => drop((optional.utf8()?, optional.utf8()?)),
+            // The provider's GUID.
+            7 => drop(optional.take(16)?),
+            8 => metadata.level = optional.u8()?.into(),
+            9 => metadata.version = optional.u8()?.into(),
+            // Its length is not known: what follows cannot be found.
+            _ => break,
+        }
+    }
+    Ok((metadata, size))
+}
+
+fn fields(bytes: &mut Bytes<'_>, depth: u32) -> Result<Vec<Field>> {
+    let count = bytes.u16()?;
+    if depth > MAX_DEPTH {
+        return Err(Malformed("fields are nested too deeply"));
+    }
+    let field = |_| {
+        let size = bytes.u16()?.into();
+        let mut field = bytes.split(size)?;
+        let name = field.utf8()?;
+        let field_type = FieldType(field.u8()?.into());
+        let element_type = match field_type {
+            FieldType::ARRAY
+            | FieldType::FIXED_ARRAY
+            | FieldType::RELATIVE_LOCATION
+            | FieldType::DATA_LOCATION => Some(FieldType(field.u8()?.into())),
+            _ => None,
+        };
+        // The object's fields come right after its type code; an array's length after its element type.
+        let fields = match element_type.unwrap_or(field_type) {
+            FieldType::OBJECT => fields(&mut field, depth + 1)?,
+            _ => Vec::new(),
+        };
+        Ok(Field { name, field_type, element_type, fields })
+    };
+    (0..count).map(field).collect()
+}
+
+pub(super) fn threads(bytes: &mut Bytes<'_>, threads: &mut Threads, limit: usize) -> Result<()> {
+    while !bytes.is_empty() {
+        let size = bytes.u16()?.into();
+        let mut row = bytes.split(size)?;
+        let index = row.varu64()?;
+        while !row.is_empty() {
+            match row.u8()? {
+                1 => drop(row.utf8()?),
+                // The process.
+                2 => drop(row.varu64()?),
+                3 => threads.name_os_id(index, row.varu64()?, limit),
+                4 => drop((row.utf8()?, row.utf8()?)),
+                _ => break,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The removed threads' indices and last sequence numbers.
+pub(super) fn removed_threads(bytes: &mut Bytes<'_>) -> Result<Vec<(u64, u32)>> {
+    let mut removed = Vec::new();
+    while !bytes.is_empty() {
+        removed.push((bytes.varu64()?, bytes.varu32()?));
+    }
+    Ok(removed)
+}
