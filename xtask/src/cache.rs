@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 
-use crate::sys;
+use crate::{progress, sys};
 
 /// Names the directory that downloads are kept in.
 pub(crate) const CACHE_VARIABLE: &str = "GCWATCH_CACHE";
@@ -41,7 +41,10 @@ pub(crate) fn once(parent: &Path, name: &str, make: impl FnOnce(&Path) -> Result
         .write(true)
         .open(&lock_path)
         .with_context(|| format!("cannot open {}", lock_path.display()))?;
-    lock.lock().with_context(|| format!("cannot lock {}", lock_path.display()))?;
+    if lock.try_lock().is_err() {
+        progress::say(&format!("Waiting for another process that makes {}", finished.display()));
+        lock.lock().with_context(|| format!("cannot lock {}", lock_path.display()))?;
+    }
     if finished.join(MARKER).is_file() {
         return Ok(finished);
     }

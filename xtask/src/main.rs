@@ -2,8 +2,15 @@
 
 mod command;
 
+use std::io::{self, Write};
+use std::process::ExitCode;
+
 use clap::Parser;
 
-fn main() -> anyhow::Result<std::process::ExitCode> {
-    command::Cli::parse().run()
+fn main() -> ExitCode {
+    command::Cli::parse().run().unwrap_or_else(|error| {
+        // Nothing is left to be done where stderr is closed.
+        let _ = writeln!(io::stderr(), "error: {error:#}");
+        ExitCode::FAILURE
+    })
 }

@@ -13,7 +13,7 @@ use xtask::{clr, compiler, workspace};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Demo {
     /// How many classes the compiler gets to compile.
-    #[arg(long, default_value_t = 400)]
+    #[arg(long, default_value_t = 160)]
     classes: u32,
 
     /// Options of `gcwatch run`, such as `--level moves` or `--format json`.
