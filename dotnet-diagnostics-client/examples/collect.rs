@@ -1,0 +1,56 @@
+//! Writes the GC events of a process to a file: `collect PID SECONDS FILE.nettrace`.
+
+#![expect(clippy::print_stdout, reason = "printing is what the example is for")]
+
+use std::error::Error;
+use std::fs::File;
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use dotnet_diagnostics_client::{Client, EventSession, Provider, Rundown, SessionConfig, discovery};
+use tokio::io::AsyncReadExt;
+
+const GC_KEYWORD: u64 = 0x1;
+const INFORMATIONAL: u32 = 4;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().collect();
+    let [_, pid, seconds, path] = arguments.as_slice() else {
+        return Err("usage: collect PID SECONDS FILE.nettrace".into());
+    };
+    let duration = Duration::from_secs(seconds.parse()?);
+    let client = Client::new(discovery::find(pid.parse()?)?);
+    let runtime = "Microsoft-Windows-DotNETRuntime";
+    let session = client
+        .collect_tracing(&SessionConfig {
+            buffer_mb: 256,
+            providers: vec![Provider::new(runtime, GC_KEYWORD, INFORMATIONAL)],
+            rundown: Rundown::Keyword(0x1),
+            stacks: false,
+        })
+        .await?;
+    println!("CollectTracing{} accepted", session.command().version());
+    let id = session.id();
+    let (read, stop_time) = tokio::join!(save(session, File::create(path)?), async {
+        tokio::time::sleep(duration).await;
+        let asked = Instant::now();
+        client.stop_tracing(id).await.map(|()| asked.elapsed())
+    });
+    println!("{} bytes, stop answered after {:?}", read?, stop_time?);
+    Ok(())
+}
+
+/// Reads the stream to its end.
+async fn save(mut session: EventSession, mut file: File) -> std::io::Result<u64> {
+    let mut buffer = vec![0; 64 << 10];
+    let mut total = 0;
+    loop {
+        let count = session.read(&mut buffer).await?;
+        if count == 0 {
+            return Ok(total);
+        }
+        file.write_all(&buffer[..count])?;
+        total += count as u64;
+    }
+}

@@ -1,0 +1,188 @@
+//! One command, one connection: connect, write the whole request at once, read the reply, close.
+
+use std::future::Future;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::time::{Instant, timeout_at};
+
+use crate::endpoint::Endpoint;
+use crate::error::{Error, Result};
+use crate::message::{self, HEADER_SIZE, InvalidRequest, ProtocolError, ReplyKind, Request};
+use crate::transport::{Stream, Transport};
+
+/// How long a command may take unless [`Client::with_timeout`] says otherwise.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Sends commands to one runtime.
+///
+/// Commands are methods, grouped by the protocol's command sets. Each opens a connection of its own and is bounded by
+/// the client's timeout as a whole, retries and older variants of the command included. A runtime serves one
+/// connection at a time, so run commands one after another.
+///
+/// `T` says how the runtime is reached: an [`Endpoint`] is dialled, [`PortConnections`](crate::PortConnections) are
+/// connections that the runtime has opened to a diagnostic port.
+#[derive(Debug, Clone)]
+pub struct Client<T = Endpoint> {
+    transport: T,
+    timeout: Duration,
+}
+
+impl<T: Transport> Client<T> {
+    /// A client with the [default timeout](DEFAULT_TIMEOUT). Nothing is connected yet.
+    pub fn new(transport: T) -> Self {
+        Self { transport, timeout: DEFAULT_TIMEOUT }
+    }
+
+    /// The same client with another limit for each command.
+    #[must_use]
+    pub fn with_timeout(self, timeout: Duration) -> Self {
+        Self { timeout, ..self }
+    }
+
+    /// How the runtime is reached.
+    pub fn transport(&self) -> &T {
+        &self.transport
+    }
+
+    /// The limit for each command.
+    pub fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// The point in time at which a command that starts now has failed.
+    pub(crate) fn deadline(&self) -> Deadline {
+        let now = Instant::now();
+        Deadline {
+            // A timeout beyond what the clock can represent is as good as a day.
+            at: now.checked_add(self.timeout).unwrap_or(now + Duration::from_secs(86_400)),
+            after: self.timeout,
+        }
+    }
+
+    /// Runs one request on a fresh connection and returns the OK reply's payload with the connection.
+    pub(crate) async fn run(
+        &self,
+        request: Result<Request, (&'static str, InvalidRequest)>,
+        deadline: Deadline,
+    ) -> Result<(Vec<u8>, Stream)> {
+        let request = request.map_err(|(operation, source)| Error::InvalidRequest { operation, source })?;
+        let mut stream = deadline.bound("connect", self.transport.connect()).await?;
+        let payload = deadline.bound(request.name, exchange(&mut stream, &request)).await?;
+        Ok((payload, stream))
+    }
+}
+
+/// When a command has taken too long.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Deadline {
+    at: Instant,
+    after: Duration,
+}
+
+impl Deadline {
+    pub(crate) async fn bound<R>(
+        &self,
+        operation: &'static str,
+        work: impl Future<Output = Result<R>>,
+    ) -> Result<R> {
+        timeout_at(self.at, work).await.unwrap_or(Err(Error::Timeout { operation, after: self.after }))
+    }
+}
+
+/// Sends a request and returns the payload of the OK reply.
+pub(crate) async fn exchange<S>(stream: &mut S, request: &Request) -> Result<Vec<u8>>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let operation = request.name;
+    let protocol = |source| Error::Protocol { operation, source };
+    let written = match stream.write_all(request.as_bytes()).await {
+        Ok(()) => stream.flush().await,
+        failed => failed,
+    };
+    // A runtime that refuses early may answer and close before it has read everything: the answer is still there.
+    let mut header = [0; HEADER_SIZE];
+    match (read_exact(stream, &mut header, operation).await, written) {
+        (Ok(()), _) => {}
+        (Err(Error::Closed { .. }), Err(source)) if !is_disconnect(&source) => {
+            return Err(Error::io(format!("sending {operation}"), source));
+        }
+        (Err(error), _) => return Err(error),
+    }
+    let (kind, length) = message::decode_header(&header).map_err(protocol)?;
+    let mut payload = vec![0; length];
+    read_exact(stream, &mut payload, operation).await?;
+    match kind {
+        ReplyKind::Ok => Ok(payload),
+        ReplyKind::Error => {
+            Err(Error::Runtime { operation, code: message::decode_error(&payload).map_err(protocol)? })
+        }
+    }
+}
+
+/// Fills the buffer; a connection that ends before is [`Error::Closed`].
+pub(crate) async fn read_exact<S>(stream: &mut S, buffer: &mut [u8], operation: &'static str) -> Result<()>
+where
+    S: AsyncRead + Unpin,
+{
+    match stream.read_exact(buffer).await {
+        Ok(_) => Ok(()),
+        Err(error) if is_disconnect(&error) => Err(Error::Closed { operation }),
+        Err(source) => Err(Error::io(format!("reading the answer to {operation}"), source)),
+    }
+}
+
+fn is_disconnect(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+    matches!(error.kind(), UnexpectedEof | ConnectionReset | ConnectionAborted | BrokenPipe)
+}
+
+/// Decodes an OK payload, naming the command in the error.
+pub(crate) fn decode<R>(operation: &'static str, decoded: Result<R, ProtocolError>) -> Result<R> {
+    decoded.map_err(|source| Error::Protocol { operation, source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::CommandCode;
+
+    const PROBE: CommandCode = CommandCode { set: 4, id: 0, name: "Probe" };
+
+    fn block_on<F: Future>(future: F) -> F::Output {
+        tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(future)
+    }
+
+    fn answered(reply: &[u8]) -> Result<Vec<u8>> {
+        block_on(async {
+            let (mut near, mut far) = tokio::io::duplex(4096);
+            far.write_all(reply).await.unwrap();
+            far.shutdown().await.unwrap();
+            exchange(&mut near, &Request::empty(PROBE)).await
+        })
+    }
+
+    #[test]
+    fn every_cut_of_an_answer_is_an_ended_connection() {
+        let whole = b"DOTNET_IPC_V1\0\x18\x00\xff\x00\x00\x00\x01\x02\x03\x04";
+        assert_eq!(answered(whole).unwrap(), [1, 2, 3, 4]);
+        for cut in 0..whole.len() {
+            assert!(
+                matches!(answered(&whole[..cut]), Err(Error::Closed { operation: "Probe" })),
+                "cut at {cut}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_silent_peer_is_a_timeout() {
+        let error = block_on(async {
+            let (mut near, _far) = tokio::io::duplex(4096);
+            let after = Duration::from_millis(20);
+            let deadline = Deadline { at: Instant::now() + after, after };
+            deadline.bound("Probe", exchange(&mut near, &Request::empty(PROBE))).await.unwrap_err()
+        });
+        assert_eq!(error.to_string(), "no answer to Probe within 0.02 s");
+    }
+}

@@ -1,0 +1,206 @@
+//! Command set 4, Process: who the runtime is, its environment, and its start.
+
+use crate::client::{Client, decode, read_exact};
+use crate::error::{Error, Result};
+use crate::guid::Guid;
+use crate::message::{CommandCode, InvalidRequest, PayloadReader, ProtocolError, Request};
+use crate::transport::Transport;
+
+use super::{prepare, succeeded};
+
+const fn code(id: u8, name: &'static str) -> CommandCode {
+    CommandCode { set: 4, id, name }
+}
+
+const PROCESS_INFO: CommandCode = code(0, "ProcessInfo");
+const RESUME_RUNTIME: CommandCode = code(1, "ResumeRuntime");
+const GET_PROCESS_ENVIRONMENT: CommandCode = code(2, "GetProcessEnvironment");
+const SET_ENVIRONMENT_VARIABLE: CommandCode = code(3, "SetEnvironmentVariable");
+const PROCESS_INFO_2: CommandCode = code(4, "ProcessInfo2");
+const PROCESS_INFO_3: CommandCode = code(8, "ProcessInfo3");
+
+/// Newest first: an older runtime refuses what it does not know.
+const PROCESS_INFO_VARIANTS: [CommandCode; 3] = [PROCESS_INFO_3, PROCESS_INFO_2, PROCESS_INFO];
+
+/// An environment is far smaller; the announced length is not trusted.
+const MAX_ENVIRONMENT_BYTES: u32 = 16 << 20;
+
+/// What a runtime says of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ProcessInfo {
+    /// Process id as the target sees it: in a container this is not the id seen from outside.
+    pub pid: u64,
+    /// Identity of this runtime instance. It differs after a restart even where the process id is the same.
+    pub cookie: Guid,
+    /// The arguments joined with spaces, without any quoting. Of a runtime suspended at its start only the first.
+    pub command_line: String,
+    /// `"Linux"`, `"Windows"`, `"macOS"`, …
+    pub os: String,
+    /// `"x64"`, `"arm64"`, `"x86"`, `"arm32"`, …
+    pub arch: String,
+    /// Name of the managed entry assembly (.NET 6 and later).
+    pub entry_assembly: Option<String>,
+    /// Version of the runtime's product, "10.0.12" for example (.NET 6 and later).
+    pub clr_version: Option<String>,
+    /// Portable runtime identifier, "linux-x64" for example (.NET 8 and later).
+    pub rid: Option<String>,
+}
+
+impl ProcessInfo {
+    fn decode(variant: CommandCode, payload: &[u8]) -> Result<Self, ProtocolError> {
+        let mut reader = PayloadReader::new(payload);
+        if variant == PROCESS_INFO_3 {
+            // Version of the structure. Later versions append fields, so the first ones can be read all the same.
+            reader.u32()?;
+        }
+        let mut info = Self {
+            pid: reader.u64()?,
+            cookie: reader.guid()?,
+            command_line: reader.str16()?,
+            os: reader.str16()?,
+            arch: reader.str16()?,
+            entry_assembly: None,
+            clr_version: None,
+            rid: None,
+        };
+        let known = |text: String| Some(text).filter(|text| !text.is_empty());
+        if variant != PROCESS_INFO {
+            info.entry_assembly = known(reader.str16()?);
+            info.clr_version = known(reader.str16()?);
+        }
+        if variant == PROCESS_INFO_3 {
+            info.rid = known(reader.str16()?);
+        }
+        Ok(info)
+    }
+}
+
+/// The Process command set, absent before .NET 5.
+impl<T: Transport> Client<T> {
+    /// Asks the runtime who it is, with the newest variant of the command that it knows.
+    ///
+    /// # Errors
+    /// Those of every command. .NET Core 3.x knows no variant:
+    /// [`Error::is_unknown_command`](crate::Error::is_unknown_command).
+    pub async fn process_info(&self) -> Result<ProcessInfo> {
+        let deadline = self.deadline();
+        let mut refusal = None;
+        for variant in PROCESS_INFO_VARIANTS {
+            match self.run(Ok(Request::empty(variant)), deadline).await {
+                Ok((payload, _)) => {
+                    return decode(variant.name, ProcessInfo::decode(variant, &payload));
+                }
+                Err(error) if error.is_unknown_command() => refusal = Some(error),
+                Err(error) => return Err(error),
+            }
+        }
+        Err(refusal.unwrap_or(Error::Closed { operation: PROCESS_INFO.name }))
+    }
+
+    /// Lets a runtime go on that waits at its start. Harmless for one that does not.
+    ///
+    /// Each port that asked for the suspension must be resumed through itself.
+    ///
+    /// # Errors
+    /// Those of every command.
+    pub async fn resume_runtime(&self) -> Result<()> {
+        self.run(Ok(Request::empty(RESUME_RUNTIME)), self.deadline()).await.map(drop)
+    }
+
+    /// The environment as managed code sees it, in the runtime's order. Invalid UTF-16 becomes U+FFFD.
+    ///
+    /// # Errors
+    /// Those of every command.
+    pub async fn environment(&self) -> Result<Vec<(String, String)>> {
+        let operation = GET_PROCESS_ENVIRONMENT.name;
+        let deadline = self.deadline();
+        let request = Ok(Request::empty(GET_PROCESS_ENVIRONMENT));
+        let (payload, mut stream) = self.run(request, deadline).await?;
+        let length = decode(operation, environment_length(&payload))?;
+        let mut block = vec![0; length];
+        deadline.bound(operation, read_exact(&mut stream, &mut block, operation)).await?;
+        decode(operation, decode_environment(&block))
+    }
+
+    /// Sets a variable for managed code and for `ICorProfilerInfo11::GetEnvironmentVariable`; `None` removes it.
+    ///
+    /// The C library's `getenv` does not see the change, nor do processes that native code starts (.NET 6 and later).
+    ///
+    /// # Errors
+    /// Those of every command; removing a variable that does not exist is
+    /// [`HResult::ENVIRONMENT_VARIABLE_NOT_FOUND`](crate::HResult::ENVIRONMENT_VARIABLE_NOT_FOUND).
+    pub async fn set_environment_variable(&self, name: &str, value: Option<&str>) -> Result<()> {
+        let request = prepare(SET_ENVIRONMENT_VARIABLE, |payload| {
+            if name.contains('=') {
+                payload.refuse(InvalidRequest::EqualsSign { name: name.to_owned() });
+            }
+            payload.required_str16("variable name", name).str16("variable value", value);
+        });
+        let (payload, _) = self.run(request, self.deadline()).await?;
+        succeeded(SET_ENVIRONMENT_VARIABLE.name, &payload)
+    }
+}
+
+/// Length of the block that follows the reply.
+fn environment_length(payload: &[u8]) -> Result<usize, ProtocolError> {
+    let length = PayloadReader::new(payload).u32()?;
+    if length > MAX_ENVIRONMENT_BYTES {
+        return Err(ProtocolError::TooLong { length, max: MAX_ENVIRONMENT_BYTES });
+    }
+    Ok(length as usize)
+}
+
+fn decode_environment(block: &[u8]) -> Result<Vec<(String, String)>, ProtocolError> {
+    let mut reader = PayloadReader::new(block);
+    // The count is not used to reserve memory: each entry takes at least its own four bytes.
+    (0..reader.u32()?).map(|_| reader.str16().map(|entry| split_variable(&entry))).collect()
+}
+
+/// Windows has variables whose names begin with "=", so the separator is looked for behind the first character.
+fn split_variable(entry: &str) -> (String, String) {
+    let separator = entry.char_indices().skip(1).find_map(|(index, c)| (c == '=').then_some(index));
+    match separator {
+        Some(index) => (entry[..index].to_owned(), entry[index + 1..].to_owned()),
+        None => (entry.to_owned(), String::new()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn variables_are_split_at_the_first_equals_sign_behind_the_name() {
+        let split = |entry| {
+            let (name, value) = split_variable(entry);
+            format!("{name}|{value}")
+        };
+        assert_eq!(split("A=b=c"), "A|b=c");
+        assert_eq!(split("=C:=C:\\x"), "=C:|C:\\x");
+        assert_eq!(split("é=1"), "é|1");
+        assert_eq!(split("A="), "A|");
+        assert_eq!(split("A"), "A|");
+        assert_eq!(split(""), "|");
+    }
+
+    #[test]
+    fn an_absurd_environment_length_is_refused() {
+        assert!(matches!(
+            environment_length(&[0xff, 0xff, 0xff, 0x7f, 0, 0]),
+            Err(ProtocolError::TooLong { .. })
+        ));
+    }
+
+    proptest! {
+        #[test]
+        fn hostile_answers_end_in_errors(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            for variant in PROCESS_INFO_VARIANTS {
+                let _ = ProcessInfo::decode(variant, &bytes);
+            }
+            let _ = decode_environment(&bytes);
+            let _ = environment_length(&bytes);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Where a runtime listens.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// Address of a diagnostics server.
+///
+/// Both kinds can be named on every platform; connecting to the kind that the platform lacks is an error.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Endpoint {
+    /// Path of a Unix domain socket.
+    Socket(PathBuf),
+    /// Name of a Windows named pipe, without the leading `\\.\pipe\`.
+    Pipe(String),
+}
+
+/// What every full pipe name begins with.
+pub(crate) const PIPE_PREFIX: &str = r"\\.\pipe\";
+
+impl Endpoint {
+    /// The Unix domain socket at this path.
+    pub fn socket(path: impl Into<PathBuf>) -> Self {
+        Self::Socket(path.into())
+    }
+
+    /// The named pipe of this name; a leading `\\.\pipe\` is taken off.
+    pub fn pipe(name: impl AsRef<str>) -> Self {
+        let name = name.as_ref();
+        Self::Pipe(name.strip_prefix(PIPE_PREFIX).unwrap_or(name).to_owned())
+    }
+
+    /// The default endpoint of a process on Windows, which is a function of its id alone.
+    pub fn default_pipe(pid: u32) -> Self {
+        Self::Pipe(format!("dotnet-diagnostic-{pid}"))
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Socket(path) => path.display().fmt(f),
+            Self::Pipe(name) => write!(f, "{PIPE_PREFIX}{name}"),
+        }
+    }
+}
+
+/// Reads what a user types: a path, or a pipe name where the platform or the `\\.\pipe\` in front says so.
+impl FromStr for Endpoint {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(if text.starts_with(PIPE_PREFIX) || crate::transport::NAMES_ARE_PIPES {
+            Self::pipe(text)
+        } else {
+            Self::socket(text)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_pipe_name_and_a_bare_one_are_the_same() {
+        assert_eq!(Endpoint::pipe(r"\\.\pipe\dotnet-diagnostic-7"), Endpoint::default_pipe(7));
+        assert_eq!(Endpoint::default_pipe(7).to_string(), r"\\.\pipe\dotnet-diagnostic-7");
+        let Ok(parsed) = r"\\.\pipe\dotnet-diagnostic-7".parse::<Endpoint>();
+        assert_eq!(parsed, Endpoint::default_pipe(7));
+    }
+}

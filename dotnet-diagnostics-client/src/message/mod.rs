@@ -1,0 +1,264 @@
+//! Frames of the diagnostics protocol: a 20-byte header and a payload of at most 65,515 bytes.
+//!
+//! ```text
+//! offset size
+//!      0   14  "DOTNET_IPC_V1\0"
+//!     14    2  total size, header included
+//!     16    1  command set
+//!     17    1  command id
+//!     18    2  reserved, 0
+//! ```
+//! Source: dotnet/diagnostics, documentation/design-docs/ipc-protocol.md; an error reply is 24 bytes long, not the 28
+//! of that document.
+
+mod reader;
+mod writer;
+
+use byteorder::{ByteOrder, LittleEndian};
+
+use crate::hresult::HResult;
+
+pub(crate) use reader::PayloadReader;
+pub(crate) use writer::PayloadWriter;
+
+const MAGIC: &[u8; 14] = b"DOTNET_IPC_V1\0";
+pub(crate) const HEADER_SIZE: usize = 20;
+/// Longest payload that the 16-bit size field of a frame can describe.
+pub(crate) const MAX_PAYLOAD: usize = u16::MAX as usize - HEADER_SIZE;
+
+/// Command set of every reply.
+const SERVER_SET: u8 = 0xff;
+const REPLY_OK: u8 = 0x00;
+const REPLY_ERROR: u8 = 0xff;
+
+/// Bytes that are not the diagnostics protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProtocolError {
+    /// The frame does not begin with the protocol's magic.
+    #[error("the frame does not begin with DOTNET_IPC_V1")]
+    BadMagic,
+    /// The header announces less than its own size.
+    #[error("the header announces a frame of {size} bytes, less than the header itself")]
+    BadSize {
+        /// Announced size in bytes.
+        size: u16,
+    },
+    /// The frame is neither an OK nor an error reply.
+    #[error("command set {set:#04x}, id {id:#04x} is not a reply")]
+    UnexpectedReply {
+        /// Command set of the frame.
+        set: u8,
+        /// Command id of the frame.
+        id: u8,
+    },
+    /// The payload ends inside a value.
+    #[error("{requested} bytes are needed at offset {offset} of the payload, {available} are left")]
+    Truncated {
+        /// Offset in the payload.
+        offset: usize,
+        /// Bytes that the value needs.
+        requested: u64,
+        /// Bytes that are left.
+        available: usize,
+    },
+    /// A length is larger than anything a runtime sends.
+    #[error("a length of {length} bytes is announced, more than the {max} that are accepted")]
+    TooLong {
+        /// Announced length in bytes.
+        length: u32,
+        /// The most that is accepted.
+        max: u32,
+    },
+    /// What dialled the diagnostic port did not introduce itself as a runtime.
+    #[error("the connection did not begin with a runtime's advertisement")]
+    BadAdvertisement,
+}
+
+/// A value that must not be sent: a request that a runtime cannot decode may crash it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidRequest {
+    /// The text is empty where the runtime needs one.
+    #[error("the {what} is empty")]
+    Empty {
+        /// Which value.
+        what: &'static str,
+    },
+    /// The text contains a NUL, which would end it early.
+    #[error("the {what} contains a NUL character")]
+    EmbeddedNul {
+        /// Which value.
+        what: &'static str,
+    },
+    /// A variable's name contains "=".
+    #[error("the variable name {name:?} contains \"=\"")]
+    EqualsSign {
+        /// The name.
+        name: String,
+    },
+    /// Event levels go from 0 to 5.
+    #[error("level {level} of provider {provider} is above 5")]
+    Level {
+        /// Name of the provider.
+        provider: String,
+        /// The level asked for.
+        level: u32,
+    },
+    /// The buffer is 0, or too large for a 32-bit target.
+    #[error("a buffer of {buffer_mb} MB: 1 to {max} are possible")]
+    Buffer {
+        /// The size asked for, in MB.
+        buffer_mb: u32,
+        /// The largest possible, in MB.
+        max: u32,
+    },
+    /// A session has 1 to 1000 providers.
+    #[error("{count} providers: a session has 1 to {max}")]
+    ProviderCount {
+        /// Number of providers asked for.
+        count: usize,
+        /// The most possible.
+        max: usize,
+    },
+    /// The request does not fit one frame.
+    #[error("the request has {length} bytes, {} are possible", MAX_PAYLOAD)]
+    TooLong {
+        /// Length of the payload in bytes.
+        length: usize,
+    },
+}
+
+/// Number and name of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CommandCode {
+    pub(crate) set: u8,
+    pub(crate) id: u8,
+    pub(crate) name: &'static str,
+}
+
+/// A complete frame, ready to be sent in one piece.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Request {
+    pub(crate) name: &'static str,
+    bytes: Vec<u8>,
+}
+
+impl Request {
+    /// A command without payload. Even an unknown one is harmless to every runtime.
+    pub(crate) fn empty(code: CommandCode) -> Self {
+        Self { name: code.name, bytes: frame(code.set, code.id, &[], HEADER_SIZE as u16) }
+    }
+
+    pub(crate) fn new(code: CommandCode, payload: PayloadWriter) -> Result<Self, InvalidRequest> {
+        let payload = payload.finish()?;
+        let too_long = InvalidRequest::TooLong { length: payload.len() };
+        let size = u16::try_from(payload.len() + HEADER_SIZE).map_err(|_| too_long)?;
+        Ok(Self { name: code.name, bytes: frame(code.set, code.id, &payload, size) })
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+fn frame(set: u8, id: u8, payload: &[u8], size: u16) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(HEADER_SIZE + payload.len());
+    bytes.extend_from_slice(MAGIC);
+    bytes.extend_from_slice(&size.to_le_bytes());
+    bytes.extend_from_slice(&[set, id, 0, 0]);
+    bytes.extend_from_slice(payload);
+    bytes
+}
+
+/// Whether a reply's header announced success.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReplyKind {
+    Ok,
+    Error,
+}
+
+/// Header of a reply: its kind and the length of the payload that follows.
+pub(crate) fn decode_header(header: &[u8; HEADER_SIZE]) -> Result<(ReplyKind, usize), ProtocolError> {
+    if !header.starts_with(MAGIC) {
+        return Err(ProtocolError::BadMagic);
+    }
+    let size = LittleEndian::read_u16(&header[14..16]);
+    let (set, id) = (header[16], header[17]);
+    let length = usize::from(size).checked_sub(HEADER_SIZE).ok_or(ProtocolError::BadSize { size })?;
+    match (set, id) {
+        (SERVER_SET, REPLY_OK) => Ok((ReplyKind::Ok, length)),
+        (SERVER_SET, REPLY_ERROR) => Ok((ReplyKind::Error, length)),
+        _ => Err(ProtocolError::UnexpectedReply { set, id }),
+    }
+}
+
+/// The code in an error reply's payload; a text may follow it.
+pub(crate) fn decode_error(payload: &[u8]) -> Result<HResult, ProtocolError> {
+    PayloadReader::new(payload).u32().map(HResult)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const PROBE: CommandCode = CommandCode { set: 4, id: 8, name: "probe" };
+
+    #[test]
+    fn an_empty_request_is_the_documented_twenty_bytes() {
+        assert_eq!(Request::empty(PROBE).as_bytes(), b"DOTNET_IPC_V1\0\x14\x00\x04\x08\x00\x00");
+    }
+
+    #[test]
+    fn the_longest_payload_fits_and_one_byte_more_does_not() {
+        let fill = |length: usize| {
+            let mut payload = PayloadWriter::default();
+            payload.bytes(&vec![0; length]);
+            Request::new(PROBE, payload)
+        };
+        let longest = fill(MAX_PAYLOAD).unwrap();
+        assert_eq!(longest.as_bytes().len(), 65_535);
+        assert_eq!(longest.as_bytes()[14..16], [0xff, 0xff]);
+        assert_eq!(fill(MAX_PAYLOAD + 1), Err(InvalidRequest::TooLong { length: 65_516 }));
+    }
+
+    fn reply(size: u16, set: u8, id: u8) -> [u8; HEADER_SIZE] {
+        frame(set, id, &[], size).try_into().unwrap()
+    }
+
+    #[test]
+    fn replies_are_told_apart() {
+        assert_eq!(decode_header(&reply(24, 0xff, 0)), Ok((ReplyKind::Ok, 4)));
+        assert_eq!(decode_header(&reply(24, 0xff, 0xff)), Ok((ReplyKind::Error, 4)));
+        assert_eq!(decode_header(&reply(19, 0xff, 0)), Err(ProtocolError::BadSize { size: 19 }));
+        assert_eq!(decode_header(&reply(20, 4, 0)), Err(ProtocolError::UnexpectedReply { set: 4, id: 0 }));
+        let mut wrong = reply(20, 0xff, 0);
+        wrong[0] = b'X';
+        assert_eq!(decode_header(&wrong), Err(ProtocolError::BadMagic));
+        assert_eq!(decode_error(&[0x85, 0x13, 0x13, 0x80]), Ok(HResult::UNKNOWN_COMMAND));
+        assert!(decode_error(&[0x85, 0x13, 0x13]).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_framed_is_read_back(set: u8, id: u8, payload in prop::collection::vec(any::<u8>(), 0..300)) {
+            let mut writer = PayloadWriter::default();
+            writer.bytes(&payload);
+            let request = Request::new(CommandCode { set, id, name: "any" }, writer).unwrap();
+            let bytes = request.as_bytes();
+            let header = bytes[..HEADER_SIZE].try_into().unwrap();
+            match decode_header(header) {
+                Ok((_, length)) => prop_assert_eq!(length, payload.len()),
+                Err(error) => prop_assert_eq!(error, ProtocolError::UnexpectedReply { set, id }),
+            }
+            prop_assert_eq!(&bytes[HEADER_SIZE..], payload);
+        }
+
+        #[test]
+        fn any_header_and_error_payload_is_survived(header: [u8; HEADER_SIZE], payload in prop::collection::vec(any::<u8>(), 0..8)) {
+            let _ = decode_header(&header);
+            prop_assert_eq!(decode_error(&payload).is_ok(), payload.len() >= 4);
+        }
+    }
+}

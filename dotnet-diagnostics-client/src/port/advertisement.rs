@@ -1,0 +1,46 @@
+//! How a runtime introduces itself to a port: 34 bytes, `"ADVR_V1\0"`, cookie, process id, two reserved bytes.
+
+use byteorder::{ByteOrder, LittleEndian};
+
+use crate::client::read_exact;
+use crate::error::{Error, Result};
+use crate::guid::Guid;
+use crate::message::ProtocolError;
+use crate::transport::Stream;
+
+pub(super) const OPERATION: &str = "the port's accept";
+
+const MAGIC: &[u8; 8] = b"ADVR_V1\0";
+const SIZE: usize = 34;
+
+/// A runtime that has dialled a port and waits for one command.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Advertised {
+    /// Identity of the runtime, the same on each of its connections.
+    pub cookie: Guid,
+    /// Process id as the target sees it.
+    pub pid: u64,
+    /// The connection.
+    pub stream: Stream,
+}
+
+impl Advertised {
+    pub(super) async fn read(mut stream: Stream) -> Result<Self> {
+        let mut bytes = [0; SIZE];
+        read_exact(&mut stream, &mut bytes, OPERATION).await?;
+        let (cookie, pid) =
+            decode(&bytes).map_err(|source| Error::Protocol { operation: OPERATION, source })?;
+        Ok(Self { cookie, pid, stream })
+    }
+}
+
+fn decode(bytes: &[u8; SIZE]) -> Result<(Guid, u64), ProtocolError> {
+    let (magic, rest) = bytes.split_at(MAGIC.len());
+    match rest.split_first_chunk::<16>() {
+        Some((cookie, rest)) if magic == MAGIC => {
+            Ok((Guid::from_bytes(*cookie), LittleEndian::read_u64(rest)))
+        }
+        _ => Err(ProtocolError::BadAdvertisement),
+    }
+}

@@ -1,0 +1,123 @@
+//! Sorts a port's connections by the runtime that opened them.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use crate::error::{Error, Result};
+use crate::guid::Guid;
+use crate::transport::Stream;
+
+use super::advertisement::{Advertised, OPERATION};
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Each critical section leaves the data whole, so a panic elsewhere does not matter.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Items for one waiting consumer at a time, until closed.
+#[derive(Debug)]
+struct Mailbox<T> {
+    state: Mutex<(VecDeque<T>, bool)>,
+    changed: Notify,
+}
+
+impl<T> Default for Mailbox<T> {
+    fn default() -> Self {
+        Self { state: Mutex::new((VecDeque::new(), false)), changed: Notify::new() }
+    }
+}
+
+impl<T> Mailbox<T> {
+    fn push(&self, item: T) {
+        lock(&self.state).0.push_back(item);
+        self.changed.notify_one();
+    }
+
+    fn close(&self) {
+        lock(&self.state).1 = true;
+        // Stores a permit too, so that a consumer that is about to wait sees it.
+        self.changed.notify_one();
+        self.changed.notify_waiters();
+    }
+
+    /// The next item; `None` when closed and empty.
+    async fn next(&self) -> Option<T> {
+        loop {
+            let changed = self.changed.notified();
+            {
+                let mut state = lock(&self.state);
+                let item = state.0.pop_front();
+                if item.is_some() || state.1 {
+                    if !state.0.is_empty() || state.1 {
+                        self.changed.notify_one();
+                    }
+                    return item;
+                }
+            }
+            changed.await;
+        }
+    }
+}
+
+/// The open connections of one runtime: one while it waits for a command, none just after.
+#[derive(Debug, Default)]
+pub(super) struct Queue(Mailbox<Stream>);
+
+impl Queue {
+    pub(super) async fn next(&self) -> Result<Stream> {
+        let closed = Error::Closed { operation: "the port's next command" };
+        self.0.next().await.ok_or(closed)
+    }
+
+    /// Forgets connections whose runtime has ended, so that they do not pile up.
+    fn purge(&self) {
+        lock(&self.0.state).0.retain(|stream| !stream.has_ended());
+    }
+}
+
+type NewRuntime = (Guid, u64, Arc<Queue>);
+
+#[derive(Debug, Default)]
+pub(super) struct Router {
+    /// Kept for the port's life: a dropped client's runtime may dial once more, and is then no new one.
+    runtimes: Mutex<HashMap<Guid, Arc<Queue>>>,
+    new: Mailbox<NewRuntime>,
+    failure: Mutex<Option<Error>>,
+}
+
+impl Router {
+    pub(super) fn deliver(&self, advertised: Advertised) {
+        let Advertised { cookie, pid, stream } = advertised;
+        let mut runtimes = lock(&self.runtimes);
+        for (other, queue) in runtimes.iter() {
+            // One whose client is still there shall learn from the connection itself that its runtime is gone.
+            if *other != cookie && Arc::strong_count(queue) == 1 {
+                queue.purge();
+            }
+        }
+        let queue = runtimes.entry(cookie).or_insert_with(|| {
+            let queue = Arc::new(Queue::default());
+            self.new.push((cookie, pid, Arc::clone(&queue)));
+            queue
+        });
+        queue.0.push(stream);
+    }
+
+    pub(super) async fn next_runtime(&self) -> Result<NewRuntime> {
+        match self.new.next().await {
+            Some(runtime) => Ok(runtime),
+            None => Err(lock(&self.failure).take().unwrap_or(Error::Closed { operation: OPERATION })),
+        }
+    }
+
+    /// Ends all waiting: nobody will be accepted any more.
+    pub(super) fn close(&self, failure: Option<Error>) {
+        *lock(&self.failure) = failure;
+        self.new.close();
+        for queue in lock(&self.runtimes).values() {
+            queue.0.close();
+        }
+    }
+}

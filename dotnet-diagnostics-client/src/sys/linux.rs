@@ -1,0 +1,293 @@
+//! Facts from `/proc`.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use crate::process::ProcessFacts;
+
+use super::unix::{View, ViewedDirectory};
+
+fn proc(pid: u32, file: &str) -> PathBuf {
+    PathBuf::from(format!("/proc/{pid}/{file}"))
+}
+
+/// What `/proc/PID/status` tells.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Status {
+    ended: bool,
+    uid: Option<u32>,
+    parent_pid: Option<u32>,
+    namespace_pid: Option<u32>,
+}
+
+fn parse_status(text: &str) -> Status {
+    let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name));
+    let number = |text: Option<&str>| text.and_then(|text| text.parse().ok());
+    Status {
+        // Z: ended, not yet waited for. X: just being removed.
+        ended: field("State:").is_some_and(|state| state.trim_start().starts_with(['Z', 'X'])),
+        // Real, effective, saved, file system.
+        uid: number(field("Uid:").and_then(|ids| ids.split_whitespace().nth(1))),
+        parent_pid: number(field("PPid:").map(str::trim)),
+        namespace_pid: number(field("NSpid:").and_then(|ids| ids.split_whitespace().last())),
+    }
+}
+
+fn status(pid: u32) -> Option<Status> {
+    let text = fs::read(proc(pid, "status")).ok()?;
+    Some(parse_status(&String::from_utf8_lossy(&text)))
+}
+
+pub(crate) fn exists(pid: u32) -> bool {
+    status(pid).is_some_and(|status| !status.ended)
+}
+
+pub(crate) fn pids() -> Vec<u32> {
+    fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect()
+}
+
+/// Field 22 of the line, the start time. The name in parentheses may itself contain blanks and parentheses.
+fn parse_start_time(stat: &str) -> Option<u64> {
+    let (_, behind_name) = stat.rsplit_once(')')?;
+    behind_name.split_whitespace().nth(19)?.parse().ok()
+}
+
+pub(super) fn start_key(pid: u32) -> Option<u64> {
+    let stat = fs::read(proc(pid, "stat")).ok()?;
+    parse_start_time(&String::from_utf8_lossy(&stat))
+}
+
+fn split_nul(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    bytes.strip_suffix(b"\0").unwrap_or(bytes).split(|b| *b == 0)
+}
+
+fn parse_environ(bytes: &[u8]) -> Vec<(OsString, OsString)> {
+    split_nul(bytes)
+        .filter_map(|entry| {
+            let separator = entry.iter().position(|b| *b == b'=')?;
+            let (name, value) = (&entry[..separator], &entry[separator + 1..]);
+            Some((OsString::from_vec(name.to_vec()), OsString::from_vec(value.to_vec())))
+        })
+        .collect()
+}
+
+fn environ(pid: u32) -> Option<Vec<(OsString, OsString)>> {
+    fs::read(proc(pid, "environ")).ok().map(|bytes| parse_environ(&bytes))
+}
+
+fn command_line(pid: u32) -> Option<Vec<OsString>> {
+    let bytes = fs::read(proc(pid, "cmdline")).ok()?;
+    let arguments = |bytes| split_nul(bytes).map(|arg| OsString::from_vec(arg.to_vec()));
+    Some(if bytes.is_empty() { Vec::new() } else { arguments(&bytes).collect() })
+}
+
+/// What the mapped files say about the runtime.
+#[derive(Debug, PartialEq, Eq)]
+enum Mapped {
+    Library(PathBuf),
+    /// The runtime is in the process, but no file of its own: it is linked into the executable.
+    InExecutable,
+    Nothing,
+}
+
+fn parse_maps(maps: &[u8]) -> Mapped {
+    let mut mapped = Mapped::Nothing;
+    for line in maps.split(|b| *b == b'\n') {
+        // Address, permissions, offset, device, inode; what begins with "/" then is the path.
+        let Some(start) = line.iter().position(|b| *b == b'/') else {
+            continue;
+        };
+        let path = &line[start..];
+        let path = path.strip_suffix(b" (deleted)").unwrap_or(path);
+        let name = path.rsplit(|b| *b == b'/').next().unwrap_or(path);
+        if matches!(name, b"libcoreclr.so" | b"libmonosgen-2.0.so") {
+            return Mapped::Library(PathBuf::from(OsStr::from_bytes(path)));
+        }
+        // The memory file through which CoreCLR maps its generated code twice.
+        if name == b"memfd:doublemapper" {
+            mapped = Mapped::InExecutable;
+        }
+    }
+    mapped
+}
+
+pub(crate) fn facts(pid: u32) -> ProcessFacts {
+    let Some(status) = status(pid).filter(|status| !status.ended) else {
+        return ProcessFacts { pid, ..ProcessFacts::default() };
+    };
+    let executable = fs::read_link(proc(pid, "exe")).ok();
+    let maps = fs::read(proc(pid, "maps")).ok();
+    let runtime_library = match maps.as_deref().map(parse_maps) {
+        Some(Mapped::Library(path)) => Some(path),
+        Some(Mapped::InExecutable) => executable.clone(),
+        Some(Mapped::Nothing) | None => None,
+    };
+    ProcessFacts {
+        pid,
+        exists: true,
+        uid: status.uid,
+        environ: environ(pid),
+        mappings_readable: maps.is_some(),
+        runtime_library,
+        executable,
+        command_line: command_line(pid),
+        namespace_pid: status.namespace_pid,
+        parent_pid: status.parent_pid,
+        start_time_ticks: start_key(pid),
+    }
+}
+
+const DEFAULT_DIRECTORY: &str = "/tmp";
+
+/// Where processes in this process's own namespaces have their sockets unless they say otherwise.
+pub(super) fn shared_directories() -> Vec<PathBuf> {
+    let mut directories = vec![std::env::temp_dir()];
+    if directories[0] != Path::new(DEFAULT_DIRECTORY) {
+        directories.push(DEFAULT_DIRECTORY.into());
+    }
+    directories
+}
+
+/// Whether the process is in the same namespace of this kind as this one; `None` if that cannot be read.
+fn shares_namespace(pid: u32, kind: &str) -> Option<bool> {
+    let theirs = fs::read_link(proc(pid, "ns").join(kind)).ok()?;
+    let ours = fs::read_link(Path::new("/proc/self/ns").join(kind)).ok()?;
+    Some(theirs == ours)
+}
+
+fn temporary_directory(environ: &[(OsString, OsString)]) -> PathBuf {
+    environ
+        .iter()
+        .find(|(name, value)| name == "TMPDIR" && !value.is_empty())
+        .map_or_else(|| DEFAULT_DIRECTORY.into(), |(_, value)| value.into())
+}
+
+/// The name of a directory of the target in this process's file system.
+fn through_proc(pid: u32, directory: &Path) -> PathBuf {
+    match directory.strip_prefix("/") {
+        Ok(relative) => proc(pid, "root").join(relative),
+        Err(_) => proc(pid, "cwd").join(directory),
+    }
+}
+
+pub(super) fn view(pid: u32) -> View {
+    let theirs = match environ(pid) {
+        Some(environ) => vec![temporary_directory(&environ)],
+        None => shared_directories(),
+    };
+    let same_files = shares_namespace(pid, "mnt");
+    let mut directories = Vec::new();
+    for there in theirs {
+        let seen = |here| ViewedDirectory { here, there: there.clone() };
+        if same_files == Some(false) || there.is_relative() {
+            directories.push(seen(through_proc(pid, &there)));
+        }
+        // Also where the mounts differ: the directory may be one that both share, and the name is exact.
+        if there.is_absolute() {
+            directories.push(seen(there.clone()));
+        }
+    }
+    View {
+        socket_pid: status(pid).and_then(|status| status.namespace_pid).unwrap_or(pid),
+        // A process with a clock of its own counts its start time differently.
+        key: start_key(pid).filter(|_| shares_namespace(pid, "time") != Some(false)),
+        directories,
+    }
+}
+
+/// The view of a process whose socket is not in the shared directories, if that may be so.
+pub(super) fn other_view(pid: u32) -> Option<View> {
+    let elsewhere =
+        environ(pid).is_some_and(|environ| !shared_directories().contains(&temporary_directory(&environ)));
+    let apart = shares_namespace(pid, "mnt") == Some(false)
+        || status(pid).is_some_and(|status| status.namespace_pid.is_some_and(|inner| inner != pid));
+    (elsewhere || apart).then(|| view(pid))
+}
+
+/// Whether the kernel knows a listening socket of this name in the process's network namespace.
+pub(super) fn listens_on(pid: u32, path: &Path) -> bool {
+    let table = fs::read(proc(pid, "net/unix")).unwrap_or_default();
+    is_listed(&table, path)
+}
+
+fn is_listed(table: &[u8], path: &Path) -> bool {
+    let path = path.as_os_str().as_bytes();
+    table.split(|b| *b == b'\n').any(|line| line.strip_suffix(path).is_some_and(|head| head.ends_with(b" ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_start_time_stands_behind_the_last_parenthesis() {
+        let tail = "S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 424242 20 21";
+        for name in ["(dotnet)", "(a) S 1 2)", "(x (y) z)", "() )"] {
+            assert_eq!(parse_start_time(&format!("77 {name} {tail}")), Some(424_242), "{name}");
+        }
+        assert_eq!(parse_start_time("77 (dotnet) S 1"), None);
+    }
+
+    #[test]
+    fn status_lines_are_found() {
+        let text = "Name:\tdotnet\nState:\tS (sleeping)\nPPid:\t12\nUid:\t1000\t1001\t1002\t1003\nNSpid:\t4711\t33\t1\n";
+        assert_eq!(
+            parse_status(text),
+            Status { ended: false, uid: Some(1001), parent_pid: Some(12), namespace_pid: Some(1) }
+        );
+        assert!(parse_status("State:\tZ (zombie)\n").ended);
+    }
+
+    #[test]
+    fn the_runtime_is_recognised_among_mapped_files() {
+        let line = |path: &str| format!("7f00-7f01 r-xp 0000 08:01 77      {path}\n");
+        let maps = [line("/usr/lib/libc.so.6"), line("/opt/a b/libcoreclr.so (deleted)")].concat();
+        assert_eq!(parse_maps(maps.as_bytes()), Mapped::Library("/opt/a b/libcoreclr.so".into()));
+        let single = line("/memfd:doublemapper (deleted)");
+        assert_eq!(parse_maps(single.as_bytes()), Mapped::InExecutable);
+        assert_eq!(parse_maps(line("/usr/bin/notlibcoreclr.so").as_bytes()), Mapped::Nothing);
+    }
+
+    #[test]
+    fn a_listed_name_must_match_as_a_whole() {
+        let table = b"Num RefCount\n0000: 00000002 0 00010000 0001 01 99 /tmp/dotnet-diagnostic-1-2-socket\n";
+        assert!(is_listed(table, Path::new("/tmp/dotnet-diagnostic-1-2-socket")));
+        assert!(!is_listed(table, Path::new("dotnet-diagnostic-1-2-socket")));
+    }
+
+    #[test]
+    fn directories_are_seen_through_the_process() {
+        assert_eq!(through_proc(5, Path::new("/var/tmp/")), Path::new("/proc/5/root/var/tmp"));
+        assert_eq!(through_proc(5, Path::new("sub")), Path::new("/proc/5/cwd/sub"));
+    }
+
+    #[test]
+    fn this_process_is_described_truly() {
+        let facts = facts(std::process::id());
+        assert!(facts.exists && facts.mappings_readable);
+        assert_eq!(facts.runtime_library, None);
+        assert_eq!(facts.executable, std::env::current_exe().ok());
+        assert_eq!(facts.parent_pid, Some(std::os::unix::process::parent_id()));
+        assert_eq!(facts.uid, Some(rustix::process::geteuid().as_raw()));
+        assert_eq!(facts.command_line, Some(std::env::args_os().collect::<Vec<_>>()));
+    }
+
+    proptest! {
+        #[test]
+        fn anything_in_proc_is_survived(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let text = String::from_utf8_lossy(&bytes);
+            let _ = parse_status(&text);
+            let _ = parse_start_time(&text);
+            let _ = parse_environ(&bytes);
+            let _ = parse_maps(&bytes);
+        }
+    }
+}

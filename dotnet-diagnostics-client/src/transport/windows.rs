@@ -1,0 +1,140 @@
+//! Windows named pipes.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::windows::named_pipe::{ClientOptions, NamedPipeClient, NamedPipeServer, ServerOptions};
+use windows_sys::Win32::Foundation::{ERROR_BROKEN_PIPE, ERROR_PIPE_BUSY, ERROR_PIPE_NOT_CONNECTED};
+
+use crate::endpoint::{Endpoint, PIPE_PREFIX};
+use crate::error::{Error, Result};
+
+pub(super) const NAMES_ARE_PIPES: bool = true;
+
+/// How long to wait before trying a busy pipe again.
+const BUSY_RETRY: Duration = Duration::from_millis(20);
+
+/// Either end of a pipe. A pipe has no end of file: it breaks, which reads as the end here.
+#[derive(Debug)]
+pub(crate) enum Stream {
+    Client(NamedPipeClient),
+    Server(NamedPipeServer),
+}
+
+fn full_name(endpoint: &Endpoint) -> io::Result<String> {
+    match endpoint {
+        Endpoint::Pipe(name) => Ok(format!("{PIPE_PREFIX}{name}")),
+        Endpoint::Socket(_) => {
+            Err(io::Error::new(io::ErrorKind::Unsupported, "runtimes on Windows listen on named pipes only"))
+        }
+    }
+}
+
+pub(super) async fn connect(endpoint: &Endpoint) -> io::Result<Stream> {
+    let name = full_name(endpoint)?;
+    loop {
+        match ClientOptions::new().open(&name) {
+            Ok(pipe) => return Ok(Stream::Client(pipe)),
+            // Every instance is taken for the moment; the caller's deadline bounds the waiting.
+            Err(error) if is(&error, ERROR_PIPE_BUSY) => tokio::time::sleep(BUSY_RETRY).await,
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+pub(super) fn owner_uid(_: &Endpoint) -> Option<u32> {
+    None
+}
+
+fn is(error: &io::Error, code: u32) -> bool {
+    error.raw_os_error() == Some(code.cast_signed())
+}
+
+fn is_end(error: &io::Error) -> bool {
+    is(error, ERROR_BROKEN_PIPE) || is(error, ERROR_PIPE_NOT_CONNECTED)
+}
+
+impl Stream {
+    pub(super) fn try_read(&self, buf: &mut [u8]) -> io::Result<usize> {
+        let result = match self {
+            Self::Client(pipe) => pipe.try_read(buf),
+            Self::Server(pipe) => pipe.try_read(buf),
+        };
+        result.or_else(|error| if is_end(&error) { Ok(0) } else { Err(error) })
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let polled = match self.get_mut() {
+            Self::Client(pipe) => Pin::new(pipe).poll_read(cx, buf),
+            Self::Server(pipe) => Pin::new(pipe).poll_read(cx, buf),
+        };
+        polled.map(|result| result.or_else(|error| if is_end(&error) { Ok(()) } else { Err(error) }))
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Client(pipe) => Pin::new(pipe).poll_write(cx, buf),
+            Self::Server(pipe) => Pin::new(pipe).poll_write(cx, buf),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Client(pipe) => Pin::new(pipe).poll_flush(cx),
+            Self::Server(pipe) => Pin::new(pipe).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Client(pipe) => Pin::new(pipe).poll_shutdown(cx),
+            Self::Server(pipe) => Pin::new(pipe).poll_shutdown(cx),
+        }
+    }
+}
+
+/// A pipe's name goes by itself with its last instance.
+#[derive(Debug)]
+pub(crate) struct BoundName;
+
+impl BoundName {
+    pub(crate) fn remove(&self) {}
+}
+
+/// A pipe name with one instance always waiting for the next runtime.
+#[derive(Debug)]
+pub(crate) struct RawListener {
+    name: String,
+    waiting: NamedPipeServer,
+}
+
+impl RawListener {
+    pub(crate) fn bind(endpoint: &Endpoint) -> Result<Self> {
+        let create = || -> io::Result<Self> {
+            let name = full_name(endpoint)?;
+            // The first instance must be ours, or somebody else already owns the name.
+            let waiting = ServerOptions::new().first_pipe_instance(true).create(&name)?;
+            Ok(Self { name, waiting })
+        };
+        create().map_err(|source| Error::io(format!("listening on {endpoint}"), source))
+    }
+
+    pub(crate) fn name(&self) -> Arc<BoundName> {
+        Arc::new(BoundName)
+    }
+
+    pub(crate) async fn accept(&mut self) -> io::Result<super::Stream> {
+        self.waiting.connect().await?;
+        let next = ServerOptions::new().create(&self.name)?;
+        let connected = std::mem::replace(&mut self.waiting, next);
+        Ok(super::Stream::new(Stream::Server(connected)))
+    }
+}
