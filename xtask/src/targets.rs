@@ -32,7 +32,7 @@ pub fn azmcp() -> Result<PathBuf> {
     Ok(dir.join("dist/azmcp"))
 }
 
-/// A command that runs [`azmcp`] as a server, with nothing sent anywhere.
+/// A command that runs [`azmcp`] as a server, its telemetry off.
 ///
 /// # Errors
 /// As [`azmcp`].

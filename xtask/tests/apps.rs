@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -163,7 +163,7 @@ fn exits_handles_sigterm() -> Result<()> {
     everywhere(|clr, env| {
         let mut target = Target::app(clr, "exits", &["sigterm", "code=6"], env)?;
         target.wait_line("listening", DEADLINE)?;
-        let sent = Command::new("kill").args(["-TERM", &target.pid().to_string()]).status()?;
+        let sent = std::process::Command::new("kill").args(["-TERM", &target.pid().to_string()]).status()?;
         ensure!(sent.success(), "kill: {sent}");
         target.wait_line("handled", DEADLINE)?;
         ensure!(target.wait(DEADLINE)?.code() == Some(6), "{target:?}");
