@@ -37,11 +37,14 @@ pub fn azmcp() -> Result<PathBuf> {
 /// # Errors
 /// As [`azmcp`].
 pub fn azmcp_server() -> Result<Command> {
-    let mut command = Command::new(azmcp()?);
+    let executable = azmcp()?;
+    let mut command = Command::new(&executable);
     clr::remove_runtime_settings(&mut command);
     command
         .args(["server", "start"])
         .env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1")
+        // Where it unpacks its native libraries; the home directory otherwise.
+        .env("DOTNET_BUNDLE_EXTRACT_BASE_DIR", executable.with_file_name("unpacked"))
         .env("AZURE_MCP_COLLECT_TELEMETRY", "false");
     Ok(command)
 }
