@@ -1,12 +1,21 @@
 //! Where the workspace and its build directory are.
 
 use std::env;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// The root of the workspace.
 pub fn root() -> &'static Path {
     let member = Path::new(env!("CARGO_MANIFEST_DIR"));
     member.parent().unwrap_or(member)
+}
+
+/// A Cargo command in the workspace, by the Cargo that runs this program where one does.
+pub fn cargo() -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
+    command.current_dir(root());
+    command
 }
 
 /// Cargo's build directory: the one this program was built into, wherever configuration put it.

@@ -45,9 +45,8 @@ fn missing(target: &str) -> Option<String> {
 }
 
 fn check(target: &str) -> Result<bool> {
-    let status = Command::new(env!("CARGO"))
+    let status = xtask::workspace::cargo()
         .args(["check", "--workspace", "--quiet", "--target", target])
-        .current_dir(xtask::workspace::root())
         // Only types are checked: the profiler library itself would need the target's linker.
         .env("NETCORE_PROFILER_SKIP", "1")
         .stdin(Stdio::null())

@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::io::{self, Write as _};
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
@@ -17,7 +18,7 @@ pub(crate) struct Demo {
     classes: u32,
 
     /// Options of `gcwatch run`, such as `--level moves` or `--format json`.
-    #[arg(last = true)]
+    #[arg(last = true, value_name = "GCWATCH_OPTIONS")]
     options: Vec<OsString>,
 }
 
@@ -30,7 +31,10 @@ impl Demo {
         let dir = workspace::target_dir().join("demo");
         fs::create_dir_all(&dir)?;
         let source = dir.join("demo.cs");
-        fs::write(&source, program(self.classes))?;
+        let program = program(self.classes);
+        fs::write(&source, &program)?;
+        let lines = program.lines().count();
+        writeln!(io::stderr(), "Watching the C# compiler compile {lines} lines on .NET {}", clr.name)?;
 
         let mut command = Command::new(gcwatch);
         clr.environment(&mut command);
@@ -52,17 +56,16 @@ impl Demo {
 }
 
 fn build_gcwatch() -> Result<PathBuf> {
-    let status = Command::new(env!("CARGO"))
+    let status = workspace::cargo()
         .args(["build", "--release", "--package", "gcwatch", "--target-dir"])
         .arg(workspace::target_dir())
-        .current_dir(workspace::root())
         .status()
         .context("cannot run cargo")?;
     if !status.success() {
         bail!("gcwatch does not build");
     }
     let name = format!("gcwatch{}", std::env::consts::EXE_SUFFIX);
-    Ok(workspace::target_dir().join(Path::new("release")).join(name))
+    Ok(workspace::target_dir().join("release").join(name))
 }
 
 /// A C# program with enough generics, lambdas and queries to keep the compiler busy.
