@@ -8,4 +8,5 @@ pub(crate) mod histogram;
 mod open;
 mod profiled;
 pub(crate) mod record;
+pub(crate) mod summary;
 pub(crate) mod told;

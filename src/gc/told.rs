@@ -67,6 +67,11 @@ impl Told {
         self.ranges_seen |= level == Level::Moves;
     }
 
+    /// The profiler has said that it leaves.
+    pub(crate) fn left(&self) -> bool {
+        self.notes.iter().any(|n| n.code == wire::NoteCode::LEAVING)
+    }
+
     /// The highest level anything in the stream was seen with.
     pub(crate) fn level(&self) -> Level {
         match (&self.hello, self.ranges_seen) {

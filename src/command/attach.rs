@@ -1,0 +1,130 @@
+//! `gcwatch attach`: watch a process that is already running, and leave it as it was.
+
+use dotnet_diagnostics_client::{Client, Endpoint, EventSession};
+
+use super::{ending, finish, output, report_failed};
+use crate::cli::{AttachArgs, WatchArgs};
+use crate::exit::{Code, Failure};
+use crate::gc::facts::Exit;
+use crate::gc::record::Level;
+use crate::report::Facts;
+use crate::sys::{Lease, Signals};
+use crate::target::{self, Found, Wanted};
+use crate::watch::plan::{Wish, forbidden_by, other_arch, watch_facts};
+use crate::watch::profiler::{self, Refusal};
+use crate::watch::pump::{Ended, Limits, OnSignal, Pump};
+use crate::watch::recorder::Recorder;
+use crate::watch::session::Session;
+use crate::watch::stream;
+
+/// Finds, attaches, watches, leaves.
+pub(crate) fn run(args: &AttachArgs) -> Result<Code, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(attach(args))
+}
+
+async fn attach(args: &AttachArgs) -> Result<Code, Failure> {
+    let mut signals = Signals::listen()?;
+    let found = target::find(&wanted(args)?).await?;
+    let recorder = recorder(&args.watch)?;
+    let mut output = output::open(&args.output, false, true)?;
+    let wish = Wish { demanded: args.watch.level.map(Level::from) };
+    let In { stream, lease, level, reason } = enter(&found, args, wish).await?;
+    let facts = Facts {
+        target: found.describe(),
+        watch: watch_facts(level, reason, false, args.output.blocks),
+    };
+    let mut session = Session::new(facts, output.report.as_mut(), recorder);
+    let mut pump = Pump {
+        stream,
+        control: &found.client,
+        lease,
+        limits: Limits { duration: args.watch.duration, gcs: args.watch.gcs },
+        lively: output.lively,
+    };
+    // A report that cannot even begin is left by the same door.
+    let begun = session.begin();
+    let ended = match begun {
+        Ok(()) => pump.run(&mut session, &mut signals, |_| OnSignal::Stop).await,
+        Err(e) => Ended::Report(e),
+    };
+    let file = args.output.output.as_deref();
+    if let Ended::Report(e) = &ended {
+        return report_failed(e, file);
+    }
+    if let Err(e) = session.finish() {
+        return report_failed(&e, file);
+    }
+    let (code, reason) = ending(&ended);
+    let cut = matches!(ended, Ended::Target { whole: false });
+    let code = match code {
+        Code::OK if args.output.strict && (cut || session.incomplete()) => Code::INCOMPLETE,
+        code => code,
+    };
+    finish(session, Exit { gcwatch: code.0, child: None, reason }, file)
+}
+
+fn wanted(args: &AttachArgs) -> Result<Wanted, Failure> {
+    match (args.pid.or(args.process_id), &args.name, &args.diagnostic_port) {
+        (Some(pid), _, _) => Ok(Wanted::Pid(pid)),
+        (_, Some(name), _) => Ok(Wanted::Name(name.clone())),
+        (_, _, Some(port)) => Ok(Wanted::Port(port.clone())),
+        _ => Err(Failure::new(Code::USAGE, "no process was named").remedy("give a process id; gcwatch ps lists them")),
+    }
+}
+
+/// Creates the recording before anything touches the target.
+pub(super) fn recorder(args: &WatchArgs) -> Result<Option<Recorder>, Failure> {
+    let Some(path) = &args.record else { return Ok(None) };
+    Recorder::create(path).map(Some).map_err(|e| {
+        Failure::new(Code::FAILED, format!("cannot write the recording {}: {e}", path.display()))
+            .remedy("give another --record")
+    })
+}
+
+/// We are in: a session, and at level `roots` the profiler with its lease.
+struct In {
+    stream: EventSession,
+    lease: Option<Lease>,
+    level: Level,
+    reason: Option<String>,
+}
+
+async fn enter(found: &Found, args: &AttachArgs, wish: Wish) -> Result<In, Failure> {
+    let failed = |e| target::command_failed(&e, found.facts.as_ref());
+    let blocks = args.output.blocks;
+    let mut level = wish.level();
+    let mut reason = None;
+    if level == Level::Roots {
+        match bring_in(found, args).await {
+            Ok((stream, lease)) => return Ok(In { stream, lease: Some(lease), level, reason }),
+            Err(refusal) => reason = Some(wish.fall_back(refusal)?),
+        }
+        level = Level::Moves;
+    }
+    let stream = stream::open(&found.client, level, blocks).await.map_err(failed)?;
+    Ok(In { stream, lease: None, level, reason })
+}
+
+/// The session first, so that the profiler's first event has a listener; then the profiler.
+async fn bring_in(found: &Found, args: &AttachArgs) -> Result<(EventSession, Lease), Refusal> {
+    let facts = found.facts.as_ref();
+    if let Some(variable) = facts.and_then(|f| f.profiler_disabled_by()) {
+        return Err(forbidden_by(&variable));
+    }
+    let Some(info) = &found.info else {
+        return Err(Refusal::new(Code::UNSUPPORTED, "the runtime is too old for it (.NET 5 is the first)", "use --level moves"));
+    };
+    if info.arch != target::own_arch() && args.watch.profiler_path.is_none() {
+        return Err(other_arch(&info.arch, target::own_arch()));
+    }
+    let (pid, uid) = (facts.map(|f| f.pid), facts.and_then(|f| f.uid));
+    let mut ready = profiler::prepare(args.watch.profiler_path.as_deref(), pid, uid, &found.temp_dir())?;
+    let client: &Client<Endpoint> = &found.client;
+    let broken = |e: dotnet_diagnostics_client::Error| {
+        Refusal::new(Code::FAILED, format!("the runtime gave no session: {e}"), "look whether the process is still running")
+    };
+    let stream = stream::open(client, Level::Roots, args.output.blocks).await.map_err(broken)?;
+    ready.attach(client, args.output.blocks).await?;
+    Ok((stream, ready.into_lease()))
+}

@@ -1,0 +1,37 @@
+//! What the program prints of itself: schema, completions, manual.
+
+use std::io::{self, Write};
+
+use clap::CommandFactory;
+
+use super::report_failed;
+use crate::cli::Cli;
+use crate::exit::{Code, Failure};
+
+/// `gcwatch schema`.
+pub(super) fn schema() -> Result<Code, Failure> {
+    let text = serde_json::to_string_pretty(&crate::report::schema()).map_err(io::Error::from)?;
+    print(format!("{text}\n").as_bytes())
+}
+
+/// `gcwatch completions`.
+pub(super) fn completions(shell: clap_complete::Shell) -> Result<Code, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "gcwatch", &mut script);
+    print(&script)
+}
+
+/// `gcwatch man`.
+pub(super) fn man() -> Result<Code, Failure> {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(Cli::command()).render(&mut page)?;
+    print(&page)
+}
+
+fn print(bytes: &[u8]) -> Result<Code, Failure> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+        Ok(()) => Ok(Code::OK),
+        Err(e) => report_failed(&e, None),
+    }
+}

@@ -1,0 +1,80 @@
+//! One file per subcommand: from what was typed to what is done.
+
+mod attach;
+mod generate;
+mod output;
+mod ps;
+mod report;
+mod run;
+
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+use crate::cli::{Cli, Command};
+use crate::exit::{Code, Failure};
+use crate::gc::facts::Exit;
+use crate::sys::Signal;
+use crate::watch::pump::Ended;
+use crate::watch::session::Session;
+
+/// Does what was typed.
+pub(crate) fn dispatch(cli: &Cli) -> Result<Code, Failure> {
+    match &cli.command {
+        Command::Run(args) => run::run(args),
+        Command::Attach(args) => attach::run(args),
+        Command::Ps(args) => ps::run(args),
+        Command::Report(args) => report::run(args),
+        Command::Schema => generate::schema(),
+        Command::Completions { shell } => generate::completions(*shell),
+        Command::Man => generate::man(),
+    }
+}
+
+/// How talkative the log is: 0 warnings, 1 steps, 2 everything.
+pub(crate) fn verbosity(cli: &Cli) -> u8 {
+    match &cli.command {
+        Command::Run(args) => args.output.verbose,
+        Command::Attach(args) => args.output.verbose,
+        Command::Report(args) => args.output.verbose,
+        _ => 0,
+    }
+}
+
+/// The code and the word for how a watch ended, before anything is judged.
+fn ending(ended: &Ended) -> (Code, &'static str) {
+    match ended {
+        Ended::Target { whole: true } => (Code::OK, "target-ended"),
+        Ended::Target { whole: false } => (Code::OK, "target-killed"),
+        Ended::Duration => (Code::OK, "duration"),
+        Ended::Gcs => (Code::OK, "gcs"),
+        Ended::Signal(Signal::Interrupt { .. }) => (Code::OK, "interrupted"),
+        Ended::Signal(Signal::Terminate) => (Code::OK, "terminated"),
+        Ended::Again(Signal::Interrupt { .. }) => (Code::INTERRUPTED, "interrupted"),
+        Ended::Again(Signal::Terminate) => (Code::TERMINATED, "terminated"),
+        Ended::Report(_) => (Code::OK, "report-closed"),
+    }
+}
+
+/// Ends the report with its summary.
+fn finish(session: Session<'_>, exit: Exit, output: Option<&Path>) -> Result<Code, Failure> {
+    let recording = session.recording_failed();
+    let code = Code(exit.gcwatch);
+    match session.end(&exit) {
+        Ok(()) => {}
+        Err(e) => return report_failed(&e, output).map(|_| code),
+    }
+    match recording {
+        Some(failure) if code == Code::OK => Err(failure),
+        _ => Ok(code),
+    }
+}
+
+/// A reader that has gone away is no failure; anything else is.
+fn report_failed(error: &io::Error, output: Option<&Path>) -> Result<Code, Failure> {
+    if error.kind() == ErrorKind::BrokenPipe {
+        return Ok(Code::OK);
+    }
+    let place = output.map_or_else(|| "the report".to_owned(), |p| p.display().to_string());
+    Err(Failure::new(Code::FAILED, format!("cannot write {place}: {error}"))
+        .remedy("what was written before is whole; is the disk full?"))
+}

@@ -1,0 +1,109 @@
+//! From what was typed about output to a report that can be written to.
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::Path;
+
+use crate::cli::{Format, OutputArgs, Units, When};
+use crate::exit::{Code, Failure};
+use crate::report::{self, JsonReport, NdjsonReport, Report, Terminal, TextOptions, TextReport};
+
+/// Where a report goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sink {
+    Stdout,
+    Stderr,
+    File,
+}
+
+/// A report, and where it goes.
+pub(crate) struct Output {
+    pub(crate) report: Box<dyn Report>,
+    pub(crate) sink: Sink,
+    /// A line on the terminal is alive.
+    pub(crate) lively: bool,
+}
+
+/// Which sink the options mean. Text of `run` goes to stderr: stdout is the child's.
+pub(crate) fn sink(args: &OutputArgs, run: bool) -> Sink {
+    match args.output.as_deref() {
+        Some(path) if path == Path::new("-") => Sink::Stdout,
+        Some(_) => Sink::File,
+        None if run && args.format == Format::Text => Sink::Stderr,
+        None => Sink::Stdout,
+    }
+}
+
+/// Opens the sink and makes the report.
+///
+/// # Errors
+/// The file cannot be created.
+pub(crate) fn open(args: &OutputArgs, run: bool, live: bool) -> Result<Output, Failure> {
+    let sink = sink(args, run);
+    let terminal = match sink {
+        Sink::Stdout => io::stdout().is_terminal(),
+        Sink::Stderr => io::stderr().is_terminal(),
+        Sink::File => false,
+    };
+    let writer: Box<dyn Write> = match (sink, args.output.as_deref()) {
+        (Sink::File, Some(path)) => Box::new(BufWriter::new(create(path)?)),
+        (Sink::Stderr, _) => Box::new(BufWriter::new(io::stderr())),
+        _ => Box::new(BufWriter::new(io::stdout())),
+    };
+    let lively = live && terminal && args.format == Format::Text && !args.quiet && !dumb();
+    let report: Box<dyn Report> = match args.format {
+        Format::Text => {
+            let columns = terminal.then(terminal_size::terminal_size).flatten().map(|(w, _)| usize::from(w.0));
+            let rows = terminal.then(terminal_size::terminal_size).flatten().map(|(_, h)| usize::from(h.0));
+            let look = Terminal {
+                columns: columns.unwrap_or(80),
+                rows: rows.filter(|_| terminal),
+                colour: colour(args.color, terminal),
+                live: lively,
+                unicode: unicode(),
+            };
+            let options = TextOptions {
+                units: match args.units {
+                    Units::Iec => report::Units::Iec,
+                    Units::Si => report::Units::Si,
+                    Units::Bytes => report::Units::Bytes,
+                },
+                min_pause_ns: args.min_pause.map(|d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)),
+                generations: Some(args.generations.clone()).filter(|g| !g.is_empty()),
+                quiet: args.quiet,
+            };
+            Box::new(TextReport::new(writer, look, options))
+        }
+        Format::Json => Box::new(JsonReport::new(writer)),
+        Format::Ndjson => Box::new(NdjsonReport::new(writer)),
+    };
+    Ok(Output { report, sink, lively })
+}
+
+fn create(path: &Path) -> Result<File, Failure> {
+    File::create(path).map_err(|e| {
+        Failure::new(Code::FAILED, format!("cannot write {}: {e}", path.display())).remedy("give another --output")
+    })
+}
+
+fn dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|t| t == "dumb")
+}
+
+/// NO_COLOR, CLICOLOR_FORCE and TERM=dumb as everywhere.
+fn colour(when: When, terminal: bool) -> bool {
+    let set = |name| std::env::var_os(name).is_some_and(|v| !v.is_empty() && v != "0");
+    match when {
+        When::Always => true,
+        When::Never => false,
+        When::Auto if set("NO_COLOR") => false,
+        When::Auto if set("CLICOLOR_FORCE") => true,
+        When::Auto => terminal && !dumb(),
+    }
+}
+
+/// Bars and arrows need a UTF-8 locale; without any locale set, terminals of today have one.
+fn unicode() -> bool {
+    let value = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|n| std::env::var(n).ok().filter(|v| !v.is_empty()));
+    value.is_none_or(|v| v.to_ascii_lowercase().replace('-', "").contains("utf8"))
+}

@@ -1,0 +1,129 @@
+//! `gcwatch ps`: which .NET processes there are, and whether they can be watched.
+
+use std::io::{self, Write};
+
+use comfy_table::{CellAlignment, Table, presets};
+use dotnet_diagnostics_client::{Client, ProcessFacts, discovery, process};
+use serde::Serialize;
+
+use super::report_failed;
+use crate::cli::{PsArgs, PsFormat};
+use crate::exit::{Code, Failure};
+use crate::gc::record::Level;
+use crate::target;
+
+/// One process.
+#[derive(Debug, Serialize)]
+struct Row {
+    pid: u32,
+    title: Option<String>,
+    runtime_version: Option<String>,
+    arch: Option<String>,
+    command_line: Option<String>,
+    /// The highest level it can be watched at, as far as can be told without touching it.
+    level: Option<&'static str>,
+    /// Why not at `roots`, or not at all.
+    why: Option<String>,
+}
+
+/// Lists them.
+pub(crate) fn run(args: &PsArgs) -> Result<Code, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let rows = runtime.block_on(rows(args.why));
+    let text = if args.json || args.format == PsFormat::Json {
+        let all: Vec<&Row> = rows.iter().collect();
+        serde_json::to_string_pretty(&all).map_err(io::Error::from)?
+    } else {
+        table(&rows, args.why)
+    };
+    let mut stdout = io::stdout().lock();
+    match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
+        Ok(()) => Ok(Code::OK),
+        Err(e) => report_failed(&e, None),
+    }
+}
+
+async fn rows(why: bool) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let listing = discovery::list();
+    for found in &listing.found {
+        let facts = ProcessFacts::read(found.pid);
+        let row = match Client::new(found.endpoint.clone()).process_info().await {
+            Ok(info) => Row { why: None, ..row(&facts, Some(&info)) },
+            Err(e) if e.is_unknown_command() => row(&facts, None),
+            Err(e) => Row { level: None, why: Some(target::unreachable(&e, &facts).what), ..row(&facts, None) },
+        };
+        rows.push(row);
+    }
+    if why {
+        // Processes with a runtime in them and no endpoint.
+        let known: Vec<u32> = rows.iter().map(|r| r.pid).collect();
+        for pid in process::pids().into_iter().filter(|pid| !known.contains(pid)) {
+            let facts = ProcessFacts::read(pid);
+            if facts.runtime_library.is_none() {
+                continue;
+            }
+            if let Err(e) = discovery::find(pid) {
+                let f = target::not_found(&e);
+                let seen = f.seen.first().map(|s| format!(" ({s})")).unwrap_or_default();
+                rows.push(Row { level: None, why: Some(format!("{}{seen}", f.what)), ..row(&facts, None) });
+            }
+        }
+    }
+    rows.sort_by_key(|r| r.pid);
+    rows
+}
+
+fn row(facts: &ProcessFacts, info: Option<&dotnet_diagnostics_client::ProcessInfo>) -> Row {
+    let described = target::describe(info, Some(facts));
+    let forbidden = facts.profiler_disabled_by();
+    let level = match (info, &forbidden) {
+        (Some(_), None) => Level::Roots,
+        _ => Level::Moves,
+    };
+    Row {
+        pid: facts.pid,
+        title: described.title,
+        runtime_version: described.runtime_version,
+        arch: described.arch,
+        command_line: described.args.map(|a| a.join(" ")).or(described.command_line),
+        level: Some(level.name()),
+        why: forbidden.map(|v| format!("profilers are forbidden by {v}=0")),
+    }
+}
+
+fn table(rows: &[Row], why: bool) -> String {
+    if rows.is_empty() {
+        return "no .NET process was found (--why lists those that cannot be watched)".into();
+    }
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    let mut header = vec!["pid", "level", "runtime", "name", "command line"];
+    if why {
+        header.push("why");
+    }
+    table.set_header(header);
+    let text = |s: &Option<String>| visible(s.as_deref().unwrap_or("-"));
+    for r in rows {
+        let mut cells = vec![
+            r.pid.to_string(),
+            r.level.unwrap_or("-").to_owned(),
+            text(&r.runtime_version),
+            text(&r.title),
+            text(&r.command_line),
+        ];
+        if why {
+            cells.push(text(&r.why));
+        }
+        table.add_row(cells);
+    }
+    if let Some(pid) = table.column_mut(0) {
+        pid.set_cell_alignment(CellAlignment::Right);
+    }
+    table.trim_fmt()
+}
+
+/// Command lines are strangers' text.
+fn visible(text: &str) -> String {
+    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] }).collect()
+}

@@ -1,0 +1,92 @@
+//! `gcwatch report FILE`: the same report, from a recording.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use super::{finish, output, report_failed};
+use crate::cli::ReportArgs;
+use crate::exit::{Code, Failure};
+use crate::gc::facts::{BackgroundGc, Exit, Target, Watch};
+use crate::gc::record::Level;
+use crate::report::Facts;
+use crate::watch::session::{Progress, Session};
+
+/// Reads the file to its end, damaged or not.
+pub(crate) fn run(args: &ReportArgs) -> Result<Code, Failure> {
+    let mut input = open(&args.file)?;
+    let mut output = output::open(&args.output, false, false)?;
+    let facts = Facts { target: Target::default(), watch: unknown(args.output.blocks) };
+    let mut session = Session::new(facts, output.report.as_mut(), None);
+    let mut buffer = vec![0; 1 << 20];
+    let mut clean = false;
+    loop {
+        let n = match input.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(n) => n,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(e) => return Err(unreadable(&args.file, &e.to_string())),
+        };
+        match session.bytes(&buffer[..n]) {
+            Ok(Progress::Goes) => {}
+            Ok(Progress::Ended) => {
+                clean = true;
+                break;
+            }
+            Ok(Progress::Broken) => break,
+            Err(e) => return report_failed(&e, args.output.output.as_deref()),
+        }
+    }
+    if let Err(e) = session.finish().map(|p| clean |= p == Progress::Ended) {
+        return report_failed(&e, args.output.output.as_deref());
+    }
+    let damage = session.damage().map(ToString::to_string);
+    if !session.is_trace() {
+        let what = damage.unwrap_or_else(|| "it is empty, or ends before its header does".into());
+        return Err(unreadable(&args.file, &what));
+    }
+    if session.records == 0 && damage.is_some() {
+        return Err(unreadable(&args.file, &damage.unwrap_or_default()));
+    }
+    let whole = clean && damage.is_none();
+    if !whole {
+        let what = damage.unwrap_or_else(|| "it ends before its end mark: the writer was killed, or the rest is missing".into());
+        let warned = session.warn(&format!("{}: {what}; this is what it holds", args.file.display()));
+        if let Err(e) = warned {
+            return report_failed(&e, args.output.output.as_deref());
+        }
+    }
+    let incomplete = session.incomplete() || !whole;
+    let code = if args.output.strict && incomplete { Code::INCOMPLETE } else { Code::OK };
+    let reason = if whole { "end-of-file" } else { "truncated" };
+    finish(session, Exit { gcwatch: code.0, child: None, reason }, args.output.output.as_deref())
+}
+
+/// What a file cannot know at its start.
+fn unknown(blocks: bool) -> Watch {
+    Watch {
+        level: Level::Basic,
+        level_reason: None,
+        started_at: None,
+        duration_ns: None,
+        background_gc: BackgroundGc::Untouched,
+        arming: None,
+        windows: (0, 0),
+        blocks,
+    }
+}
+
+fn open(path: &Path) -> Result<Box<dyn Read>, Failure> {
+    if path == Path::new("-") {
+        return Ok(Box::new(io::stdin().lock()));
+    }
+    match File::open(path) {
+        Ok(file) => Ok(Box::new(file)),
+        Err(e) => Err(unreadable(path, &e.to_string())),
+    }
+}
+
+fn unreadable(path: &Path, why: &str) -> Failure {
+    Failure::new(Code::BAD_INPUT, format!("cannot read {}: {why}", path.display()))
+        .remedy("a recording is a .nettrace file, made by `gcwatch … --record FILE` or `dotnet-trace collect`")
+}

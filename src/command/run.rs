@@ -1,0 +1,292 @@
+//! `gcwatch run`: start a program, watch it from its first collection, and end as it ends.
+
+use std::path::Path;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use dotnet_diagnostics_client::{EventSession, ProcessFacts};
+use tokio::process::Child;
+
+use super::attach::recorder;
+use super::output::Sink;
+use super::{ending, finish, output, report_failed};
+use crate::cli::RunArgs;
+use crate::exit::{Code, Failure};
+use crate::gc::facts::{Exit, Watch};
+use crate::gc::record::Level;
+use crate::report::Facts;
+use crate::sys::{self, Lease, Signal, Signals};
+use crate::target;
+use crate::watch::launch::{self, Launched, NextOrExit, Others, Suspended};
+use crate::watch::plan::{Wish, watch_facts};
+use crate::watch::profiler::{self, Ready, Refusal};
+use crate::watch::pump::{Ended, Limits, OnSignal, Pump};
+use crate::watch::session::Session;
+use crate::watch::stream;
+
+/// The profiler connects within a millisecond of the runtime's start; a machine may be slow.
+const PROFILER_COMES: Duration = Duration::from_secs(3);
+
+/// Starts, watches, ends.
+pub(crate) fn run(args: &RunArgs) -> Result<Code, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(watch(args))
+}
+
+async fn watch(args: &RunArgs) -> Result<Code, Failure> {
+    let wish = Wish { demanded: args.watch.level.map(Level::from) };
+    // What is known to fail is said before anything is started.
+    let refusal = launch::refusal_from_environment().filter(|_| wish.level() == Level::Roots);
+    let reason = refusal.map(|r| wish.fall_back(r)).transpose()?;
+    let mut signals = Signals::listen()?;
+    let recorder = recorder(&args.watch)?;
+    let to_stderr = output::sink(&args.output, true) == Sink::Stdout;
+    let mut launched = launch::launch(&args.command, to_stderr)?;
+    let pid = launched.pid;
+    let suspended = match first_runtime(&mut launched, &mut signals).await? {
+        First::Runtime(s) => *s,
+        First::Exited(status) => return unwatched(sys::exit_code(status), &args.command[0].to_string_lossy()),
+        First::Again(code) => return Ok(code),
+    };
+    let mut output = output::open(&args.output, true, true)?;
+    let mut go = match start(&suspended, args, wish, reason).await {
+        Ok(go) => go,
+        Err(failure) => return abandon(launched, &suspended, &mut signals, failure).await,
+    };
+    let (mut child, others) = launched.release_all_others();
+    let (watch, lease) = profiler_is_there(&mut go, &suspended, args, wish).await?;
+    let mut session = Session::new(Facts { target: describe(&suspended).await, watch }, output.report.as_mut(), recorder);
+    let mut pump = Pump {
+        stream: go.stream,
+        control: &suspended.client,
+        lease,
+        limits: Limits { duration: args.watch.duration, gcs: args.watch.gcs },
+        lively: output.lively,
+    };
+    let ended = match session.begin() {
+        Ok(()) => pump.run(&mut session, &mut signals, |s| pass_on(pid, s)).await,
+        Err(e) => Ended::Report(e),
+    };
+    // A stream that nobody reads would hold the child up at its exit.
+    drop(pump);
+    let file = args.output.output.as_deref();
+    let report_error = match (session.finish(), &ended) {
+        (Err(e), _) => Some(e),
+        (Ok(_), Ended::Report(e)) => Some(std::io::Error::new(e.kind(), e.to_string())),
+        (Ok(_), _) => None,
+    };
+    let status = match &ended {
+        Ended::Again(_) => None,
+        _ => wait(&mut child, others, pid, &mut signals).await?,
+    };
+    conclude(args, session, &ended, status, report_error, file)
+}
+
+/// From how it ended to the code, the report's end included.
+fn conclude(
+    args: &RunArgs,
+    session: Session<'_>,
+    ended: &Ended,
+    status: Option<ExitStatus>,
+    report_error: Option<std::io::Error>,
+    file: Option<&Path>,
+) -> Result<Code, Failure> {
+    let child = status.map(sys::exit_code);
+    let (code, reason) = ending(ended);
+    let cut = matches!(ended, Ended::Target { whole: false });
+    let code = match (code, child) {
+        (Code::OK, Some(n)) if n != 0 => Code(u8::try_from(n & 0xFF).unwrap_or(1)),
+        (Code::OK, None) => Code::INTERRUPTED,
+        (Code::OK, _) if args.output.strict && (cut || session.incomplete()) => Code::INCOMPLETE,
+        (code, _) => code,
+    };
+    if let Some(e) = report_error {
+        return report_failed(&e, file).map(|_| code);
+    }
+    finish(session, Exit { gcwatch: code.0, child, reason }, file)
+}
+
+enum First {
+    Runtime(Box<Suspended>),
+    Exited(ExitStatus),
+    Again(Code),
+}
+
+/// The runtime to watch, or the child's end.
+async fn first_runtime(launched: &mut Launched, signals: &mut Signals) -> Result<First, Failure> {
+    let pid = launched.pid;
+    let mut signalled = false;
+    let next = launched.next_or_exit();
+    tokio::pin!(next);
+    loop {
+        tokio::select! {
+            next = &mut next => return Ok(match next? {
+                NextOrExit::Runtime(s) => First::Runtime(s),
+                NextOrExit::Exited(status) => First::Exited(status),
+            }),
+            signal = signals.next() => {
+                if signalled {
+                    return Ok(First::Again(again(signal)));
+                }
+                signalled = true;
+                pass_on(pid, signal);
+            }
+        }
+    }
+}
+
+fn again(signal: Signal) -> Code {
+    match signal {
+        Signal::Interrupt { .. } => Code::INTERRUPTED,
+        Signal::Terminate => Code::TERMINATED,
+    }
+}
+
+/// Ctrl-C of a terminal has reached the child already.
+fn pass_on(pid: u32, signal: Signal) -> OnSignal {
+    if signal != (Signal::Interrupt { to_group: true }) {
+        if let Err(e) = sys::forward(pid, signal) {
+            tracing::debug!("forwarding {signal:?}: {e}");
+        }
+    }
+    OnSignal::GoOn
+}
+
+/// A child that could not be watched has run to its end all the same.
+fn unwatched(child: i32, name: &str) -> Result<Code, Failure> {
+    let failure = match launch::diagnostics_disabled_by() {
+        Some(variable) => Failure::new(Code::UNSUPPORTED, format!("{name} ran unwatched: its diagnostics are switched off"))
+            .seen(format!("{variable}=0 in the environment"))
+            .remedy("run it without that variable"),
+        None => Failure::new(Code::NO_TARGET, format!("{name} ran unwatched: no .NET runtime (5 or later) reported from it"))
+            .remedy("is it a .NET program? for .NET Core 3 start it by itself and use gcwatch attach"),
+    };
+    Err(match u8::try_from(child & 0xFF) {
+        Ok(n) if n != 0 => Failure { code: Code(n), ..failure },
+        _ => failure,
+    })
+}
+
+/// A session that runs, and the profiler that should come.
+struct Go {
+    stream: EventSession,
+    ready: Option<Ready>,
+    level: Level,
+    reason: Option<String>,
+}
+
+/// Everything that has to be said to a runtime before its first instruction; then it runs.
+async fn start(suspended: &Suspended, args: &RunArgs, wish: Wish, reason: Option<String>) -> Result<Go, Failure> {
+    let client = &suspended.client;
+    let failed = |e| target::command_failed(&e, None);
+    launch::hide_port(client).await.map_err(failed)?;
+    let mut level = wish.level();
+    let mut why = reason;
+    if why.is_some() {
+        level = Level::Moves;
+    }
+    let mut ready = None;
+    if level == Level::Roots {
+        match arrange(suspended, args).await {
+            Ok(r) => ready = Some(r),
+            Err(refusal) => {
+                why = Some(wish.fall_back(refusal)?);
+                level = Level::Moves;
+            }
+        }
+    }
+    let stream = stream::open(client, level, args.output.blocks).await.map_err(failed)?;
+    client.resume_runtime().await.map_err(failed)?;
+    Ok(Go { stream, ready, level, reason: why })
+}
+
+/// Names the profiler to the runtime. Its OK means only that it has heard.
+async fn arrange(suspended: &Suspended, args: &RunArgs) -> Result<Ready, Refusal> {
+    let info = &suspended.info;
+    if info.arch != target::own_arch() && args.watch.profiler_path.is_none() {
+        return Err(crate::watch::plan::other_arch(&info.arch, target::own_arch()));
+    }
+    let ready = profiler::prepare(args.watch.profiler_path.as_deref(), None, None, &std::env::temp_dir())?;
+    let refused = |e: dotnet_diagnostics_client::Error| {
+        let reason = match e.is_unknown_command() {
+            true => "the runtime is too old to take a profiler at its start (.NET 6 is the first)".to_owned(),
+            false => e.to_string(),
+        };
+        Refusal::new(Code::UNSUPPORTED, reason, "use --level moves, or gcwatch attach")
+    };
+    let config = ready.config(args.output.blocks, Some(launch::PORTS));
+    let client = &suspended.client;
+    client.set_environment_variable(netcore_profiler::config::VARIABLE, Some(&config)).await.map_err(refused)?;
+    client.set_startup_profiler(profiler::clsid(), &ready.library()).await.map_err(refused)?;
+    Ok(ready)
+}
+
+/// A runtime says OK to a profiler and then does not load it; only the profiler's own word counts.
+async fn profiler_is_there(
+    go: &mut Go,
+    suspended: &Suspended,
+    args: &RunArgs,
+    wish: Wish,
+) -> Result<(Watch, Option<Lease>), Failure> {
+    let blocks = args.output.blocks;
+    let Some(mut ready) = go.ready.take() else {
+        return Ok((watch_facts(go.level, go.reason.take(), true, blocks), None));
+    };
+    if ready.came(PROFILER_COMES).await {
+        return Ok((watch_facts(Level::Roots, None, true, blocks), Some(ready.into_lease())));
+    }
+    let silent = Refusal::new(
+        Code::UNSUPPORTED,
+        "the runtime did not load the profiler, and did not say why",
+        "can the program's user read and execute files in the temporary directory?",
+    );
+    let reason = wish.fall_back(silent)?;
+    match stream::open(&suspended.client, Level::Moves, blocks).await {
+        Ok(stream) => {
+            go.stream = stream;
+            Ok((watch_facts(Level::Moves, Some(reason), true, blocks), None))
+        }
+        // It has ended meanwhile: what the first session holds is all there is.
+        Err(_) => Ok((watch_facts(Level::Basic, Some(reason), true, blocks), None)),
+    }
+}
+
+/// Asked again now that it runs: only now it knows its whole command line.
+async fn describe(suspended: &Suspended) -> crate::gc::facts::Target {
+    let info = suspended.client.process_info().await.unwrap_or_else(|_| suspended.info.clone());
+    let facts = u32::try_from(info.pid).ok().map(ProcessFacts::read).filter(|f| f.exists);
+    target::describe(Some(&info), facts.as_ref())
+}
+
+/// Waits for the child's own end.
+async fn wait(child: &mut Child, others: Others, pid: u32, signals: &mut Signals) -> Result<Option<ExitStatus>, Failure> {
+    let mut signalled = false;
+    let status = loop {
+        tokio::select! {
+            status = child.wait() => break Some(status?),
+            signal = signals.next() => {
+                if signalled {
+                    break None;
+                }
+                signalled = true;
+                pass_on(pid, signal);
+            }
+        }
+    };
+    drop(others);
+    Ok(status)
+}
+
+/// What was demanded cannot be had: the child runs to its end, then the failure is told.
+async fn abandon(launched: Launched, suspended: &Suspended, signals: &mut Signals, failure: Failure) -> Result<Code, Failure> {
+    if let Err(e) = suspended.client.resume_runtime().await {
+        tracing::debug!("resume: {e}");
+    }
+    let pid = launched.pid;
+    let (mut child, others) = launched.release_all_others();
+    let status = wait(&mut child, others, pid, signals).await?;
+    match status.map(sys::exit_code) {
+        Some(n) if n != 0 => Err(Failure { code: Code(u8::try_from(n & 0xFF).unwrap_or(1)), ..failure }),
+        _ => Err(failure),
+    }
+}

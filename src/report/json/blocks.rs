@@ -1,0 +1,84 @@
+//! Moved and surviving blocks on the wire.
+
+use super::convert::Convert;
+use super::number::Address;
+use super::types as wire;
+use crate::gc::histogram::Histogram;
+use crate::gc::record::{GENERATION_NAMES, Moved, Surviving};
+use crate::report::SIZE_BOUNDS;
+
+pub(super) fn moved(to: &mut Convert, moved: &Moved) -> wire::Moved {
+    wire::Moved {
+        blocks: to.int(moved.count.blocks),
+        bytes: to.int(moved.count.bytes),
+        bytes_at_least: moved.bytes_at_least,
+        stayed_blocks: to.int(moved.stayed.blocks),
+        stayed_bytes: to.int(moved.stayed.bytes),
+        block_bytes: distribution(to, &moved.sizes),
+        distance_bytes: distribution(to, &moved.distances),
+        histogram: rows(to, &moved.sizes),
+        transitions: moved.transitions.as_ref().map(|all| {
+            let wired = all.iter().filter_map(|t| {
+                Some(wire::Transition {
+                    from: generation(Some(t.from))?,
+                    to: generation(Some(t.to))?,
+                    blocks: to.int(t.count.blocks),
+                    bytes: to.int(t.count.bytes),
+                })
+            });
+            wired.collect()
+        }),
+        ranges: moved.ranges.as_ref().map(|all| {
+            let wired = all.iter().map(|r| wire::MovedRange {
+                old: Address(r.old),
+                new: Address(r.new),
+                bytes: to.int(r.bytes),
+                from: generation(r.from),
+                to: generation(r.to),
+            });
+            wired.collect()
+        }),
+    }
+}
+
+pub(super) fn surviving(to: &mut Convert, surviving: &Surviving) -> wire::Surviving {
+    wire::Surviving {
+        blocks: to.int(surviving.count.blocks),
+        bytes: to.int(surviving.count.bytes),
+        bytes_at_least: surviving.bytes_at_least,
+        block_bytes: distribution(to, &surviving.sizes),
+        histogram: rows(to, &surviving.sizes),
+        ranges: surviving.ranges.as_ref().map(|all| {
+            let wired = all.iter().map(|r| wire::SurvivingRange {
+                start: Address(r.start),
+                bytes: to.int(r.bytes),
+                generation: generation(r.generation),
+            });
+            wired.collect()
+        }),
+    }
+}
+
+pub(super) fn distribution(to: &mut Convert, values: &Histogram) -> wire::Distribution {
+    wire::Distribution {
+        min: to.known(values.min()),
+        p50: to.known(values.percentile(50.0)),
+        p90: to.known(values.percentile(90.0)),
+        p99: to.known(values.percentile(99.0)),
+        max: to.known(values.max()),
+    }
+}
+
+pub(super) fn rows(to: &mut Convert, sizes: &Histogram) -> Vec<wire::HistogramRow> {
+    let rows = sizes.rows(&SIZE_BOUNDS).into_iter();
+    rows.map(|(bound, blocks, bytes)| wire::HistogramRow {
+        le_bytes: to.known(bound),
+        blocks: to.int(blocks),
+        bytes: to.int(bytes),
+    })
+    .collect()
+}
+
+fn generation(index: Option<u8>) -> Option<&'static str> {
+    GENERATION_NAMES.get(usize::from(index?)).copied()
+}

@@ -1,0 +1,21 @@
+//! JSON: one document, or one line per collection. The types of the wire stand apart from the model.
+
+mod blocks;
+mod convert;
+mod later;
+mod ndjson;
+mod number;
+mod roots;
+mod schema;
+mod summary;
+mod sums;
+mod types;
+mod writer;
+
+pub(crate) use ndjson::NdjsonReport;
+pub(crate) use schema::schema;
+pub(crate) use types::SCHEMA;
+pub(crate) use writer::JsonReport;
+
+#[cfg(test)]
+mod tests;

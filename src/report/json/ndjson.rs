@@ -1,0 +1,128 @@
+//! One line of JSON per collection, between a line that says what is watched and one that sums up.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::convert::{Convert, exit, target, tool};
+use super::later::Assertion;
+use super::summary::summary;
+use super::sums::Summary;
+use super::types::{self as wire, SCHEMA};
+use crate::gc::record::Gc;
+use crate::report::{End, Facts, Filter, Report};
+
+/// One line of `--format ndjson`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub(super) enum Line {
+    /// The first line.
+    Start(Start),
+    /// One garbage collection.
+    Gc(GcLine),
+    /// The last line.
+    End(EndLine),
+}
+
+/// What is watched, as far as it is known when the watch begins.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Start {
+    /// Always "gcwatch/1".
+    schema: &'static str,
+    tool: wire::Tool,
+    pid: Option<u32>,
+    target: wire::Target,
+    watch: wire::Watch,
+}
+
+/// A collection, with the process it belongs to.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct GcLine {
+    pid: Option<u32>,
+    #[serde(flatten)]
+    gc: wire::Gc,
+}
+
+/// Everything that was only known at the end.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EndLine {
+    pid: Option<u32>,
+    target: wire::Target,
+    watch: wire::Watch,
+    summary: Summary,
+    /// The verdicts on `--assert`.
+    assertions: Vec<Assertion>,
+    lost: wire::Lost,
+    exit: wire::Exit,
+}
+
+/// The lines of `--format ndjson`, each one flushed: a stream that is cut anywhere is whole up to
+/// its last line.
+pub(crate) struct NdjsonReport<W: Write> {
+    out: W,
+    filter: Filter,
+    convert: Convert,
+}
+
+impl<W: Write> fmt::Debug for NdjsonReport<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NdjsonReport").field("filter", &self.filter).finish_non_exhaustive()
+    }
+}
+
+impl<W: Write> NdjsonReport<W> {
+    /// Lines that go to `out`, for every collection.
+    pub(crate) fn new(out: W) -> NdjsonReport<W> {
+        NdjsonReport { out, filter: Filter::default(), convert: Convert::default() }
+    }
+
+    /// Lines only for the collections that `filter` lets through; the last line sums up all.
+    pub(crate) fn filtered(self, filter: Filter) -> NdjsonReport<W> {
+        NdjsonReport { filter, ..self }
+    }
+
+    fn put(&mut self, line: &Line) -> io::Result<()> {
+        let mut text = serde_json::to_vec(line)?;
+        text.push(b'\n');
+        self.out.write_all(&text)?;
+        self.out.flush()
+    }
+}
+
+impl<W: Write> Report for NdjsonReport<W> {
+    fn start(&mut self, facts: &Facts) -> io::Result<()> {
+        let watch = self.convert.watch(&facts.watch);
+        self.put(&Line::Start(Start {
+            schema: SCHEMA,
+            tool: tool(),
+            pid: facts.target.pid,
+            target: target(&facts.target),
+            watch,
+        }))
+    }
+
+    fn gc(&mut self, facts: &Facts, gc: &Gc) -> io::Result<()> {
+        if !self.filter.shows(gc) {
+            return Ok(());
+        }
+        let gc = self.convert.gc(gc);
+        self.put(&Line::Gc(GcLine { pid: facts.target.pid, gc }))
+    }
+
+    fn end(&mut self, facts: &Facts, end: &End<'_>) -> io::Result<()> {
+        let line = EndLine {
+            pid: facts.target.pid,
+            target: target(&facts.target),
+            watch: self.convert.watch(&facts.watch),
+            summary: summary(&mut self.convert, end.summary, facts.watch.duration_ns),
+            assertions: Vec::new(),
+            lost: self.convert.lost(end.lost),
+            exit: exit(end.exit),
+        };
+        self.put(&Line::End(line))
+    }
+}

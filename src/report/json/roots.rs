@@ -1,0 +1,95 @@
+//! Roots on the wire.
+
+use super::convert::Convert;
+use super::number::Address;
+use super::types as wire;
+use crate::gc::record::{Gc, MARK_TYPES, ROOT_FLAGS, ROOT_KINDS, Root};
+
+/// Null when neither roots nor the bytes they promoted were seen.
+pub(super) fn roots(to: &mut Convert, gc: &Gc) -> Option<wire::Roots> {
+    let promoted_bytes = promoted(to, &gc.promoted_by);
+    let seen = gc.roots.as_ref();
+    if seen.is_none() && promoted_bytes.is_none() {
+        return None;
+    }
+    Some(wire::Roots {
+        total: to.known(seen.map(|r| r.total())),
+        null_refs: to.known(seen.map(|r| r.null_refs)),
+        weak: to.known(seen.map(|r| r.with_flag(1))),
+        holding: to.known(seen.map(|r| r.holding())),
+        by_kind: seen.map(|r| wire::RootKinds {
+            stack: to.int(r.of_kind(0)),
+            handle: to.int(r.of_kind(1)),
+            finalizer: to.int(r.of_kind(2)),
+            other: to.int(r.of_kind(3)),
+        }),
+        by_flag: seen.map(|r| wire::RootFlags {
+            pinning: to.int(r.with_flag(0)),
+            weak: to.int(r.with_flag(1)),
+            interior: to.int(r.with_flag(2)),
+            refcounted: to.int(r.with_flag(3)),
+        }),
+        by_kind_and_flag: seen.map(|r| {
+            let counts = r.counts.iter().map(|c| wire::RootCount {
+                kind: kind(c.kind),
+                flags: flags(c.flags),
+                count: to.int(c.count),
+            });
+            counts.collect()
+        }),
+        by_origin: None,
+        promoted_bytes,
+        dependent_pairs: to.known(seen.map(|r| r.dependent_pairs)),
+        methods: None,
+        types: None,
+        statics: None,
+        pinned: None,
+        list: seen.and_then(|r| r.list.as_ref()).map(|all| all.iter().map(root).collect()),
+    })
+}
+
+pub(super) fn promoted(to: &mut Convert, by: &[Option<u64>; MARK_TYPES.len()]) -> Option<wire::PromotedBytes> {
+    by.iter().any(Option::is_some).then(|| {
+        let [
+            stack,
+            finalizer,
+            handle,
+            older_generation,
+            sized_ref,
+            overflow,
+            dependent_handle,
+            new_finalizable,
+            steal,
+            background,
+        ] = by.map(|bytes| to.known(bytes));
+        wire::PromotedBytes {
+            stack,
+            finalizer,
+            handle,
+            older_generation,
+            sized_ref,
+            overflow,
+            dependent_handle,
+            new_finalizable,
+            steal,
+            background,
+        }
+    })
+}
+
+fn root(root: &Root) -> wire::Root {
+    wire::Root {
+        object: Address(root.object),
+        id: Address(root.id),
+        kind: kind(root.kind),
+        flags: flags(root.flags),
+    }
+}
+
+fn kind(index: u8) -> &'static str {
+    ROOT_KINDS.get(usize::from(index)).copied().unwrap_or("unknown")
+}
+
+fn flags(bits: u8) -> Vec<&'static str> {
+    (0u8..).zip(ROOT_FLAGS).filter(|(bit, _)| bits & (1 << bit) != 0).map(|(_, name)| name).collect()
+}

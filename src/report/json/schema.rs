@@ -1,0 +1,16 @@
+//! The JSON Schema of what the JSON reports write, made from the very types they write.
+
+use schemars::Schema;
+use schemars::generate::SchemaSettings;
+
+use super::ndjson::Line;
+use super::types::Document;
+
+/// JSON Schema, draft 2020-12: of the document, and under `$defs/Line` of a line of NDJSON.
+pub(crate) fn schema() -> Schema {
+    let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    generator.subschema_for::<Line>();
+    let mut schema = generator.into_root_schema_for::<Document>();
+    schema.insert("title".to_owned(), "gcwatch/1".into());
+    schema
+}

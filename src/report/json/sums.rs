@@ -1,0 +1,158 @@
+//! The JSON of the summary.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::later::{Growth, InducedBy};
+use super::number::Int;
+use super::types::{Distribution, HistogramRow, PromotedBytes};
+
+/// All complete collections added up.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Summary {
+    /// Complete collections.
+    pub(super) gcs: Int,
+    /// Records that are cut off; they count nowhere else.
+    pub(super) incomplete: Int,
+    pub(super) by_generation_and_kind: Vec<Group>,
+    /// Suspensions that belong to no collection.
+    pub(super) other_suspensions: Stops,
+    /// Share of the watch for which collections stopped the program.
+    pub(super) pause_percent: Option<f64>,
+    /// Null when no collection showed it.
+    pub(super) moved: Option<MovedSum>,
+    /// Null when no collection showed it.
+    pub(super) surviving: Option<SurvivingSum>,
+    /// Null when no collection showed them.
+    pub(super) roots: Option<RootsSum>,
+    /// What grows from collection to collection.
+    pub(super) growth: Option<Vec<Growth>>,
+    /// Who asked for collections.
+    pub(super) induced_by: Option<Vec<InducedBy>>,
+    pub(super) heap_after_bytes: HeapAfter,
+    /// What watching cost the target; null when it was not measured.
+    pub(super) cost: Option<CostSum>,
+}
+
+/// The collections of one generation and kind.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Group {
+    pub(super) generation: u8,
+    /// "blocking", "background" or "foreground".
+    pub(super) kind: &'static str,
+    pub(super) count: Int,
+    pub(super) pause_ns: Pauses,
+}
+
+/// Pauses per collection; percentiles are nearest rank, exact.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Pauses {
+    pub(super) total: Option<Int>,
+    pub(super) p50: Option<Int>,
+    pub(super) p90: Option<Int>,
+    pub(super) p99: Option<Int>,
+    pub(super) max: Option<Int>,
+}
+
+/// A number of stops and their length.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Stops {
+    pub(super) count: Int,
+    pub(super) ns: Int,
+}
+
+/// The blocks of the compacted generations.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MovedSum {
+    pub(super) blocks: Int,
+    pub(super) bytes: Int,
+    /// A block of 4 GiB or more was reported by a runtime that has 32-bit lengths.
+    pub(super) bytes_at_least: bool,
+    pub(super) stayed_blocks: Int,
+    pub(super) stayed_bytes: Int,
+    pub(super) block_bytes: Distribution,
+    pub(super) distance_bytes: Distribution,
+    pub(super) histogram: Vec<HistogramRow>,
+}
+
+/// The blocks that survived where they lay.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SurvivingSum {
+    pub(super) blocks: Int,
+    pub(super) bytes: Int,
+    /// A block of 4 GiB or more was reported by a runtime that has 32-bit lengths.
+    pub(super) bytes_at_least: bool,
+    pub(super) block_bytes: Distribution,
+    pub(super) histogram: Vec<HistogramRow>,
+}
+
+/// Roots per collection, over all that showed them.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RootsSum {
+    /// Collections that showed their roots.
+    pub(super) gcs: Int,
+    pub(super) total: Typical,
+    pub(super) holding: Typical,
+    pub(super) by_kind: TypicalKinds,
+    pub(super) by_flag: TypicalFlags,
+    /// Sums over all collections; null when not seen.
+    pub(super) promoted_bytes: Option<PromotedBytes>,
+}
+
+/// A number per collection: its median (nearest rank) and maximum.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Typical {
+    pub(super) p50: Option<Int>,
+    pub(super) max: Option<Int>,
+}
+
+/// By kind of root.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TypicalKinds {
+    pub(super) stack: Typical,
+    pub(super) handle: Typical,
+    pub(super) finalizer: Typical,
+    pub(super) other: Typical,
+}
+
+/// By flag of a root.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TypicalFlags {
+    pub(super) pinning: Typical,
+    pub(super) weak: Typical,
+    pub(super) interior: Typical,
+    pub(super) refcounted: Typical,
+}
+
+/// The heap's size after collections, free space inside it included.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HeapAfter {
+    pub(super) max: Option<Int>,
+    pub(super) last: Option<Int>,
+}
+
+/// What watching cost the target.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CostSum {
+    /// Time inside gcwatch's callbacks, all threads added up; null without the profiler.
+    pub(super) callback_ns: Option<Int>,
+    /// What the runtime spent walking for gcwatch, at least; null without the profiler.
+    pub(super) walk_ns: Option<Int>,
+    /// Collections for the whole of which the profiler was armed; null without it.
+    pub(super) armed_gcs: Option<Int>,
+    /// Stops inside collections that would not have happened without gcwatch.
+    pub(super) extra_stops: Stops,
+}
+

@@ -1,0 +1,148 @@
+//! One JSON document, written as it comes: nothing of a collection is kept after it was written.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::convert::{Convert, exit, target, tool};
+use super::summary::summary;
+use super::types as wire;
+use crate::gc::facts::{Lost, Watch};
+use crate::gc::record::Gc;
+use crate::report::{End, Facts, Report};
+
+/// The document of `--format json`. It is valid JSON after any end: where [`Report::end`] is never
+/// reached, dropping it closes it with a null summary and the reason "interrupted".
+pub(crate) struct JsonReport<W: Write> {
+    out: W,
+    convert: Convert,
+    state: State,
+    /// As last seen, for a close without an end.
+    facts: Option<Facts>,
+    line: Vec<u8>,
+}
+
+impl<W: Write> fmt::Debug for JsonReport<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JsonReport").field("state", &self.state).finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Nothing is written.
+    New,
+    /// `tool` is written; the target may still become better known.
+    Begun,
+    /// Within `gcs`; whether there is one already.
+    InGcs(bool),
+    /// All is written.
+    Closed,
+    /// A write failed: what is out cannot be completed.
+    Broken,
+}
+
+impl<W: Write> JsonReport<W> {
+    /// A document that goes to `out`.
+    pub(crate) fn new(out: W) -> JsonReport<W> {
+        JsonReport { out, convert: Convert::default(), state: State::New, facts: None, line: Vec::new() }
+    }
+
+    /// Completes the document without a summary. Does nothing where it is complete already.
+    pub(crate) fn close(&mut self) -> io::Result<()> {
+        if matches!(self.state, State::Closed | State::Broken) {
+            return Ok(());
+        }
+        let facts = self.facts.take().unwrap_or_default();
+        let cut = wire::Exit { gcwatch: None, child: None, reason: "interrupted" };
+        self.attempt(|doc| doc.finish(&facts, None, &Lost::default(), cut))
+    }
+
+    fn attempt(&mut self, write: impl FnOnce(&mut Self) -> io::Result<()>) -> io::Result<()> {
+        let result = write(self).and_then(|()| self.out.flush());
+        if result.is_err() {
+            self.state = State::Broken;
+        }
+        result
+    }
+
+    /// Everything of a value, or nothing: a half-written one could not be closed.
+    fn put(&mut self, before: &str, value: &impl Serialize, after: &str) -> io::Result<()> {
+        self.line.clear();
+        self.line.extend_from_slice(before.as_bytes());
+        serde_json::to_writer(&mut self.line, value)?;
+        self.line.extend_from_slice(after.as_bytes());
+        self.out.write_all(&self.line)
+    }
+
+    fn begin(&mut self) -> io::Result<()> {
+        if self.state == State::New {
+            self.put("{\"schema\":", &wire::SCHEMA, ",\n")?;
+            self.put("\"tool\":", &tool(), ",\n")?;
+            self.state = State::Begun;
+        }
+        Ok(())
+    }
+
+    fn open_gcs(&mut self, facts: &Facts) -> io::Result<()> {
+        self.begin()?;
+        if self.state == State::Begun {
+            self.put("\"target\":", &target(&facts.target), ",\n\"gcs\":[")?;
+            self.state = State::InGcs(false);
+        }
+        Ok(())
+    }
+
+    fn finish(
+        &mut self,
+        facts: &Facts,
+        sum: Option<&crate::gc::summary::Summary>,
+        lost: &Lost,
+        exit: wire::Exit,
+    ) -> io::Result<()> {
+        self.open_gcs(facts)?;
+        let watch: &Watch = &facts.watch;
+        let wired = self.convert.watch(watch);
+        self.put("\n],\n\"watch\":", &wired, ",\n")?;
+        let wired = sum.map(|s| summary(&mut self.convert, s, watch.duration_ns));
+        self.put("\"summary\":", &wired, ",\n\"assertions\":[],\n")?;
+        let wired = self.convert.lost(lost);
+        self.put("\"lost\":", &wired, ",\n")?;
+        self.put("\"exit\":", &exit, "}\n")?;
+        self.state = State::Closed;
+        Ok(())
+    }
+}
+
+impl<W: Write> Report for JsonReport<W> {
+    fn start(&mut self, facts: &Facts) -> io::Result<()> {
+        self.facts = Some(facts.clone());
+        self.attempt(|doc| doc.begin())
+    }
+
+    fn gc(&mut self, facts: &Facts, gc: &Gc) -> io::Result<()> {
+        if self.facts.as_ref() != Some(facts) {
+            self.facts = Some(facts.clone());
+        }
+        self.attempt(|doc| {
+            doc.open_gcs(facts)?;
+            let wired = doc.convert.gc(gc);
+            let separator = if doc.state == State::InGcs(true) { ",\n" } else { "\n" };
+            doc.put(separator, &wired, "")?;
+            doc.state = State::InGcs(true);
+            Ok(())
+        })
+    }
+
+    fn end(&mut self, facts: &Facts, end: &End<'_>) -> io::Result<()> {
+        self.attempt(|doc| doc.finish(facts, Some(end.summary), end.lost, exit(end.exit)))
+    }
+}
+
+impl<W: Write> Drop for JsonReport<W> {
+    fn drop(&mut self) {
+        // Nobody is left to tell of a failure.
+        let _ = self.close();
+    }
+}

@@ -1,0 +1,46 @@
+//! With `--blocks`: the largest blocks of a collection under its line. All of them are in JSON.
+
+use super::style::{Line, Role, Style};
+use crate::gc::record::{GENERATION_NAMES, Gc};
+use crate::report::units::{Units, bytes, count};
+
+/// As many moved, and as many kept ones.
+const SHOWN: usize = 4;
+
+/// Lines to go under the line of a collection.
+pub(super) fn largest(gc: &Gc, style: Style, units: Units) -> Vec<String> {
+    let mut lines = Vec::new();
+    let moved = gc.moved.as_ref().and_then(|m| m.ranges.as_deref()).unwrap_or_default();
+    let mut order: Vec<_> = moved.iter().filter(|r| r.old != r.new).collect();
+    order.sort_by_key(|r| (std::cmp::Reverse(r.bytes), r.old));
+    for range in order.iter().take(SHOWN) {
+        let to = format!(" {} {:#014x} {}", style.arrow(), range.new, generation(range.to));
+        let from = format!("{:#014x} {}", range.old, generation(range.from));
+        lines.push(line("moved", range.bytes, &format!("{from}{to}"), style, units));
+    }
+    lines.extend(more(order.len(), "moved", style));
+    let mut order: Vec<_> =
+        gc.surviving.as_ref().and_then(|s| s.ranges.as_deref()).unwrap_or_default().iter().collect();
+    order.sort_by_key(|r| (std::cmp::Reverse(r.bytes), r.start));
+    for range in order.iter().take(SHOWN) {
+        let place = format!("{:#014x} {}", range.start, generation(range.generation));
+        lines.push(line("kept", range.bytes, &place, style, units));
+    }
+    lines.extend(more(order.len(), "kept", style));
+    lines
+}
+
+fn line(what: &str, size: u64, place: &str, style: Style, units: Units) -> String {
+    let text = format!("       {what:<5} {:>8}  {place}", bytes(size, units));
+    Line::of(style, Role::Dim, text.trim_end()).into_string()
+}
+
+fn more(all: usize, what: &str, style: Style) -> Option<String> {
+    let rest = all.checked_sub(SHOWN).filter(|&n| n > 0)?;
+    let text = format!("       {} {} more {what} (--format json has all)", style.ellipsis(), count(rest as u64));
+    Some(Line::of(style, Role::Dim, &text).into_string())
+}
+
+fn generation(index: Option<u8>) -> &'static str {
+    index.and_then(|i| GENERATION_NAMES.get(usize::from(i)).copied()).unwrap_or("")
+}

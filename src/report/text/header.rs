@@ -1,0 +1,91 @@
+//! The first lines: who is watched, how closely, and what that disturbs.
+
+use super::style::{Line, Role, Style, join, visible, wrap};
+use crate::gc::facts::{Arming, BackgroundGc, GcSettings, Target, Watch};
+use crate::gc::record::Level;
+use crate::report::Facts;
+
+/// Everything that is known before the first collection.
+pub(super) fn opening(facts: &Facts, style: Style, columns: usize) -> Vec<String> {
+    let mut lines = who(&facts.target, style, columns);
+    if let Some(reason) = &facts.watch.level_reason {
+        let text = format!("{}, because {}", facts.watch.level.name(), visible(reason));
+        lines.extend(wrap(style, Role::High, &text, 2, columns));
+    }
+    let text = how(facts);
+    lines.extend(wrap(style, Role::Dim, &text, 2, columns));
+    lines
+}
+
+fn who(target: &Target, style: Style, columns: usize) -> Vec<String> {
+    let mut parts = vec![Line::of(style, Role::Strong, "gcwatch")];
+    let title = title(target);
+    let name = match target.pid {
+        Some(pid) => format!("{title} (pid {pid})"),
+        None => title,
+    };
+    parts.push(Line::of(style, Role::Strong, &shortened(&name, columns.saturating_sub(4), style)));
+    let runtime = match (&target.runtime_name, &target.runtime_version) {
+        (None, None) => None,
+        (name, version) => {
+            let name = name.as_deref().unwrap_or(".NET");
+            Some(format!("{name} {}", version.as_deref().unwrap_or("")).trim_end().to_owned())
+        }
+    };
+    parts.extend(runtime.map(|text| Line::of(style, Role::Plain, &visible(&text))));
+    parts.extend(flavour(&target.gc).map(|text| Line::of(style, Role::Plain, &text)));
+    join(style, &parts, 2, columns)
+}
+
+/// What people call the target.
+pub(super) fn title(target: &Target) -> String {
+    let name = target.title.as_deref().or(target.executable.as_deref()).or(target.command_line.as_deref());
+    visible(name.unwrap_or("a .NET process"))
+}
+
+fn shortened(text: &str, columns: usize, style: Style) -> String {
+    if text.chars().count() <= columns {
+        return text.to_owned();
+    }
+    let keep = columns.saturating_sub(style.ellipsis().chars().count());
+    text.chars().take(keep).collect::<String>() + style.ellipsis()
+}
+
+/// `workstation GC, concurrent, regions`, as far as it is known.
+pub(super) fn flavour(gc: &GcSettings) -> Option<String> {
+    let mut words = vec![];
+    words.extend(gc.server.map(|server| if server { "server GC" } else { "workstation GC" }.to_owned()));
+    words.extend(gc.heaps.filter(|&n| n > 1).map(|n| format!("{n} heaps")));
+    words.extend(gc.concurrent.map(|on| if on { "concurrent" } else { "not concurrent" }.to_owned()));
+    words.extend(gc.regions.map(|on| if on { "regions" } else { "segments" }.to_owned()));
+    (!words.is_empty()).then(|| words.join(", "))
+}
+
+fn how(facts: &Facts) -> String {
+    let watch: &Watch = &facts.watch;
+    let level = match (watch.level, watch.arming) {
+        (Level::Basic, _) => "basic: the runtime's own GC events".to_owned(),
+        (Level::Moves, _) => {
+            "moves: blocks by the runtime's events; the more blocks, the longer the pauses".to_owned()
+        }
+        (Level::Roots, Some(Arming::Late)) => "roots: late armed".to_owned(),
+        (Level::Roots, Some(Arming::Always)) => {
+            "roots: armed all the time, pauses are longer than they would be".to_owned()
+        }
+        (Level::Roots, None) => "roots".to_owned(),
+    };
+    let on_again = "(--sample 1/30s or --level basic leaves it on)";
+    let background = match watch.background_gc {
+        BackgroundGc::Untouched => "background GC is left alone".to_owned(),
+        BackgroundGc::Walked => {
+            "each background GC stops the program once more for us (at --level basic it does not)".to_owned()
+        }
+        BackgroundGc::OffInWindows => "background GC is off in the windows only".to_owned(),
+        BackgroundGc::OffWhileWatched => format!("background GC is off while we watch {on_again}"),
+        BackgroundGc::OffUntilExit => {
+            format!("background GC is off until {} ends {on_again}", title(&facts.target))
+        }
+        BackgroundGc::None => "this program has no background GC".to_owned(),
+    };
+    format!("{level}, {background}").replace("pauses, each", "pauses; each")
+}

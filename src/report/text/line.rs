@@ -1,0 +1,317 @@
+//! One line per collection, in columns that do not move.
+
+use super::marks::Mark;
+use super::style::{Line, Role, Style};
+use crate::gc::record::{BlockCount, Gc, Incomplete, Kind};
+use crate::gc::summary::kept;
+use crate::report::units::{Scale, Units, clock, compact, millis, percent};
+
+/// What a column shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Column {
+    Number,
+    At,
+    Generation,
+    Reason,
+    Pause,
+    Suspension,
+    Heap,
+    Promoted,
+    Fragmentation,
+    Moved,
+    Kept,
+    /// All roots.
+    Roots,
+    /// Roots of one kind, index into `ROOT_KINDS`.
+    RootKind(u8),
+    Pinning,
+}
+
+/// A column, the blanks before it, and its width.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    column: Column,
+    gap: usize,
+    width: usize,
+}
+
+const fn slot(column: Column, gap: usize, width: usize) -> Slot {
+    Slot { column, gap, width }
+}
+
+/// 79 columns, so that no terminal of 80 wraps a line. The mark stands before the first slot.
+const NARROW: [Slot; 10] = [
+    slot(Column::Number, 0, 5),
+    slot(Column::At, 1, 6),
+    slot(Column::Generation, 1, 3),
+    slot(Column::Reason, 1, 7),
+    slot(Column::Pause, 1, 8),
+    slot(Column::Heap, 1, 10),
+    slot(Column::Moved, 2, 10),
+    slot(Column::Kept, 2, 10),
+    slot(Column::Roots, 1, 5),
+    slot(Column::Pinning, 1, 3),
+];
+
+/// From here on roots are split, and there is room for what else the runtime tells.
+pub(super) const WIDE_COLUMNS: usize = 120;
+
+/// 119 columns.
+const WIDE: [Slot; 16] = [
+    slot(Column::Number, 0, 5),
+    slot(Column::At, 1, 7),
+    slot(Column::Generation, 1, 3),
+    slot(Column::Reason, 1, 7),
+    slot(Column::Pause, 1, 8),
+    slot(Column::Suspension, 1, 7),
+    slot(Column::Heap, 1, 12),
+    slot(Column::Promoted, 2, 5),
+    slot(Column::Fragmentation, 1, 4),
+    slot(Column::Moved, 2, 10),
+    slot(Column::Kept, 2, 10),
+    slot(Column::RootKind(0), 2, 5),
+    slot(Column::RootKind(1), 1, 6),
+    slot(Column::RootKind(2), 1, 4),
+    slot(Column::RootKind(3), 1, 5),
+    slot(Column::Pinning, 1, 3),
+];
+
+/// What is left out first where there is no room, last first.
+const DISPENSABLE: [Column; 6] =
+    [Column::Roots, Column::Moved, Column::Kept, Column::Heap, Column::Pinning, Column::At];
+
+/// Width of the number of blocks before their bytes.
+const BLOCKS: usize = 4;
+
+/// The columns, and the units they have come to.
+#[derive(Debug)]
+pub(super) struct Lines {
+    style: Style,
+    slots: Vec<Slot>,
+    heap: Scale,
+    moved: Scale,
+    kept: Scale,
+    promoted: Scale,
+}
+
+impl Lines {
+    /// Columns for a width.
+    pub(super) fn new(style: Style, columns: usize, units: Units) -> Lines {
+        let wide = columns >= WIDE_COLUMNS;
+        let mut slots: Vec<Slot> = if wide { WIDE.to_vec() } else { NARROW.to_vec() };
+        let size = Scale::width(units);
+        for slot in &mut slots {
+            slot.width = match slot.column {
+                Column::Heap if wide => 2 * size + 2,
+                Column::Heap => 2 * size,
+                Column::Moved | Column::Kept => BLOCKS + 1 + size,
+                Column::Promoted => size,
+                _ => slot.width,
+            };
+        }
+        let mut lines = Lines {
+            style,
+            slots,
+            heap: Scale::new(units),
+            moved: Scale::new(units),
+            kept: Scale::new(units),
+            promoted: Scale::new(units),
+        };
+        let mut dispensable = DISPENSABLE.to_vec();
+        while lines.width() > columns {
+            let Some(column) = dispensable.pop() else { break };
+            lines.slots.retain(|slot| slot.column != column);
+        }
+        lines
+    }
+
+    fn width(&self) -> usize {
+        1 + self.slots.iter().map(|slot| slot.gap + slot.width).sum::<usize>()
+    }
+
+    /// The names of the columns.
+    pub(super) fn header(&self) -> String {
+        let mut line = Line::default();
+        line.space(1);
+        for slot in &self.slots {
+            line.space(slot.gap);
+            let name = name(slot.column);
+            match left(slot.column) {
+                true => {
+                    let end = line.width() + slot.width;
+                    line.push(self.style, Role::Dim, name);
+                    line.pad_to(end);
+                }
+                false => line.push_right(self.style, Role::Dim, name, slot.width),
+            }
+        }
+        line.into_string()
+    }
+
+    /// One collection.
+    pub(super) fn row(&mut self, gc: &Gc, mark: Mark) -> String {
+        let style = self.style;
+        let mut line = Line::of(style, mark.role(), mark.sign());
+        let note = gc.incomplete.map(note);
+        for slot in self.slots.clone() {
+            // Where nothing more is known, the reason takes the place of a row of dashes.
+            if let Some(note) = note
+                && slot.column == Column::Moved
+                && gc.moved.is_none()
+                && gc.surviving.is_none()
+                && gc.roots.is_none()
+            {
+                line.space(slot.gap);
+                line.push(style, Role::Dim, note);
+                break;
+            }
+            line.space(slot.gap);
+            let (text, role) = self.cell(slot, gc, mark);
+            if left(slot.column) {
+                let end = line.width() + slot.width;
+                line.push(style, role, &text);
+                line.pad_to(end);
+            } else {
+                line.push_right(style, role, &text, slot.width);
+            }
+        }
+        line.into_string()
+    }
+
+    fn cell(&mut self, slot: Slot, gc: &Gc, mark: Mark) -> (String, Role) {
+        let gen2 = gc.generation == Some(2);
+        let routine = if gen2 { Role::Strong } else { Role::Dim };
+        let known = |text: Option<String>, role| text.map(|t| (t, role)).unwrap_or(unknown());
+        match slot.column {
+            Column::Number => {
+                known(gc.number.map(|n| n.to_string()), if gen2 { Role::Strong } else { Role::Plain })
+            }
+            Column::At => known(gc.at_ns.map(|ns| clock(ns, slot.width)), Role::Dim),
+            Column::Generation => known(generation(gc), if gen2 { Role::Strong } else { Role::Plain }),
+            Column::Reason => {
+                let role = if gc.reason.is_some_and(|r| r.0 == 0) { routine } else { Role::Plain };
+                known(gc.reason.map(|r| r.names().1.to_owned()), role)
+            }
+            Column::Pause => {
+                let role = if mark == Mark::None && gen2 { Role::Strong } else { mark.role() };
+                known(gc.pause_ns.map(millis), role)
+            }
+            Column::Suspension => known(gc.suspend_ns.map(millis), Role::Dim),
+            Column::Heap => (self.heap_cell(slot, gc), Role::Plain),
+            Column::Promoted => sized(gc.promoted_bytes, &mut self.promoted),
+            Column::Fragmentation => known(fragmentation(gc), Role::Plain),
+            Column::Moved => blocks(gc.moved.as_ref().map(|m| m.count), &mut self.moved, slot.width),
+            Column::Kept => blocks(kept(gc), &mut self.kept, slot.width),
+            Column::Roots => counted(gc.roots.as_ref().map(|r| r.total()), slot.width),
+            Column::RootKind(kind) => counted(gc.roots.as_ref().map(|r| r.of_kind(kind)), slot.width),
+            Column::Pinning => counted(gc.roots.as_ref().map(|r| r.with_flag(0)), slot.width),
+        }
+    }
+
+    /// `121→52.5M`; the arrow stays where it is.
+    fn heap_cell(&mut self, slot: Slot, gc: &Gc) -> String {
+        let wide = slot.width % 2 == 0 && self.slots.iter().any(|s| s.column == Column::Suspension);
+        let arrow = if wide { format!(" {} ", self.style.arrow()) } else { self.style.arrow().to_owned() };
+        let (before, after) = match (gc.heap_before_bytes, gc.heap_after_bytes) {
+            (Some(before), Some(after)) => self.heap.pair(before, after),
+            (None, Some(after)) => ("-".to_owned(), self.heap.one(after)),
+            (Some(before), None) => (self.heap.one(before), "-".to_owned()),
+            (None, None) => return "-".to_owned(),
+        };
+        let side = (slot.width - arrow.chars().count()).div_ceil(2);
+        format!("{before}{arrow}{after:>side$}")
+    }
+}
+
+fn name(column: Column) -> &'static str {
+    match column {
+        Column::Number => "#",
+        Column::At => "at s",
+        Column::Generation => "gen",
+        Column::Reason => "why",
+        Column::Pause => "pause",
+        Column::Suspension => "suspend",
+        Column::Heap => "heap",
+        Column::Promoted => "prom.",
+        Column::Fragmentation => "frag",
+        Column::Moved => "moved",
+        Column::Kept => "kept",
+        Column::Roots => "roots",
+        Column::RootKind(0) => "stack",
+        Column::RootKind(1) => "handle",
+        Column::RootKind(2) => "fin.",
+        Column::RootKind(_) => "other",
+        Column::Pinning => "pin",
+    }
+}
+
+/// Words stand left, numbers right.
+fn left(column: Column) -> bool {
+    matches!(column, Column::Generation | Column::Reason)
+}
+
+/// `2`, `2b` for background, `1f` for foreground.
+pub(super) fn generation(gc: &Gc) -> Option<String> {
+    gc.generation.map(|generation| short(generation, gc.kind))
+}
+
+/// The same for a row of the summary.
+pub(super) fn short(generation: u8, kind: Option<Kind>) -> String {
+    let letter = match kind {
+        Some(Kind::Background) => "b",
+        Some(Kind::Foreground) => "f",
+        Some(Kind::Blocking) | None => "",
+    };
+    format!("{generation}{letter}")
+}
+
+fn unknown() -> (String, Role) {
+    ("-".to_owned(), Role::Dim)
+}
+
+fn counted(count: Option<u64>, width: usize) -> (String, Role) {
+    match count {
+        None => unknown(),
+        Some(0) => ("0".to_owned(), Role::Dim),
+        Some(n) => (compact(n, width), Role::Plain),
+    }
+}
+
+fn sized(bytes: Option<u64>, scale: &mut Scale) -> (String, Role) {
+    match bytes {
+        None => unknown(),
+        Some(0) => ("0".to_owned(), Role::Dim),
+        Some(n) => (scale.one(n), Role::Plain),
+    }
+}
+
+fn blocks(count: Option<BlockCount>, scale: &mut Scale, width: usize) -> (String, Role) {
+    match count {
+        None => unknown(),
+        Some(BlockCount { blocks: 0, .. }) => ("0".to_owned(), Role::Dim),
+        Some(BlockCount { blocks, bytes }) => {
+            let size = scale.one(bytes);
+            (format!("{} {size:>1$}", compact(blocks, BLOCKS), width - BLOCKS - 1), Role::Plain)
+        }
+    }
+}
+
+/// Free space inside the generations, as a share of the heap afterwards.
+fn fragmentation(gc: &Gc) -> Option<String> {
+    let parts: Vec<u64> = gc.generations.iter().filter_map(|g| g.fragmentation_bytes).collect();
+    let after = gc.heap_after_bytes.filter(|&bytes| bytes > 0)?;
+    if parts.is_empty() {
+        return None;
+    }
+    let share = parts.iter().sum::<u64>() as f64 / after as f64 * 100.0;
+    Some(percent(share.max(0.1)).replace(' ', ""))
+}
+
+fn note(why: Incomplete) -> &'static str {
+    match why {
+        Incomplete::BeganBefore => "began before the watch",
+        Incomplete::EndedAfter => "ended after the watch",
+        Incomplete::Lost => "events lost",
+        Incomplete::HalfArmed => "half armed",
+    }
+}

@@ -1,0 +1,91 @@
+//! Which collections stand out.
+
+use super::style::Role;
+use crate::gc::record::Gc;
+use crate::gc::summary::Samples;
+
+/// Fewer pauses than this have no usual length yet.
+const ENOUGH: u64 = 20;
+
+/// How a collection compares with those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// As usual, or not known.
+    None,
+    /// Its pause is over the p90 so far.
+    High,
+    /// Its pause is over the p99 so far.
+    Odd,
+    /// The record is cut off; it counts in no summary.
+    Incomplete,
+}
+
+impl Mark {
+    /// For the first column: the same as the colour says.
+    pub(super) fn sign(self) -> &'static str {
+        match self {
+            Mark::None => " ",
+            Mark::High => "+",
+            Mark::Odd => "!",
+            Mark::Incomplete => "?",
+        }
+    }
+
+    pub(super) fn role(self) -> Role {
+        match self {
+            Mark::None => Role::Plain,
+            Mark::High => Role::High,
+            Mark::Odd => Role::Alarm,
+            Mark::Incomplete => Role::Dim,
+        }
+    }
+}
+
+/// The pauses so far, and which marks were given.
+#[derive(Debug, Default)]
+pub(super) struct Marks {
+    pauses: Samples,
+    pub(super) high: bool,
+    pub(super) odd: bool,
+    pub(super) incomplete: bool,
+}
+
+impl Marks {
+    /// Compares a collection with the ones before it.
+    pub(super) fn judge(&mut self, gc: &Gc) -> Mark {
+        if !gc.complete() {
+            return Mark::Incomplete;
+        }
+        let Some(pause) = gc.pause_ns else { return Mark::None };
+        let over = |p| self.pauses.percentile_so_far(p).is_some_and(|limit| pause > limit);
+        let mark = match self.pauses.count() {
+            0..ENOUGH => Mark::None,
+            _ if over(99.0) => Mark::Odd,
+            _ if over(90.0) => Mark::High,
+            _ => Mark::None,
+        };
+        self.pauses.add(pause);
+        mark
+    }
+
+    /// Remembers that a mark was shown, so that it is explained.
+    pub(super) fn shown(&mut self, mark: Mark) {
+        match mark {
+            Mark::None => {}
+            Mark::High => self.high = true,
+            Mark::Odd => self.odd = true,
+            Mark::Incomplete => self.incomplete = true,
+        }
+    }
+
+    /// What the marks that were shown mean.
+    pub(super) fn legend(&self) -> Option<String> {
+        let all = [
+            (self.odd, "! pause over the p99 so far"),
+            (self.high, "+ over the p90"),
+            (self.incomplete, "? cut off, counted nowhere"),
+        ];
+        let shown: Vec<&str> = all.iter().filter(|(shown, _)| *shown).map(|(_, text)| *text).collect();
+        (!shown.is_empty()).then(|| shown.join("   "))
+    }
+}

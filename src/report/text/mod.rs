@@ -1,0 +1,249 @@
+//! Text for people: a line per collection as it happens, then a summary.
+
+mod blocks;
+mod header;
+mod histogram;
+mod line;
+mod marks;
+mod panel;
+mod status;
+mod storm;
+mod style;
+mod summary;
+
+use std::collections::HashSet;
+use std::fmt;
+use std::io::{self, Write};
+
+use super::units::Units;
+use super::{End, Facts, Filter, LiveState, Report};
+use crate::gc::record::Gc;
+use line::Lines;
+use marks::Marks;
+use status::Status;
+use storm::Storm;
+use style::{Role, Style, visible, wrap};
+
+/// Sentences are not set wider than this, however wide the terminal.
+const READABLE: usize = 100;
+
+/// What the text goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Terminal {
+    /// Width; 80 for a file.
+    pub(crate) columns: usize,
+    /// Height, to repeat the names of the columns; `None` for a file.
+    pub(crate) rows: Option<usize>,
+    pub(crate) colour: bool,
+    /// The last line may be drawn again and again.
+    pub(crate) live: bool,
+    /// Arrows, dots and bars can be shown.
+    pub(crate) unicode: bool,
+}
+
+/// What was asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct TextOptions {
+    pub(crate) units: Units,
+    /// As in [`Filter`].
+    pub(crate) min_pause_ns: Option<u64>,
+    /// As in [`Filter`].
+    pub(crate) generations: Option<Vec<u8>>,
+    /// Nothing at all: verdicts and errors come from elsewhere.
+    pub(crate) quiet: bool,
+}
+
+/// `--format text`.
+pub(crate) struct TextReport<W: Write> {
+    out: W,
+    terminal: Terminal,
+    units: Units,
+    filter: Filter,
+    quiet: bool,
+    style: Style,
+    lines: Lines,
+    marks: Marks,
+    storm: Storm,
+    status: Status,
+    warned: HashSet<String>,
+    /// What was said of the garbage collector's settings.
+    flavour: Option<String>,
+    /// Lines since the names of the columns; `None` before they came.
+    since_header: Option<usize>,
+    /// The live line is on the screen.
+    drawn: bool,
+}
+
+impl<W: Write> fmt::Debug for TextReport<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TextReport").field("terminal", &self.terminal).finish_non_exhaustive()
+    }
+}
+
+impl<W: Write> TextReport<W> {
+    /// Text that goes to `out`.
+    pub(crate) fn new(out: W, terminal: Terminal, options: TextOptions) -> TextReport<W> {
+        let style = Style { colour: terminal.colour, unicode: terminal.unicode };
+        TextReport {
+            out,
+            terminal,
+            units: options.units,
+            filter: Filter { min_pause_ns: options.min_pause_ns, generations: options.generations },
+            quiet: options.quiet,
+            style,
+            lines: Lines::new(style, terminal.columns, options.units),
+            marks: Marks::default(),
+            storm: Storm::default(),
+            status: Status::default(),
+            warned: HashSet::new(),
+            flavour: None,
+            since_header: None,
+            drawn: false,
+        }
+    }
+
+    fn sentence_columns(&self) -> usize {
+        self.terminal.columns.min(READABLE).max(20)
+    }
+
+    /// Takes the live line off the screen.
+    fn erase(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.drawn) {
+            self.out.write_all(b"\r\x1b[2K")?;
+        }
+        Ok(())
+    }
+
+    fn print(&mut self, line: &str) -> io::Result<()> {
+        self.erase()?;
+        writeln!(self.out, "{line}")
+    }
+
+    fn print_all(&mut self, lines: &[String]) -> io::Result<()> {
+        lines.iter().try_for_each(|line| self.print(line))
+    }
+
+    /// A line among the columns; their names come first, and again with every screenful.
+    fn print_row(&mut self, line: &str) -> io::Result<()> {
+        let due = match (self.since_header, self.terminal.rows) {
+            (None, _) => true,
+            // One line for the names themselves, one for the live line.
+            (Some(since), Some(rows)) => since + 2 >= rows.max(8),
+            (Some(_), None) => false,
+        };
+        if due {
+            if self.since_header.is_none() {
+                self.print("")?;
+            }
+            let header = self.lines.header();
+            self.print(&header)?;
+            self.since_header = Some(0);
+        }
+        self.since_header = self.since_header.map(|n| n + 1);
+        self.print(line)
+    }
+
+    fn show(&mut self, facts: &Facts, gc: &Gc) -> io::Result<()> {
+        let mark = self.marks.judge(gc);
+        if !self.filter.shows(gc) {
+            return Ok(());
+        }
+        self.learn(facts)?;
+        let swallowed = self.storm.swallows(gc, mark);
+        if let Some(at) = gc.at_ns
+            && let Some(folded) = self.storm.due(at, self.style)
+        {
+            self.print_row(&folded)?;
+        }
+        let row = self.lines.row(gc, mark);
+        if swallowed {
+            self.storm.add(gc, row);
+            return Ok(());
+        }
+        self.marks.shown(mark);
+        self.print_row(&row)?;
+        if facts.watch.blocks {
+            for line in blocks::largest(gc, self.style, self.units) {
+                self.print_row(&line)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The settings of the garbage collector may be known only now.
+    fn learn(&mut self, facts: &Facts) -> io::Result<()> {
+        let flavour = header::flavour(&facts.target.gc);
+        if self.since_header.is_none() && self.flavour.is_none() && flavour.is_some() {
+            self.flavour = flavour.clone();
+            let lines = wrap(self.style, Role::Plain, &flavour.unwrap_or_default(), 2, self.sentence_columns());
+            self.print_all(&lines)?;
+        }
+        Ok(())
+    }
+}
+
+impl<W: Write> Report for TextReport<W> {
+    fn start(&mut self, facts: &Facts) -> io::Result<()> {
+        if self.quiet {
+            return Ok(());
+        }
+        self.flavour = header::flavour(&facts.target.gc);
+        let lines = header::opening(facts, self.style, self.sentence_columns());
+        self.print_all(&lines)?;
+        self.out.flush()
+    }
+
+    fn gc(&mut self, facts: &Facts, gc: &Gc) -> io::Result<()> {
+        if self.quiet {
+            return Ok(());
+        }
+        self.status.add(gc);
+        self.show(facts, gc)?;
+        self.out.flush()
+    }
+
+    fn tick(&mut self, state: &LiveState) -> io::Result<()> {
+        if self.quiet {
+            return Ok(());
+        }
+        // Collections are told late by up to a tenth of a second; the fold waits for its own.
+        const LATE_NS: u64 = 500_000_000;
+        if let Some(folded) = self.storm.due(state.elapsed_ns.saturating_sub(LATE_NS), self.style) {
+            self.print_row(&folded)?;
+        }
+        if self.terminal.live {
+            let line = self.status.line(state, self.style, self.terminal.columns);
+            self.erase()?;
+            write!(self.out, "{line}")?;
+            self.drawn = true;
+        }
+        self.out.flush()
+    }
+
+    fn warn(&mut self, message: &str) -> io::Result<()> {
+        if self.quiet || !self.warned.insert(message.to_owned()) {
+            return Ok(());
+        }
+        let text = format!("gcwatch: {}", visible(message));
+        self.print(&style::Line::of(self.style, Role::High, &text).into_string())?;
+        self.out.flush()
+    }
+
+    fn end(&mut self, facts: &Facts, end: &End<'_>) -> io::Result<()> {
+        if self.quiet {
+            return Ok(());
+        }
+        if let Some(folded) = self.storm.flush(self.style) {
+            self.print_row(&folded)?;
+        }
+        self.print("")?;
+        let legend = self.marks.legend();
+        let columns = self.terminal.columns.max(40);
+        let lines = summary::summary(facts, end, legend.as_deref(), self.style, self.units, columns);
+        self.print_all(&lines)?;
+        self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,206 @@
+//! Colour, glyphs and lines of known width. One colour carries one meaning; every meaning is there
+//! without colour too.
+
+use std::fmt::Write as _;
+
+use anstyle::{AnsiColor, Style as Ansi};
+
+/// What a piece of text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Nothing special.
+    Plain,
+    /// Gen2, and the figures that matter most.
+    Strong,
+    /// Routine, and the frame around figures.
+    Dim,
+    /// Above the p90 of the pauses so far.
+    High,
+    /// Above their p99, or data that is missing.
+    Alarm,
+}
+
+/// What the terminal, or the file, can show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Style {
+    pub(super) colour: bool,
+    pub(super) unicode: bool,
+}
+
+impl Style {
+    fn ansi(self, role: Role) -> Ansi {
+        match role {
+            _ if !self.colour => Ansi::new(),
+            Role::Plain => Ansi::new(),
+            Role::Strong => Ansi::new().bold(),
+            Role::Dim => Ansi::new().dimmed(),
+            Role::High => AnsiColor::Yellow.on_default(),
+            Role::Alarm => AnsiColor::Red.on_default().bold(),
+        }
+    }
+
+    /// Between the parts of a line: ` · `.
+    pub(super) fn dot(self) -> &'static str {
+        if self.unicode { " · " } else { " | " }
+    }
+
+    /// From one size to another.
+    pub(super) fn arrow(self) -> &'static str {
+        if self.unicode { "→" } else { ">" }
+    }
+
+    /// Something was left out here.
+    pub(super) fn ellipsis(self) -> &'static str {
+        if self.unicode { "…" } else { "..." }
+    }
+
+    /// At most.
+    pub(super) fn at_most(self) -> &'static str {
+        if self.unicode { "≤" } else { "<=" }
+    }
+}
+
+/// A line in the making; knows its width on the screen.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Line {
+    text: String,
+    width: usize,
+}
+
+impl Line {
+    /// One piece of text.
+    pub(super) fn of(style: Style, role: Role, text: &str) -> Line {
+        let mut line = Line::default();
+        line.push(style, role, text);
+        line
+    }
+
+    /// Adds text. It must be of characters one column wide.
+    pub(super) fn push(&mut self, style: Style, role: Role, text: &str) {
+        let ansi = style.ansi(role);
+        // Writing to a String cannot fail.
+        let _ = write!(self.text, "{ansi}{text}{ansi:#}");
+        self.width += text.chars().count();
+    }
+
+    /// Adds text at the right end of a field.
+    pub(super) fn push_right(&mut self, style: Style, role: Role, text: &str, width: usize) {
+        self.space(width.saturating_sub(text.chars().count()));
+        self.push(style, role, text);
+    }
+
+    /// Adds blanks.
+    pub(super) fn space(&mut self, count: usize) {
+        self.text.extend(std::iter::repeat_n(' ', count));
+        self.width += count;
+    }
+
+    /// Adds blanks up to a column.
+    pub(super) fn pad_to(&mut self, width: usize) {
+        self.space(width.saturating_sub(self.width));
+    }
+
+    /// Adds another line at the end.
+    pub(super) fn append(&mut self, other: &Line) {
+        self.text.push_str(&other.text);
+        self.width += other.width;
+    }
+
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The text without blanks at its end.
+    pub(super) fn into_string(mut self) -> String {
+        self.text.truncate(self.text.trim_end_matches(' ').len());
+        self.text
+    }
+}
+
+/// Joins parts by dots, in as many lines as it takes; lines after the first are indented.
+pub(super) fn join(style: Style, parts: &[Line], indent: usize, columns: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = Line::default();
+    for part in parts {
+        let dot = if line.width == indent || line.width == 0 { 0 } else { style.dot().chars().count() };
+        if line.width > indent && line.width + dot + part.width > columns {
+            lines.push(std::mem::take(&mut line).into_string());
+            line.space(indent);
+        } else if dot > 0 {
+            line.push(style, Role::Dim, style.dot());
+        }
+        line.append(part);
+    }
+    lines.push(line.into_string());
+    lines
+}
+
+/// Breaks a sentence at blanks; lines after the first are indented.
+pub(super) fn wrap(style: Style, role: Role, text: &str, indent: usize, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = vec![String::new()];
+    for word in text.split(' ').filter(|w| !w.is_empty()) {
+        let first = lines.len() == 1;
+        let line = lines.last_mut().expect("there is always a line");
+        let start = if first { 0 } else { indent };
+        let width = line.chars().count();
+        if width == start {
+            line.push_str(word);
+        } else if width + 1 + word.chars().count() <= columns {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(" ".repeat(indent) + word);
+        }
+    }
+    lines.iter().map(|line| Line::of(style, role, line).into_string()).collect()
+}
+
+/// Text from the target, with everything that could act on a terminal made visible.
+pub(super) fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\t' | '\n' | '\r' => out.extend(c.escape_default()),
+            // Controls, and characters that change the direction or are not there to be seen.
+            c if c.is_control() => out.extend(c.escape_unicode()),
+            '\u{ad}'
+            | '\u{61c}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}' => out.extend(c.escape_unicode()),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: Style = Style { colour: false, unicode: true };
+
+    #[test]
+    fn nothing_of_the_target_acts_on_the_terminal() {
+        assert_eq!(visible("a\x1b[2J\u{9b}31m\n\u{202e}é"), "a\\u{1b}[2J\\u{9b}31m\\n\\u{202e}é");
+    }
+
+    #[test]
+    fn lines_break_between_parts_and_words() {
+        let parts = ["one", "two", "three"].map(|t| Line::of(PLAIN, Role::Plain, t));
+        assert_eq!(join(PLAIN, &parts, 2, 12), ["one · two", "  three"]);
+        assert_eq!(wrap(PLAIN, Role::Plain, "one two three", 2, 8), ["one two", "  three"]);
+    }
+
+    #[test]
+    fn without_colour_there_is_no_escape_and_the_width_is_what_is_seen() {
+        for role in [Role::Plain, Role::Strong, Role::Dim, Role::High, Role::Alarm] {
+            let plain = Line::of(PLAIN, role, "µs");
+            assert_eq!((plain.text.as_str(), plain.width()), ("µs", 2));
+            let painted = Line::of(Style { colour: true, unicode: true }, role, "µs");
+            assert_eq!(painted.width(), 2);
+            assert_eq!(painted.text.contains('\x1b'), role != Role::Plain);
+        }
+    }
+}

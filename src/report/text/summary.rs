@@ -1,0 +1,324 @@
+//! What is said at the end: the table that people paste.
+
+use super::header::title;
+use super::histogram::{shares, sizes};
+use super::line::{WIDE_COLUMNS, short};
+use super::panel::{Cell, Panel, Stand, flow, table};
+use super::status::lost;
+use super::style::{Line, Role, Style, join, wrap};
+use crate::gc::facts::{BackgroundGc, Lost};
+use crate::gc::record::{BlockCount, Kind, MARK_TYPES, ROOT_FLAGS, ROOT_KINDS};
+use crate::gc::summary::{INCOMPLETE, Samples, Summary, Tally};
+use crate::report::units::{Units, bytes, compact, count, duration, percent};
+use crate::report::{End, Facts};
+
+/// Everything of one summary.
+struct Page<'a> {
+    sum: &'a Summary,
+    lost: &'a Lost,
+    facts: &'a Facts,
+    style: Style,
+    units: Units,
+    columns: usize,
+}
+
+/// The summary's lines; `legend` explains the marks that were shown.
+pub(super) fn summary(
+    facts: &Facts,
+    end: &End<'_>,
+    legend: Option<&str>,
+    style: Style,
+    units: Units,
+    columns: usize,
+) -> Vec<String> {
+    let page = Page { sum: end.summary, lost: end.lost, facts, style, units, columns };
+    let mut lines = Vec::new();
+    if let Some(legend) = legend {
+        lines.push(Line::of(style, Role::Dim, legend).into_string());
+        lines.push(String::new());
+    }
+    lines.extend(page.headline());
+    if page.sum.gcs > 0 {
+        lines.push(String::new());
+        lines.extend(page.generations().into_iter().map(Line::into_string));
+        let panels: Vec<Panel> = [page.moved(), page.kept(), page.roots(), page.promoted()]
+            .into_iter()
+            .flatten()
+            .collect();
+        if !panels.is_empty() {
+            lines.push(String::new());
+            lines.extend(flow(panels, columns));
+        }
+    }
+    lines.push(String::new());
+    lines.extend(page.notes());
+    lines
+}
+
+impl Page<'_> {
+    fn time(&self, ns: u64) -> String {
+        duration(ns, self.style.unicode)
+    }
+
+    fn headline(&self) -> Vec<String> {
+        let sum = self.sum;
+        let plural = if sum.gcs == 1 { "collection" } else { "collections" };
+        let mut first = format!("{} {plural}", if sum.gcs == 0 { "no".to_owned() } else { count(sum.gcs) });
+        if let Some(ns) = self.facts.watch.duration_ns {
+            first += &format!(" in {}", self.time(ns));
+        }
+        let mut parts = vec![Line::of(self.style, Role::Strong, &first)];
+        if let Some(longest) = sum.longest {
+            let mut paused = format!("paused {}", self.time(sum.pause_ns));
+            if let Some(share) = sum.pause_percent(self.facts.watch.duration_ns) {
+                paused += &format!(" ({})", percent(share));
+            }
+            parts.push(Line::of(self.style, Role::Strong, &paused));
+            let mut which: Vec<String> = Vec::new();
+            which.extend(longest.number.map(|n| format!("#{n}")));
+            which.extend(longest.generation.map(|g| format!("gen{}", short(g, longest.kind))));
+            which.extend(longest.reason.map(|r| r.names().1.to_owned()));
+            let text = format!("longest {} ({})", self.time(longest.pause_ns), which.join(", "));
+            parts.push(Line::of(self.style, Role::Strong, &text));
+        }
+        join(self.style, &parts, 2, self.columns)
+    }
+
+    /// One row per generation and kind.
+    fn generations(&self) -> Panel {
+        let wide = self.columns >= WIDE_COLUMNS;
+        let right = |name| Stand { name, gap: None, left: false };
+        let close = |name| Stand { name, gap: Some(1), left: false };
+        let mut columns = vec![Stand { name: "gen", gap: Some(0), left: true }];
+        columns.extend(["count", "paused", "p50"].map(right));
+        columns.extend(wide.then(|| right("p90")));
+        columns.extend(["p99", "max"].map(right));
+        columns.extend(wide.then(|| right("of the time")));
+        columns.extend([right(""), close("moved"), right(""), close("kept")]);
+        let mut rows: Vec<Vec<Cell>> = Vec::new();
+        for ((generation, kind), group) in &self.sum.groups {
+            let role = if *generation == 2 { Role::Strong } else { Role::Plain };
+            let name = short(*generation, Some(*kind));
+            rows.push(self.row((name, role), group.count, &group.pauses, group.moved, group.kept, wide));
+        }
+        if rows.len() > 1 {
+            let groups = || self.sum.groups.values();
+            let total = |blocks: &mut dyn Iterator<Item = Option<BlockCount>>| {
+                blocks.flatten().reduce(|a, b| BlockCount {
+                    blocks: a.blocks.saturating_add(b.blocks),
+                    bytes: a.bytes.saturating_add(b.bytes),
+                })
+            };
+            rows.push(self.row(
+                ("all".to_owned(), Role::Dim),
+                groups().map(|g| g.count).sum(),
+                &self.sum.pauses(None),
+                total(&mut groups().map(|g| g.moved)),
+                total(&mut groups().map(|g| g.kept)),
+                wide,
+            ));
+        }
+        table(self.style, &columns, &rows, self.columns.saturating_sub(1))
+    }
+
+    fn row(
+        &self,
+        (name, role): Cell,
+        gcs: u64,
+        pauses: &Samples,
+        moved: Option<BlockCount>,
+        kept: Option<BlockCount>,
+        wide: bool,
+    ) -> Vec<Cell> {
+        let plain = if role == Role::Dim { Role::Dim } else { Role::Plain };
+        let known = |ns: Option<u64>| match ns {
+            Some(ns) => (self.time(ns), plain),
+            None => ("-".to_owned(), Role::Dim),
+        };
+        let total = (pauses.count() > 0).then(|| pauses.total());
+        let mut cells = vec![(name, role), (count(gcs), plain), known(total), known(pauses.percentile(50.0))];
+        if wide {
+            cells.push(known(pauses.percentile(90.0)));
+        }
+        cells.extend([known(pauses.percentile(99.0)), known(pauses.max())]);
+        if wide {
+            let share = self.facts.watch.duration_ns.filter(|&ns| ns > 0).zip(total);
+            cells.push(match share {
+                Some((duration, total)) => (percent(total as f64 / duration as f64 * 100.0), plain),
+                None => ("-".to_owned(), Role::Dim),
+            });
+        }
+        for blocks in [moved, kept] {
+            match blocks {
+                None => cells.extend([(String::new(), plain), ("-".to_owned(), Role::Dim)]),
+                Some(BlockCount { blocks: 0, .. }) => {
+                    cells.extend([(String::new(), plain), ("0".to_owned(), Role::Dim)]);
+                }
+                Some(b) => cells.extend([(count(b.blocks), plain), (bytes(b.bytes, self.units), plain)]),
+            }
+        }
+        cells
+    }
+
+    fn moved(&self) -> Option<Panel> {
+        sizes("moved blocks by size", &self.sum.moved.as_ref()?.sizes, self.units, self.style)
+    }
+
+    fn kept(&self) -> Option<Panel> {
+        sizes("kept blocks by size", &self.sum.surviving.as_ref()?.sizes, self.units, self.style)
+    }
+
+    /// Kinds, and below them the flags that are there.
+    fn roots(&self) -> Option<Panel> {
+        let roots = self.sum.roots.as_ref()?;
+        let columns = [
+            Stand { name: "roots per GC", gap: Some(0), left: true },
+            Stand { name: "median", gap: Some(2), left: false },
+            Stand { name: "max", gap: Some(2), left: false },
+        ];
+        let row = |name: &str, tally: &Tally| -> Vec<Cell> {
+            let cell = |n: Option<u64>| match n {
+                None => ("-".to_owned(), Role::Dim),
+                Some(0) => ("0".to_owned(), Role::Dim),
+                Some(n) => (compact(n, 6), Role::Plain),
+            };
+            vec![(name.to_owned(), Role::Plain), cell(tally.median()), cell(tally.max())]
+        };
+        let mut rows: Vec<Vec<Cell>> =
+            ROOT_KINDS.iter().zip(&roots.by_kind).map(|(name, tally)| row(name, tally)).collect();
+        rows.push(row("all", &roots.total));
+        let names = ["pinning", "weak", "interior", "refcounted"];
+        debug_assert_eq!(names, ROOT_FLAGS);
+        let flags = names.iter().zip(&roots.by_flag).filter(|(_, tally)| tally.max() > Some(0));
+        rows.extend(flags.map(|(name, tally)| row(&format!("  {name}"), tally)));
+        Some(table(self.style, &columns, &rows, self.columns))
+    }
+
+    fn promoted(&self) -> Option<Panel> {
+        let parts: Vec<(String, u64)> = MARK_TYPES
+            .iter()
+            .zip(self.sum.promoted_by)
+            .filter_map(|(name, bytes)| Some((name.replace('_', " "), bytes?)))
+            .collect();
+        shares("kept alive by, all GCs", &parts, self.units, self.style)
+    }
+
+    /// Sentences, each begun by what it is about.
+    fn notes(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut note = |about: &str, role: Role, text: String| {
+            lines.extend(wrap(self.style, role, &format!("{about}: {text}"), 2, self.columns));
+        };
+        if let Some(text) = self.why() {
+            note("why", Role::Plain, text);
+        }
+        if let (Some(last), Some(max)) = (self.sum.heap_after_last_bytes, self.sum.heap_after_max_bytes) {
+            let (last, max) = (bytes(last, self.units), bytes(max, self.units));
+            note("heap", Role::Plain, format!("{last} after the last GC, {max} at most"));
+        }
+        let others = self.sum.other_suspensions;
+        if others.count > 0 {
+            let times = if others.count == 1 { "time" } else { "times" };
+            let text = format!("{} {times} for other reasons, {}", count(others.count), self.time(others.ns));
+            note("also stopped", Role::Plain, text);
+        }
+        note("watching", Role::Plain, self.watching());
+        if let Some(text) = self.missing() {
+            note("not whole", Role::Alarm, text);
+        }
+        if let Some(text) = self.background() {
+            lines.extend(wrap(self.style, Role::High, &text, 2, self.columns));
+        }
+        lines
+    }
+
+    /// Reasons by their short names, the most frequent first.
+    fn why(&self) -> Option<String> {
+        let mut reasons: Vec<(&str, u64)> = Vec::new();
+        for (reason, n) in &self.sum.reasons {
+            let name = reason.names().1;
+            match reasons.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, total)) => *total += n,
+                None => reasons.push((name, *n)),
+            }
+        }
+        reasons.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+        let texts: Vec<String> = reasons.iter().map(|(name, n)| format!("{name} {}", count(*n))).collect();
+        (!texts.is_empty()).then(|| texts.join(self.style.dot()))
+    }
+
+    /// What it cost, and what was lost.
+    fn watching(&self) -> String {
+        let mut parts = Vec::new();
+        if let Some(cost) = self.sum.cost {
+            let spent = cost.callback_ns.saturating_add(cost.walk_ns);
+            let share = match cost.pause_ns {
+                0 => String::new(),
+                pause => format!(" ({} of the pauses)", percent(spent as f64 / pause as f64 * 100.0)),
+            };
+            parts.push(format!(
+                "{} in callbacks, at least {} in the runtime's walks for us{share}",
+                self.time(cost.callback_ns),
+                self.time(cost.walk_ns),
+            ));
+        }
+        let (taken, skipped) = self.facts.watch.windows;
+        if taken > 0 || skipped > 0 {
+            parts.push(format!("{} windows taken, {} skipped", count(taken), count(skipped)));
+        }
+        parts.push(lost(self.lost).unwrap_or_else(|| "nothing lost".to_owned()));
+        parts.join("; ")
+    }
+
+    fn missing(&self) -> Option<String> {
+        let names = ["began before the watch", "ended after it", "lost events", "half armed"];
+        let parts: Vec<String> = INCOMPLETE
+            .iter()
+            .zip(names)
+            .zip(self.sum.incomplete)
+            .filter(|(_, n)| *n > 0)
+            .map(|((_, name), n)| format!("{} {name}", count(n)))
+            .collect();
+        let gcs = if self.sum.incomplete_gcs() == 1 { "GC" } else { "GCs" };
+        (!parts.is_empty())
+            .then(|| format!("{} {gcs}, counted nowhere ({})", count(self.sum.incomplete_gcs()), parts.join(", ")))
+    }
+
+    /// What watching did to background collections.
+    fn background(&self) -> Option<String> {
+        let sum = self.sum;
+        let background: u64 =
+            sum.groups.iter().filter(|((_, kind), _)| *kind == Kind::Background).map(|(_, g)| g.count).sum();
+        let off = |n: u64, all: bool, until: &str, remedy: &str| {
+            let gcs = match (n, all) {
+                (1, true) => "the one gen2 GC".to_owned(),
+                (n, true) => format!("all {} gen2 GCs", count(n)),
+                (n, false) => format!("{} gen2 GCs", count(n)),
+            };
+            Some(format!("{gcs} ran blocking: background GC is off {until} ({remedy})"))
+        };
+        let blocking = sum.gen2_blocking;
+        let remedy = "--level basic leaves it on, --sample bounds it";
+        match self.facts.watch.background_gc {
+            BackgroundGc::OffWhileWatched if blocking.count > 0 => {
+                off(blocking.count, background == 0, "while we watch", remedy)
+            }
+            BackgroundGc::OffUntilExit if blocking.count > 0 => {
+                let until = format!("until {} ends", title(&self.facts.target));
+                off(blocking.count, background == 0, &until, remedy)
+            }
+            BackgroundGc::OffInWindows if sum.gen2_blocking_at_roots.count > 0 => off(
+                sum.gen2_blocking_at_roots.count,
+                false,
+                "in the windows",
+                "--level basic has no windows",
+            ),
+            BackgroundGc::Walked if sum.extra_stops.count > 0 => Some(format!(
+                "{} extra stops, {} in all, to walk what background GCs kept (--level basic has none)",
+                count(sum.extra_stops.count),
+                self.time(sum.extra_stops.ns),
+            )),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Linux and macOS.
+
+use std::fs::{self, DirBuilder, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::SignalsInfo;
+use signal_hook::iterator::exfiltrator::WithOrigin;
+use signal_hook::low_level::siginfo::Cause;
+use tokio::io::AsyncWriteExt;
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::mpsc;
+
+use super::Signal;
+
+/// Ctrl-C and SIGTERM, as they come. From its making on they no longer end this process.
+#[derive(Debug)]
+pub(crate) struct Signals(mpsc::UnboundedReceiver<Signal>);
+
+impl Signals {
+    /// Starts listening.
+    pub(crate) fn listen() -> io::Result<Signals> {
+        let mut signals = SignalsInfo::<WithOrigin>::new([SIGINT, SIGTERM])?;
+        let (sender, receiver) = mpsc::unbounded_channel();
+        std::thread::Builder::new().name("signals".into()).spawn(move || {
+            for origin in &mut signals {
+                let signal = match origin.signal {
+                    // A terminal's Ctrl-C comes from the kernel, a `kill -INT` from a process.
+                    SIGINT => Signal::Interrupt { to_group: matches!(origin.cause, Cause::Kernel) },
+                    _ => Signal::Terminate,
+                };
+                if sender.send(signal).is_err() {
+                    break;
+                }
+            }
+        })?;
+        Ok(Signals(receiver))
+    }
+
+    /// The next one.
+    pub(crate) async fn next(&mut self) -> Signal {
+        match self.0.recv().await {
+            Some(signal) => signal,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+/// Passes a signal on to a child.
+pub(crate) fn forward(pid: u32, signal: Signal) -> io::Result<()> {
+    let signal = match signal {
+        Signal::Interrupt { .. } => rustix::process::Signal::INT,
+        Signal::Terminate => rustix::process::Signal::TERM,
+    };
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    rustix::process::kill_process(pid.ok_or(io::ErrorKind::InvalidInput)?, signal)?;
+    Ok(())
+}
+
+/// The code a shell would show: 128 + n after signal n.
+pub(crate) fn exit_code(status: ExitStatus) -> i32 {
+    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+}
+
+/// The user we act as.
+pub(crate) fn own_uid() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// Whether paths mean the same to that process as to us. Unknown is yes: the loader will tell.
+pub(crate) fn same_mounts(pid: u32) -> bool {
+    let namespace = |p: String| fs::read_link(p).ok();
+    match (namespace(format!("/proc/{pid}/ns/mnt")), namespace("/proc/self/ns/mnt".into())) {
+        (Some(theirs), Some(ours)) => theirs == ours,
+        _ => true,
+    }
+}
+
+/// A directory below `parent` in which only we (and those who know a name in it) can look.
+pub(crate) fn make_temp_dir(parent: &Path) -> io::Result<tempfile::TempDir> {
+    tempfile::Builder::new().prefix("gcw").rand_bytes(6).permissions(Permissions::from_mode(0o711)).tempdir_in(parent)
+}
+
+/// The directory for the library below `parent`: ours alone to write, for all to read.
+pub(crate) fn make_shared_dir(parent: &Path) -> io::Result<PathBuf> {
+    let dir = parent.join(format!("gcwatch-{}", own_uid()));
+    match DirBuilder::new().mode(0o755).create(&dir) {
+        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(e),
+        _ => {}
+    }
+    let meta = fs::symlink_metadata(&dir)?;
+    if !meta.is_dir() || meta.uid() != own_uid() || meta.mode() & 0o022 != 0 {
+        return Err(io::Error::other(format!("{} belongs to someone else, or others can write to it", dir.display())));
+    }
+    Ok(dir)
+}
+
+/// A regular file of ours that nobody else can write.
+pub(crate) fn made_by_us(path: &Path) -> bool {
+    fs::symlink_metadata(path)
+        .is_ok_and(|m| m.is_file() && m.uid() == own_uid() && m.mode() & 0o022 == 0)
+}
+
+/// Readable for every target, writable for none.
+pub(crate) fn set_library_mode(file: &fs::File) -> io::Result<()> {
+    file.set_permissions(Permissions::from_mode(0o644))
+}
+
+/// Lets the target's user connect to a socket of ours.
+pub(crate) fn give_to(path: &Path, uid: u32) -> io::Result<()> {
+    if uid == own_uid() { Ok(()) } else { std::os::unix::fs::chown(path, Some(uid), None) }
+}
+
+/// The connection that keeps the profiler in the target: a byte a second. Closed or silent, it leaves.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    listener: UnixListener,
+    held: Option<UnixStream>,
+}
+
+impl Lease {
+    /// Listens at `path`.
+    pub(crate) fn listen(path: &Path) -> io::Result<Lease> {
+        let listener = UnixListener::bind(path)?;
+        fs::set_permissions(path, Permissions::from_mode(0o600))?;
+        Ok(Lease { listener, held: None })
+    }
+
+    /// Waits until the profiler has come.
+    pub(crate) async fn taken(&mut self) -> io::Result<()> {
+        let (stream, _) = self.listener.accept().await?;
+        self.held = Some(stream);
+        self.beat().await
+    }
+
+    /// Whether the profiler has come.
+    pub(crate) fn held(&self) -> bool {
+        self.held.is_some()
+    }
+
+    /// Says that we are still here.
+    pub(crate) async fn beat(&mut self) -> io::Result<()> {
+        match &mut self.held {
+            Some(stream) => stream.write_all(&[1]).await,
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Windows. Listing and attaching at `basic` and `moves` go through the same code as elsewhere; what
+//! needs a named pipe of ours says so.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+
+use super::Signal;
+
+/// Ctrl-C.
+#[derive(Debug)]
+pub(crate) struct Signals;
+
+impl Signals {
+    /// Starts listening.
+    pub(crate) fn listen() -> io::Result<Signals> {
+        Ok(Signals)
+    }
+
+    /// The next one; a console sends Ctrl-C to every process in it.
+    pub(crate) async fn next(&mut self) -> Signal {
+        match tokio::signal::ctrl_c().await {
+            Ok(()) => Signal::Interrupt { to_group: true },
+            Err(_) => std::future::pending().await,
+        }
+    }
+}
+
+/// A console has sent it to the child already.
+pub(crate) fn forward(_pid: u32, _signal: Signal) -> io::Result<()> {
+    Ok(())
+}
+
+/// The code as Windows gives it.
+pub(crate) fn exit_code(status: ExitStatus) -> i32 {
+    status.code().unwrap_or(1)
+}
+
+/// Windows users have no number.
+pub(crate) fn own_uid() -> u32 {
+    0
+}
+
+/// There is one set of paths.
+pub(crate) fn same_mounts(_pid: u32) -> bool {
+    true
+}
+
+/// A directory below `parent`.
+pub(crate) fn make_temp_dir(parent: &Path) -> io::Result<tempfile::TempDir> {
+    tempfile::Builder::new().prefix("gcw").tempdir_in(parent)
+}
+
+/// The directory for the library below `parent`, which is the user's own temporary directory.
+pub(crate) fn make_shared_dir(parent: &Path) -> io::Result<PathBuf> {
+    let dir = parent.join("gcwatch");
+    fs::create_dir_all(&dir)?;
+    Ok(dir)
+}
+
+/// The temporary directory is the user's own.
+pub(crate) fn made_by_us(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|m| m.is_file())
+}
+
+/// Inherited from the directory.
+pub(crate) fn set_library_mode(_file: &fs::File) -> io::Result<()> {
+    Ok(())
+}
+
+/// Nothing to give.
+pub(crate) fn give_to(_path: &Path, _uid: u32) -> io::Result<()> {
+    Ok(())
+}
+
+/// The connection that keeps the profiler in the target.
+#[derive(Debug)]
+pub(crate) struct Lease;
+
+impl Lease {
+    /// Not here yet.
+    pub(crate) fn listen(_path: &Path) -> io::Result<Lease> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, "level roots is not available on Windows yet"))
+    }
+
+    /// Never.
+    pub(crate) async fn taken(&mut self) -> io::Result<()> {
+        std::future::pending().await
+    }
+
+    /// Never.
+    pub(crate) fn held(&self) -> bool {
+        false
+    }
+
+    /// Nobody to tell.
+    pub(crate) async fn beat(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

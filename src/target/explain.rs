@@ -1,0 +1,81 @@
+//! Why a process cannot be watched: what was looked at, and what to do.
+
+use dotnet_diagnostics_client::discovery::{NotFound, NotFoundReason};
+use dotnet_diagnostics_client::{Error, process::ProcessFacts};
+
+use crate::exit::{Code, Failure};
+
+/// A process without an endpoint.
+pub(crate) fn not_found(e: &NotFound) -> Failure {
+    let pid = e.pid;
+    let failure = match e.reason() {
+        NotFoundReason::NoSuchProcess => {
+            return Failure::new(Code::NO_TARGET, format!("there is no process {pid}"))
+                .remedy("gcwatch ps lists the .NET processes");
+        }
+        NotFoundReason::NotPermitted { owner_uid } => {
+            let owner = owner_uid.map_or("another user".to_owned(), |uid| format!("user {uid}"));
+            Failure::new(Code::NOT_PERMITTED, format!("not permitted to watch process {pid}: it belongs to {owner}"))
+                .remedy("run gcwatch as that user or as root")
+        }
+        NotFoundReason::Disabled { variable } => {
+            Failure::new(Code::UNSUPPORTED, format!("process {pid} runs .NET but has its diagnostics switched off"))
+                .seen(format!("{variable}=0 in its environment"))
+                .remedy("start it without that variable")
+        }
+        NotFoundReason::NotDotnet => Failure::new(Code::NO_TARGET, format!("process {pid} is not a .NET process"))
+            .seen("no .NET runtime is loaded in it")
+            .remedy("gcwatch ps lists the .NET processes"),
+        NotFoundReason::SocketRemoved { path } => {
+            Failure::new(Code::NO_TARGET, format!("process {pid} can no longer be reached"))
+                .seen(format!("its socket {} was removed while it runs (a cleaner of temporary files?)", path.display()))
+                .remedy("restart it, or start it with gcwatch run -- <command>")
+        }
+        NotFoundReason::BadDirectory { directory } => {
+            Failure::new(Code::UNSUPPORTED, format!("process {pid} has no diagnostics socket"))
+                .seen(format!("its directory for temporary files cannot be used: {directory}"))
+                .remedy("start it with a TMPDIR that exists and that it can write to")
+        }
+        NotFoundReason::NameTooLong { length, .. } => {
+            Failure::new(Code::UNSUPPORTED, format!("process {pid} has no diagnostics socket"))
+                .seen(format!("its TMPDIR is too long: the socket's name would have {length} bytes"))
+                .remedy("start it with a shorter TMPDIR")
+        }
+        reason => Failure::new(Code::NO_TARGET, format!("process {pid} cannot be reached: {reason}"))
+            .remedy("is it a .NET process (gcwatch ps), and has it finished starting?"),
+    };
+    let failure = e.searched.iter().fold(failure, |f, dir| f.seen(format!("looked in {dir}")));
+    e.rejected.iter().fold(failure, |f, r| f.seen(r.to_string()))
+}
+
+/// An endpoint that does not do what it should.
+pub(crate) fn unreachable(error: &Error, facts: &ProcessFacts) -> Failure {
+    let what = chain(error);
+    match error {
+        Error::NotFound(e) => not_found(e),
+        Error::Stale { .. } => Failure::new(Code::NO_TARGET, what).remedy("gcwatch ps lists the .NET processes"),
+        Error::PermissionDenied { .. } => {
+            Failure::new(Code::NOT_PERMITTED, what).remedy("run gcwatch as that user or as root")
+        }
+        Error::Closed { .. } => Failure::new(Code::NO_TARGET, what).remedy("look whether it is still running"),
+        Error::Timeout { .. } => Failure::new(Code::FAILED, what)
+            .seen("a runtime serves one diagnostics connection at a time")
+            .remedy(match facts.exists {
+                true => "is another diagnostics tool attached to it, or is it stopped (SIGSTOP, a debugger)?",
+                false => "does anybody answer on that socket?",
+            }),
+        _ => Failure::new(Code::FAILED, what),
+    }
+}
+
+/// An error with its causes, in one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(e) = cause {
+        text.push_str(": ");
+        text.push_str(&e.to_string());
+        cause = e.source();
+    }
+    text
+}

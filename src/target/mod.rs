@@ -1,0 +1,164 @@
+//! Finding a process, saying what it is, and why it cannot be watched.
+
+mod explain;
+mod settings;
+
+use std::path::PathBuf;
+
+use dotnet_diagnostics_client::{Client, Endpoint, Error, ProcessInfo, discovery, process::ProcessFacts};
+
+use crate::exit::{Code, Failure};
+use crate::gc::facts::Target;
+
+pub(crate) use explain::{not_found, unreachable};
+pub(crate) use settings::gc_settings;
+
+/// How the user named it.
+#[derive(Debug, Clone)]
+pub(crate) enum Wanted {
+    Pid(u32),
+    Name(String),
+    Port(String),
+}
+
+/// A process with a runtime that answers.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) client: Client<Endpoint>,
+    /// `None`: the runtime is too old to say (.NET Core 3).
+    pub(crate) info: Option<ProcessInfo>,
+    /// As we see it; unknown behind a socket that was named by its path.
+    pub(crate) facts: Option<ProcessFacts>,
+}
+
+/// Looks for it and asks it who it is.
+///
+/// # Errors
+/// No such process, none of .NET, not permitted, diagnostics off, or no answer.
+pub(crate) async fn find(wanted: &Wanted) -> Result<Found, Failure> {
+    match wanted {
+        Wanted::Pid(pid) => by_pid(*pid).await,
+        Wanted::Name(name) => by_pid(named(name).await?).await,
+        Wanted::Port(text) => by_port(text).await,
+    }
+}
+
+async fn by_pid(pid: u32) -> Result<Found, Failure> {
+    let facts = ProcessFacts::read(pid);
+    let endpoint = discovery::find(pid).map_err(|e| not_found(&e))?;
+    let client = Client::new(endpoint);
+    let info = ask(&client, &facts).await?;
+    Ok(Found { client, info, facts: Some(facts) })
+}
+
+/// `PATH[,connect]`: a socket that someone listens on.
+async fn by_port(text: &str) -> Result<Found, Failure> {
+    let (path, mode) = text.split_once(',').unwrap_or((text, "connect"));
+    if mode != "connect" {
+        return Err(Failure::new(Code::USAGE, format!("--diagnostic-port: `{mode}` is not possible here"))
+            .remedy("name a socket that the process listens on, as PATH or PATH,connect")
+            .remedy("to start a program and have it connect, use gcwatch run -- <command>"));
+    }
+    let endpoint: Endpoint = path.parse().unwrap_or_else(|never| match never {});
+    let client = Client::new(endpoint);
+    let info = ask(&client, &ProcessFacts::default()).await?;
+    Ok(Found { client, info, facts: None })
+}
+
+async fn ask(client: &Client<Endpoint>, facts: &ProcessFacts) -> Result<Option<ProcessInfo>, Failure> {
+    match client.process_info().await {
+        Ok(info) => Ok(Some(info)),
+        Err(e) if e.is_unknown_command() => Ok(None),
+        Err(e) => Err(unreachable(&e, facts)),
+    }
+}
+
+/// The one process of that name: entry assembly, or the command's file name.
+async fn named(name: &str) -> Result<u32, Failure> {
+    let mut hits = Vec::new();
+    for found in discovery::list().found {
+        let Ok(info) = Client::new(found.endpoint.clone()).process_info().await else { continue };
+        if title(Some(&info), None).is_some_and(|t| t == name || t.trim_end_matches(".dll") == name)
+            || info.entry_assembly.as_deref() == Some(name)
+        {
+            hits.push(found.pid);
+        }
+    }
+    match hits[..] {
+        [pid] => Ok(pid),
+        [] => Err(Failure::new(Code::NO_TARGET, format!("no .NET process is called {name}"))
+            .remedy("gcwatch ps lists those that can be watched")),
+        _ => {
+            let list: Vec<String> = hits.iter().map(ToString::to_string).collect();
+            Err(Failure::new(Code::NO_TARGET, format!("{} .NET processes are called {name}", hits.len()))
+                .seen(format!("process ids {}", list.join(", ")))
+                .remedy("name one of them by its process id"))
+        }
+    }
+}
+
+/// What people call a process: `app.dll`, or the executable's name.
+pub(crate) fn title(info: Option<&ProcessInfo>, facts: Option<&ProcessFacts>) -> Option<String> {
+    let last = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
+    let args: Option<Vec<String>> =
+        facts.and_then(|f| f.command_line.as_ref()).map(|a| a.iter().map(|s| s.to_string_lossy().into()).collect());
+    let words = args.or_else(|| info.map(|i| i.command_line.split(' ').map(str::to_owned).collect()))?;
+    let first = last(words.first()?);
+    if first == "dotnet" || first == "dotnet.exe" {
+        let dll = words.iter().skip(1).find(|w| w.ends_with(".dll") || w.ends_with(".exe"));
+        return Some(dll.map_or(first, |d| last(d)));
+    }
+    Some(first)
+}
+
+impl Found {
+    /// Where the target keeps temporary files, as it names it.
+    pub(crate) fn temp_dir(&self) -> PathBuf {
+        let named = self.facts.as_ref().and_then(|f| f.variable("TMPDIR")).filter(|v| !v.is_empty());
+        named.map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
+    }
+
+    /// What the reports say of it.
+    pub(crate) fn describe(&self) -> Target {
+        describe(self.info.as_ref(), self.facts.as_ref())
+    }
+}
+
+/// Everything known of a target before its first event.
+pub(crate) fn describe(info: Option<&ProcessInfo>, facts: Option<&ProcessFacts>) -> Target {
+    let args = facts
+        .and_then(|f| f.command_line.as_ref())
+        .map(|args| args.iter().map(|a| a.to_string_lossy().into_owned()).collect::<Vec<_>>());
+    let version = info
+        .and_then(|i| i.clr_version.clone())
+        .or_else(|| facts.and_then(|f| f.runtime_version().map(str::to_owned)));
+    Target {
+        pid: facts.map(|f| f.pid).or_else(|| info.and_then(|i| u32::try_from(i.pid).ok())),
+        parent_pid: facts.and_then(|f| f.parent_pid),
+        command_line: info.map(|i| i.command_line.clone()),
+        args,
+        executable: facts.and_then(|f| f.executable.as_ref()).map(|p| p.to_string_lossy().into_owned()),
+        title: title(info, facts),
+        runtime_name: Some(".NET".into()),
+        runtime_version: version,
+        arch: info.map(|i| i.arch.clone()),
+        os: info.map(|i| i.os.clone()),
+        gc: gc_settings(facts),
+    }
+}
+
+/// The architecture the profiler library was built for, as ProcessInfo names it.
+pub(crate) fn own_arch() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "x64",
+        "aarch64" => "arm64",
+        "x86" => "x86",
+        "arm" => "arm32",
+        other => other,
+    }
+}
+
+/// Errors of a command to a target that answered before.
+pub(crate) fn command_failed(error: &Error, facts: Option<&ProcessFacts>) -> Failure {
+    unreachable(error, facts.unwrap_or(&ProcessFacts::default()))
+}

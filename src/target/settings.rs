@@ -1,0 +1,62 @@
+//! How a target's GC is set up, before its first event: environment first, then runtimeconfig.json.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use dotnet_diagnostics_client::process::ProcessFacts;
+use serde_json::Value;
+
+use crate::gc::facts::GcSettings;
+
+/// What environment and files say. Unknown where they cannot be read.
+pub(crate) fn gc_settings(facts: Option<&ProcessFacts>) -> GcSettings {
+    let Some(facts) = facts else { return GcSettings::default() };
+    let config = runtime_config(facts);
+    let setting = |variable: &str, property: &str| {
+        from_environment(facts, variable)
+            .map(|v| (v, "environment"))
+            .or_else(|| config.as_ref()?.pointer(property).and_then(as_bool).map(|v| (v, "runtimeconfig")))
+    };
+    let properties = "/runtimeOptions/configProperties/System.GC.";
+    let server = setting("gcServer", &format!("{properties}Server"));
+    let concurrent = setting("gcConcurrent", &format!("{properties}Concurrent"));
+    // With neither file nor variable in sight nothing is known; with them the defaults hold.
+    let known = config.is_some() || facts.environ.is_some();
+    let default = |value| known.then_some(value);
+    GcSettings {
+        server: server.map(|s| s.0).or(default(false)),
+        concurrent: concurrent.map(|c| c.0).or(default(true)),
+        heaps: None,
+        regions: regions(facts),
+        source: server.or(concurrent).map(|s| s.1).or(known.then_some("defaults")),
+    }
+}
+
+/// GC settings are hexadecimal numbers.
+fn from_environment(facts: &ProcessFacts, name: &str) -> Option<bool> {
+    ["DOTNET_", "COMPlus_"].iter().find_map(|prefix| {
+        let value = facts.variable(&format!("{prefix}{name}"))?.to_str()?.trim();
+        u64::from_str_radix(value.trim_start_matches("0x"), 16).ok().map(|n| n != 0)
+    })
+}
+
+fn as_bool(value: &Value) -> Option<bool> {
+    value.as_bool().or_else(|| value.as_str()?.to_ascii_lowercase().parse().ok())
+}
+
+/// `app.runtimeconfig.json` beside `app.dll` (or beside the executable of that name).
+fn runtime_config(facts: &ProcessFacts) -> Option<Value> {
+    let args = facts.command_line.as_ref()?;
+    let cwd = fs::read_link(format!("/proc/{}/cwd", facts.pid)).unwrap_or_default();
+    let app = args.iter().map(Path::new).find(|a| a.extension().is_some_and(|e| e == "dll"));
+    let app: PathBuf = app.map(|a| cwd.join(a)).or_else(|| facts.executable.clone())?;
+    let text = fs::read(app.with_extension("runtimeconfig.json")).ok()?;
+    serde_json::from_slice(&text).ok()
+}
+
+/// Regions came with .NET 7; the segments of before live on in libclrgc.
+fn regions(facts: &ProcessFacts) -> Option<bool> {
+    let major: u32 = facts.runtime_version()?.split('.').next()?.parse().ok()?;
+    let other_gc = facts.variable("DOTNET_GCName").is_some_and(|n| !n.is_empty());
+    (!other_gc).then_some(major >= 7)
+}

@@ -1,0 +1,189 @@
+//! Starting a program so that it waits for us before its first managed instruction, and letting every
+//! other .NET process of its tree run on untouched.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
+
+use dotnet_diagnostics_client::{Endpoint, HResult, Port, PortClient, ProcessInfo};
+use tokio::process::{Child, Command};
+
+use super::plan::forbidden_by;
+use super::profiler::Refusal;
+use crate::exit::{Code, Failure};
+use crate::sys;
+
+/// The runtime's variable that makes it dial us.
+pub(crate) const PORTS: &str = "DOTNET_DiagnosticPorts";
+
+/// Programs of the SDK that `dotnet run` and its like start on the way to the program that is meant.
+const SDK_PROGRAMS: [&str; 4] = ["dotnet", "MSBuild", "VBCSCompiler", "csc"];
+
+/// A child, and the port it dials.
+#[derive(Debug)]
+pub(crate) struct Launched {
+    pub(crate) child: Child,
+    pub(crate) pid: u32,
+    port: Port,
+    /// Runtimes that are none of ours: resumed, their connection kept, or they would dial on and on.
+    parked: Vec<PortClient>,
+    /// The first runtime was the `dotnet` command itself.
+    through_sdk: bool,
+    _dir: tempfile::TempDir,
+}
+
+/// The runtime to watch, waiting at its start.
+#[derive(Debug)]
+pub(crate) struct Suspended {
+    pub(crate) client: PortClient,
+    pub(crate) info: ProcessInfo,
+}
+
+/// Starts the program. `child_stdout` goes to stderr when our own report takes stdout.
+///
+/// # Errors
+/// 127 not found, 126 not executable.
+pub(crate) fn launch(command: &[OsString], stdout_to_stderr: bool) -> Result<Launched, Failure> {
+    let (program, args) = command.split_first().ok_or_else(|| Failure::new(Code::USAGE, "no command was given"))?;
+    // The shortest directory there is: a socket's path has 108 bytes at most, and .NET 8 hangs at 108.
+    let dir = sys::make_temp_dir(Path::new("/tmp")).or_else(|_| sys::make_temp_dir(&std::env::temp_dir()))?;
+    let endpoint = Endpoint::socket(dir.path().join("port"));
+    let port = Port::bind(endpoint).map_err(|e| Failure::new(Code::FAILED, e.to_string()))?;
+    let setting = match std::env::var(PORTS) {
+        Ok(theirs) if !theirs.is_empty() => format!("{theirs};{}", port.setting()),
+        _ => port.setting().to_owned(),
+    };
+    let mut c = Command::new(program);
+    c.args(args).env(PORTS, setting);
+    if stdout_to_stderr {
+        c.stdout(Stdio::from(io::stderr()));
+    }
+    let child = c.spawn().map_err(|e| not_started(program, &e))?;
+    let pid = child.id().ok_or_else(|| Failure::new(Code::FAILED, "the program has no process id"))?;
+    Ok(Launched { child, pid, port, parked: Vec::new(), through_sdk: false, _dir: dir })
+}
+
+fn not_started(program: &OsStr, e: &io::Error) -> Failure {
+    let name = program.to_string_lossy();
+    match e.kind() {
+        io::ErrorKind::NotFound => Failure::new(Code::NOT_FOUND, format!("{name}: command not found"))
+            .remedy("check the spelling and PATH"),
+        _ => Failure::new(Code::NOT_EXECUTABLE, format!("{name}: cannot be executed: {e}"))
+            .remedy("is it a program, and may this user run it? a .dll needs `dotnet` in front"),
+    }
+}
+
+/// What comes first.
+#[derive(Debug)]
+pub(crate) enum NextOrExit {
+    Runtime(Box<Suspended>),
+    /// A program without diagnostics never dials.
+    Exited(ExitStatus),
+}
+
+impl Launched {
+    /// The next runtime that is meant to be watched, or the child's end. Others are let go.
+    ///
+    /// # Errors
+    /// The port has failed.
+    pub(crate) async fn next_or_exit(&mut self) -> io::Result<NextOrExit> {
+        loop {
+            let client = tokio::select! {
+                client = self.port.accept() => client.map_err(io::Error::other)?,
+                status = self.child.wait() => return Ok(NextOrExit::Exited(status?)),
+            };
+            let info = match client.process_info().await {
+                Ok(info) => info,
+                Err(e) => {
+                    tracing::debug!("a runtime dialled and left: {e}");
+                    continue;
+                }
+            };
+            let entry = info.entry_assembly.as_deref().unwrap_or_default();
+            tracing::debug!("process {} dialled: {entry}", info.pid);
+            let is_cli = entry == "dotnet";
+            if is_cli || (self.through_sdk && SDK_PROGRAMS.contains(&entry)) {
+                self.through_sdk |= is_cli;
+                self.release(client).await;
+                continue;
+            }
+            return Ok(NextOrExit::Runtime(Box::new(Suspended { client, info })));
+        }
+    }
+
+    async fn release(&mut self, client: PortClient) {
+        if let Err(e) = client.resume_runtime().await {
+            tracing::debug!("resume: {e}");
+        }
+        self.parked.push(client);
+    }
+
+    /// From now on every further runtime is let go; for as long as the returned task is held.
+    pub(crate) fn release_all_others(self) -> (Child, Others) {
+        let Launched { child, port, mut parked, _dir: dir, .. } = self;
+        let task = tokio::spawn(async move {
+            let _keep = dir;
+            while let Ok(client) = port.accept().await {
+                let resumed = client.resume_runtime().await;
+                tracing::debug!("another runtime dialled; resumed: {resumed:?}");
+                parked.push(client);
+            }
+        });
+        (child, Others(task))
+    }
+}
+
+/// Keeps answering other runtimes until dropped.
+#[derive(Debug)]
+pub(crate) struct Others(tokio::task::JoinHandle<()>);
+
+impl Drop for Others {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Takes our port out of what the target's own children inherit.
+///
+/// # Errors
+/// The target has gone.
+pub(crate) async fn hide_port(client: &PortClient) -> Result<(), dotnet_diagnostics_client::Error> {
+    let theirs = std::env::var(PORTS).ok().filter(|v| !v.is_empty());
+    match client.set_environment_variable(PORTS, theirs.as_deref()).await {
+        Err(e) if e.hresult() == Some(HResult::ENVIRONMENT_VARIABLE_NOT_FOUND) => Ok(()),
+        done => done,
+    }
+}
+
+/// Why a program that is about to be started could not be watched at level `roots`; the runtime would
+/// not say.
+pub(crate) fn refusal_from_environment() -> Option<Refusal> {
+    let switched_off = |name: &str| setting(name).is_some_and(|n| n == 0);
+    for name in ["DOTNET_EnableDiagnostics_Profiler", "COMPlus_EnableDiagnostics_Profiler"] {
+        if switched_off(name) {
+            return Some(forbidden_by(name));
+        }
+    }
+    let on = ["CORECLR_ENABLE_PROFILING", "CORECLR_PROFILER"].map(|n| std::env::var_os(n).is_some_and(|v| !v.is_empty()));
+    (on == [true, true] && setting("CORECLR_ENABLE_PROFILING") == Some(1)).then(|| {
+        Refusal::new(
+            Code::OTHER_PROFILER,
+            "another profiler is named in the environment (CORECLR_PROFILER), and a runtime takes only one",
+            "start the program without CORECLR_ENABLE_PROFILING",
+        )
+    })
+}
+
+/// Diagnostics are off as a whole: the program runs, and nobody can watch.
+pub(crate) fn diagnostics_disabled_by() -> Option<&'static str> {
+    ["DOTNET_EnableDiagnostics", "COMPlus_EnableDiagnostics", "DOTNET_EnableDiagnostics_IPC", "COMPlus_EnableDiagnostics_IPC"]
+        .into_iter()
+        .find(|name| setting(name) == Some(0))
+}
+
+/// The runtime reads its settings as hexadecimal numbers.
+fn setting(name: &str) -> Option<u64> {
+    let value = std::env::var(name).ok()?;
+    u64::from_str_radix(value.trim().trim_start_matches("0x"), 16).ok()
+}

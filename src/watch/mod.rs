@@ -1,0 +1,10 @@
+//! One watching of one target: stream open, profiler in, lease held, profiler out.
+
+mod library;
+pub(crate) mod launch;
+pub(crate) mod plan;
+pub(crate) mod profiler;
+pub(crate) mod pump;
+pub(crate) mod recorder;
+pub(crate) mod session;
+pub(crate) mod stream;

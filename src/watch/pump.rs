@@ -1,0 +1,169 @@
+//! Reads one live stream to its end, and ends it in order: profiler out first, then the session.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::time::Duration;
+
+use dotnet_diagnostics_client::{Client, EventSession, SessionId, Transport};
+use tokio::io::AsyncReadExt;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
+
+use super::session::{Progress, Session};
+use crate::sys::{Lease, Signal, Signals};
+
+/// The runtime flushes every 100 ms: when nothing has come for longer, the last flush is whole.
+const QUIET: Duration = Duration::from_millis(150);
+const TICK: Duration = Duration::from_millis(100);
+const BEAT: Duration = Duration::from_secs(1);
+/// How long the profiler may take to say that it leaves. It goes anyway.
+const LEAVING: Duration = Duration::from_millis(1500);
+/// How long a stop may take before we hang up; the runtime then ends the session by itself.
+const STOPPING: Duration = Duration::from_secs(10);
+
+/// When to stop by itself.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Limits {
+    pub(crate) duration: Option<Duration>,
+    pub(crate) gcs: Option<u64>,
+}
+
+/// Why a watch ended.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    /// The stream ended by itself; `whole`: with its end tag.
+    Target { whole: bool },
+    Duration,
+    Gcs,
+    Signal(Signal),
+    /// A second signal: at once, without manners.
+    Again(Signal),
+    /// Nobody reads the report any more, or it cannot be written.
+    Report(io::Error),
+}
+
+/// What a signal means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OnSignal {
+    /// End the watch (`attach`).
+    Stop,
+    /// It is the child's business (`run`).
+    GoOn,
+}
+
+/// A live watch: the stream, the way to stop it, and the profiler's lease.
+#[derive(Debug)]
+pub(crate) struct Pump<'a, T: Transport> {
+    pub(crate) stream: EventSession,
+    /// Where the session can be stopped.
+    pub(crate) control: &'a Client<T>,
+    pub(crate) lease: Option<Lease>,
+    pub(crate) limits: Limits,
+    /// A line on the terminal is alive.
+    pub(crate) lively: bool,
+}
+
+type Stopping<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
+
+impl<'a, T: Transport> Pump<'a, T> {
+    /// Runs until the stream is over.
+    pub(crate) async fn run(
+        &mut self,
+        session: &mut Session<'_>,
+        signals: &mut Signals,
+        mut on_signal: impl FnMut(Signal) -> OnSignal,
+    ) -> Ended {
+        let started = Instant::now();
+        let id = self.stream.id();
+        let mut buffer = vec![0; 256 * 1024];
+        let mut tick = interval(TICK);
+        let mut beat = interval(BEAT);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let end_at = self.limits.duration.map(|d| started + d);
+        let mut last_bytes = started;
+        let mut why: Option<Ended> = None;
+        let mut signalled = false;
+        let mut hang_up_at: Option<Instant> = None;
+        let mut leave_by: Option<Instant> = None;
+        let mut stopping: Option<Stopping<'a>> = None;
+        loop {
+            let wake = [end_at.filter(|_| why.is_none()), leave_by, hang_up_at].into_iter().flatten().min();
+            let mut stop = None;
+            tokio::select! {
+                read = self.stream.read(&mut buffer) => match read {
+                    Ok(n) if n > 0 => {
+                        last_bytes = Instant::now();
+                        match session.bytes(&buffer[..n]) {
+                            Ok(Progress::Goes) => {}
+                            Ok(Progress::Ended) => return why.unwrap_or(Ended::Target { whole: true }),
+                            Ok(Progress::Broken) => return why.unwrap_or(Ended::Target { whole: false }),
+                            Err(e) => stop = Some(Ended::Report(e)),
+                        }
+                        if self.limits.gcs.is_some_and(|n| session.records >= n) {
+                            stop = stop.or(Some(Ended::Gcs));
+                        }
+                    }
+                    // A runtime that was killed resets the connection; that too is the end.
+                    Ok(_) | Err(_) => return why.unwrap_or(Ended::Target { whole: false }),
+                },
+                signal = signals.next() => {
+                    if signalled {
+                        return Ended::Again(signal);
+                    }
+                    signalled = true;
+                    if on_signal(signal) == OnSignal::Stop {
+                        stop = Some(Ended::Signal(signal));
+                    }
+                }
+                _ = beat.tick() => {
+                    if let Some(lease) = &mut self.lease {
+                        // A profiler that has gone is found out by what it sends, not here.
+                        let _gone = lease.beat().await;
+                    }
+                }
+                _ = tick.tick() => {
+                    let quiet = last_bytes.elapsed() >= QUIET;
+                    let elapsed_ns = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+                    let done = if quiet { session.quiet() } else { Ok(()) };
+                    let done = done.and_then(|()| if self.lively { session.tick(elapsed_ns) } else { Ok(()) });
+                    if let Err(e) = done {
+                        stop = Some(Ended::Report(e));
+                    }
+                }
+                () = async { if let Some(s) = &mut stopping { s.await } }, if stopping.is_some() => stopping = None,
+                () = async { if let Some(at) = wake { sleep_until(at).await } }, if wake.is_some() => {
+                    let now = Instant::now();
+                    if hang_up_at.is_some_and(|at| now >= at) {
+                        return why.unwrap_or(Ended::Target { whole: false });
+                    }
+                    if why.is_none() && end_at.is_some_and(|at| now >= at) {
+                        stop = Some(Ended::Duration);
+                    }
+                }
+            }
+            if let (Some(reason), None) = (stop, &why) {
+                why = Some(reason);
+                hang_up_at = Some(Instant::now() + LEAVING + STOPPING);
+                if self.lease.take().is_some() {
+                    leave_by = Some(Instant::now() + LEAVING);
+                } else {
+                    stopping = Some(stop_session(self.control, id));
+                }
+            }
+            if leave_by.is_some_and(|at| Instant::now() >= at || session.told().left()) {
+                leave_by = None;
+                stopping = Some(stop_session(self.control, id));
+            }
+        }
+    }
+}
+
+/// Asks the runtime to end the session. A target that is gone needs none of it.
+fn stop_session<T: Transport>(control: &Client<T>, id: SessionId) -> Stopping<'_> {
+    Box::pin(async move {
+        if let Err(e) = control.stop_tracing(id).await {
+            tracing::debug!("stop: {e}");
+        }
+    })
+}

@@ -1,0 +1,235 @@
+//! Stream bytes in, report out. The one path that live and replayed watching share.
+
+use std::io;
+use std::path::PathBuf;
+
+use dotnet_diagnostics_client::nettrace::{self, Item, Reader};
+
+use super::recorder::Recorder;
+use crate::exit::{Code, Failure};
+use crate::gc::facts::{Exit, Lost};
+use crate::gc::fold::{Fold, Occurrence};
+use crate::gc::record::{Gc, Incomplete};
+use crate::gc::summary::{Stops, Summary};
+use crate::report::{End, Facts, LiveState, Report};
+
+/// How far a stream has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// More may come.
+    Goes,
+    /// The stream's end tag was there.
+    Ended,
+    /// It cannot be read any further.
+    Broken,
+}
+
+/// The report cannot be written: its reader has gone (`| head`), or its disk is full.
+pub(crate) type ReportError = io::Error;
+
+/// One stream being read.
+pub(crate) struct Session<'r> {
+    reader: Reader,
+    fold: Fold,
+    report: &'r mut dyn Report,
+    recorder: Option<Recorder>,
+    /// Why the recording ended early.
+    pub(crate) record_error: Option<(PathBuf, io::Error)>,
+    pub(crate) facts: Facts,
+    summary: Summary,
+    lost: Lost,
+    clock: Option<nettrace::TraceInfo>,
+    began: bool,
+    damaged: Option<nettrace::Error>,
+    /// Records shown so far.
+    pub(crate) records: u64,
+    incomplete_by_loss: u64,
+}
+
+impl<'r> Session<'r> {
+    pub(crate) fn new(facts: Facts, report: &'r mut dyn Report, recorder: Option<Recorder>) -> Session<'r> {
+        let keep_blocks = facts.watch.blocks;
+        Session {
+            reader: Reader::new(),
+            fold: Fold::new(keep_blocks),
+            report,
+            recorder,
+            record_error: None,
+            facts,
+            summary: Summary::default(),
+            lost: Lost::default(),
+            clock: None,
+            began: false,
+            damaged: None,
+            records: 0,
+            incomplete_by_loss: 0,
+        }
+    }
+
+    /// The report's first lines.
+    pub(crate) fn begin(&mut self) -> Result<(), ReportError> {
+        self.began = true;
+        self.report.start(&self.facts)
+    }
+
+    /// What the stream has told besides collections.
+    pub(crate) fn told(&self) -> &crate::gc::told::Told {
+        &self.fold.told
+    }
+
+    /// What was wrong with the stream, if anything.
+    pub(crate) fn damage(&self) -> Option<&nettrace::Error> {
+        self.damaged.as_ref()
+    }
+
+    /// Whether anything was read that makes this a trace.
+    pub(crate) fn is_trace(&self) -> bool {
+        self.clock.is_some()
+    }
+
+    /// Takes in the next bytes, in pieces of any size.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Result<Progress, ReportError> {
+        self.reader.feed(bytes);
+        let progress = self.drain()?;
+        if let Some(recorder) = &mut self.recorder {
+            if let Err(e) = recorder.write(bytes, self.reader.boundary()) {
+                // Watching goes on without.
+                self.record_error = Some((recorder.path().to_owned(), e));
+                self.recorder = None;
+            }
+        }
+        Ok(progress)
+    }
+
+    /// Nothing has come for a while: what is held back for order may go. Live only.
+    pub(crate) fn quiet(&mut self) -> Result<(), ReportError> {
+        self.reader.release_held();
+        self.drain().map(|_| ())
+    }
+
+    /// The line that is alive; `elapsed_ns` since the watch began.
+    pub(crate) fn tick(&mut self, elapsed_ns: u64) -> Result<(), ReportError> {
+        self.report.tick(&LiveState { elapsed_ns, lost: self.lost })
+    }
+
+    /// A warning with its remedy.
+    pub(crate) fn warn(&mut self, message: &str) -> Result<(), ReportError> {
+        self.report.warn(message)
+    }
+
+    fn drain(&mut self) -> Result<Progress, ReportError> {
+        loop {
+            match self.reader.next_item() {
+                Ok(None) => return Ok(Progress::Goes),
+                Ok(Some(Item::Trace(trace))) => {
+                    self.facts.watch.started_at = jiff::Timestamp::from_nanosecond(trace.sync_time_utc.into()).ok();
+                    self.facts.target.pid.get_or_insert(trace.process_id);
+                    self.clock = Some(trace.clone());
+                }
+                Ok(Some(Item::Event(event))) => {
+                    let Some(clock) = &self.clock else { continue };
+                    self.fold.event(Occurrence {
+                        provider: &event.metadata.provider,
+                        id: event.metadata.event_id,
+                        pointer_size: clock.pointer_size,
+                        thread: event.thread_id,
+                        at_ns: u64::try_from(clock.nanoseconds(event.timestamp)).unwrap_or(0),
+                        payload: event.payload,
+                    });
+                }
+                Ok(Some(Item::Lost(lost))) => {
+                    self.lost.events = self.lost.events.saturating_add(lost.events);
+                    self.fold.lost(lost.events);
+                }
+                Ok(Some(Item::End(end))) => {
+                    return Ok(if end.clean { Progress::Ended } else { Progress::Broken });
+                }
+                Ok(Some(_)) => {}
+                Err(error) => {
+                    self.damaged.get_or_insert(error);
+                    self.fold.lost(1);
+                }
+            }
+            self.show()?;
+        }
+    }
+
+    /// Hands finished records on.
+    fn show(&mut self) -> Result<(), ReportError> {
+        while let Some(gc) = self.fold.take() {
+            self.learn();
+            if !self.began {
+                self.begin()?;
+            }
+            self.count(&gc);
+            self.report.gc(&self.facts, &gc)?;
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, gc: &Gc) {
+        self.records += 1;
+        self.lost.ranges += gc.missing.ranges;
+        self.lost.roots += gc.missing.roots;
+        if matches!(gc.incomplete, Some(Incomplete::Lost | Incomplete::HalfArmed)) {
+            self.incomplete_by_loss += 1;
+        }
+        self.summary.add(gc);
+    }
+
+    /// What the stream has told goes where it was not known better.
+    fn learn(&mut self) {
+        let told = &self.fold.told;
+        let target = &mut self.facts.target;
+        fn fill<T: Clone>(known: &mut Option<T>, told: &Option<T>) {
+            if known.is_none() {
+                known.clone_from(told);
+            }
+        }
+        fill(&mut target.command_line, &told.command_line);
+        fill(&mut target.os, &told.os);
+        fill(&mut target.arch, &told.arch);
+        fill(&mut target.runtime_version, &told.runtime_version);
+        fill(&mut target.gc.server, &told.gc.server);
+        fill(&mut target.gc.concurrent, &told.gc.concurrent);
+        fill(&mut target.gc.heaps, &told.gc.heaps);
+        let watch = &mut self.facts.watch;
+        watch.level = watch.level.max(told.level());
+        watch.arming = told.arming();
+        watch.background_gc = told.background_gc();
+        watch.duration_ns = Some(self.fold.last_ns);
+    }
+
+    /// No more bytes will come: what is open is cut off and shown as such.
+    pub(crate) fn finish(&mut self) -> Result<Progress, ReportError> {
+        self.reader.finish();
+        let progress = self.drain()?;
+        self.fold.end();
+        self.show()?;
+        self.learn();
+        Ok(progress)
+    }
+
+    /// Says that the recording is cut short, if it is.
+    pub(crate) fn recording_failed(&self) -> Option<Failure> {
+        let (path, error) = self.record_error.as_ref()?;
+        Some(
+            Failure::new(Code::FAILED, format!("the recording {} ends early: {error}", path.display()))
+                .remedy("what is in it can be read; give --record a place with room"),
+        )
+    }
+
+    /// Whether anything that should be there is missing.
+    pub(crate) fn incomplete(&self) -> bool {
+        self.lost != Lost::default() || self.incomplete_by_loss > 0 || self.damaged.is_some()
+    }
+
+    /// The summary, and the end of the report.
+    pub(crate) fn end(mut self, exit: &Exit) -> Result<(), ReportError> {
+        self.lost.events = self.lost.events.saturating_add(self.fold.lost_totals);
+        let (count, ns) = self.fold.other_suspensions;
+        self.summary.other_suspensions = Stops { count, ns };
+        let end = End { summary: &self.summary, lost: &self.lost, exit };
+        self.report.end(&self.facts, &end)
+    }
+}

@@ -1,0 +1,33 @@
+//! The session that is asked of the runtime, by level.
+
+use dotnet_diagnostics_client::{Client, Error, EventSession, Provider, Rundown, SessionConfig, Transport};
+use netcore_profiler::wire;
+
+use crate::gc::events::RUNTIME_PROVIDER;
+use crate::gc::record::Level;
+
+/// Keyword GC of the runtime's provider.
+const GC: u64 = 0x1;
+/// Keyword GCHeapSurvivalAndMovement: ranges of every collection.
+const SURVIVAL_AND_MOVEMENT: u64 = 0x40_0000;
+/// Level 5 would add an event per finalized object.
+const INFORMATIONAL: u32 = 4;
+/// An upper bound; the runtime takes memory on demand.
+const BUFFER_MB: u32 = 256;
+
+/// What to ask for.
+pub(crate) fn config(level: Level, blocks: bool) -> SessionConfig {
+    let ranges = if level == Level::Moves { SURVIVAL_AND_MOVEMENT } else { 0 };
+    let mut providers = vec![Provider::new(RUNTIME_PROVIDER, GC | ranges, INFORMATIONAL)];
+    if level == Level::Roots {
+        let raw = if blocks { wire::KEYWORD_RAW } else { 0 };
+        providers.push(Provider::new(wire::PROVIDER_NAME, wire::KEYWORD_TOTALS | raw, wire::LEVEL));
+    }
+    // Keyword 1 of the rundown is two small events with the GC's settings.
+    SessionConfig { buffer_mb: BUFFER_MB, providers, rundown: Rundown::Keyword(1), stacks: false }
+}
+
+/// Starts it.
+pub(crate) async fn open<T: Transport>(client: &Client<T>, level: Level, blocks: bool) -> Result<EventSession, Error> {
+    client.collect_tracing(&config(level, blocks)).await
+}
