@@ -44,7 +44,7 @@ impl Blocks {
 
     /// Stores a block with one user.
     pub(super) fn insert(&mut self, data: Vec<u8>, offset: u64) -> Slot {
-        self.bytes += data.len();
+        self.bytes += data.capacity();
         let block = Block { data, offset, users: 1 };
         match self.free.pop() {
             Some(index) => {
@@ -84,13 +84,18 @@ impl Blocks {
         block.users -= 1;
         if block.users == 0 {
             let data = std::mem::take(&mut block.data);
-            self.bytes -= data.len();
+            self.bytes -= data.capacity();
             self.free.push(slot.0);
             self.recycle(data);
         }
     }
 
-    /// Bytes in blocks that are in use.
+    /// Memory that a block takes, which can be more than its length: buffers are used again.
+    pub(super) fn size(&self, slot: Slot) -> usize {
+        self.blocks[slot.0 as usize].data.capacity()
+    }
+
+    /// Memory of all blocks that are in use.
     #[inline]
     pub(super) fn bytes(&self) -> usize {
         self.bytes

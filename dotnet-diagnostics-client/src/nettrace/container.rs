@@ -4,7 +4,8 @@
 use std::collections::VecDeque;
 
 use super::blocks::{Blocks, Slot};
-use super::{BlockKind, Error, Limits, TraceInfo};
+use super::bytes::Bytes;
+use super::{BlockKind, Error, Limits, TraceInfo, v6};
 
 const MAGIC: &[u8; 8] = b"Nettrace";
 /// Name of the serializer with its length before it; version 6 has zeros where the length is.
@@ -14,9 +15,9 @@ const TAG_BEGIN_PRIVATE: u8 = 5;
 const TAG_END: u8 = 6;
 /// A type's name is at most 13 bytes today.
 const MAX_NAME_BYTES: u32 = 255;
-/// Versions of objects a reader must understand.
-const TRACE_VERSION_V4: u32 = 4;
-const BLOCK_VERSION: u32 = 2;
+/// Versions that this reader understands.
+const MAX_TRACE_VERSION: u32 = 5;
+const MAX_BLOCK_VERSION: u32 = 2;
 const NO_TRACE: &str = "the stream does not start with its trace object";
 /// What a block's size reserves before its bytes have come.
 const RESERVE_BYTES: usize = 1 << 20;
@@ -117,7 +118,7 @@ impl Container {
         self.version6
     }
 
-    /// Bytes of blocks that wait to be read.
+    /// Memory of blocks that wait to be read.
     pub(super) fn queued_bytes(&self) -> usize {
         self.queued_bytes
     }
@@ -126,7 +127,7 @@ impl Container {
     pub(super) fn pop(&mut self, blocks: &Blocks) -> Option<Object> {
         let object = self.objects.pop_front()?;
         if let Object::Block { slot, .. } = object {
-            self.queued_bytes -= blocks.data(slot).len();
+            self.queued_bytes -= blocks.size(slot);
         }
         Some(object)
     }
@@ -175,7 +176,7 @@ impl Container {
             State::Over => return,
             State::Damaged => self.accounted = self.offset,
             State::Magic => self.objects.push_back(Object::Failed(Error::NotNettrace)),
-            State::Content { kind } => self.push_block(kind, false, blocks),
+            State::Content { kind } if kind != BlockKind::TRACE => self.push_block(kind, false, blocks),
             _ => {}
         }
         self.unparsed_bytes += self.offset - self.accounted;
@@ -263,15 +264,19 @@ impl Container {
             }
             State::Name { min_reader } => self.after_name(head, min_reader)?,
             State::TraceV4 => {
-                self.has_trace = true;
-                let info = TraceInfo::parse_v4(head).map_err(|why| self.damaged(head.len(), why.0))?;
-                self.objects.push_back(Object::Trace(info));
+                self.has_trace(TraceInfo::parse_v4(head).map_err(|why| self.damaged(head.len(), why.0))?);
                 State::EndTag
             }
             State::Size { kind } => State::Padding { kind, size: u32_at(head, 0) },
             State::Padding { kind, size } => self.start_content(kind, size, blocks)?,
+            State::Content { kind: BlockKind::TRACE } => {
+                let content = std::mem::take(&mut self.content);
+                let info = v6::trace(&mut Bytes::new(&content));
+                self.has_trace(info.map_err(|why| self.damaged(content.len(), why.0))?);
+                blocks.recycle(content);
+                self.after_content()
+            }
             State::Content { kind } => {
-                self.has_trace |= kind == BlockKind::TRACE;
                 self.push_block(kind, true, blocks);
                 self.after_content()
             }
@@ -302,14 +307,19 @@ impl Container {
         let kind = BlockKind::from_type_name(name);
         match kind {
             _ if kind != BlockKind::TRACE && !self.has_trace => Err(self.damaged(head.len(), NO_TRACE)),
-            BlockKind::TRACE if min_reader > TRACE_VERSION_V4 + 1 => {
+            BlockKind::TRACE if min_reader > MAX_TRACE_VERSION => {
                 Err(Error::UnsupportedVersion { version: min_reader })
             }
             BlockKind::TRACE => Ok(State::TraceV4),
             // A known block in an unknown layout is as good as an unknown block.
-            _ if min_reader > BLOCK_VERSION => Ok(State::Size { kind: BlockKind::OTHER }),
+            _ if min_reader > MAX_BLOCK_VERSION => Ok(State::Size { kind: BlockKind::OTHER }),
             _ => Ok(State::Size { kind }),
         }
+    }
+
+    fn has_trace(&mut self, info: TraceInfo) {
+        self.has_trace = true;
+        self.objects.push_back(Object::Trace(info));
     }
 
     fn start_content(&mut self, kind: BlockKind, size: u32, blocks: &mut Blocks) -> Result<State, Error> {
@@ -345,8 +355,8 @@ impl Container {
         self.unparsed_bytes += if whole { 0 } else { self.content_offset - self.accounted };
         self.accounted = self.offset;
         let content = std::mem::take(&mut self.content);
-        self.queued_bytes += content.len();
         let slot = blocks.insert(content, self.content_offset);
+        self.queued_bytes += blocks.size(slot);
         self.objects.push_back(Object::Block { kind, slot, whole });
     }
 

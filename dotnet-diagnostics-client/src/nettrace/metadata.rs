@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
+use super::blob::BlobReader;
 use super::bytes::{Bytes, Malformed, Result};
+use super::v6;
 
 /// Objects nested deeper than this are not followed.
 const MAX_DEPTH: u32 = 8;
@@ -136,6 +138,36 @@ impl MetadataTable {
         &self.records[index as usize]
     }
 
+    /// Reads a metadata block. A record that is damaged is left out, and the first such is told.
+    pub(super) fn read_v4(
+        &mut self,
+        block: &[u8],
+        limit: usize,
+    ) -> std::result::Result<(), (usize, Malformed)> {
+        let mut blobs = BlobReader::new(block, false).map_err(|why| (0, why))?;
+        let mut first_damage = Ok(());
+        loop {
+            let at = blobs.position();
+            let Some(blob) = blobs.next(block).map_err(|why| (at, why))? else { break };
+            let payload = Bytes::starting_at(block, blob.payload as usize).take(blob.payload_size as usize);
+            let read = payload.and_then(|payload| {
+                let record = parse_v4(payload)?;
+                self.insert(record, payload.len(), limit)
+            });
+            first_damage = first_damage.and(read.map_err(|why| (at, why)));
+        }
+        first_damage
+    }
+
+    pub(super) fn read_v6(&mut self, bytes: &mut Bytes<'_>, limit: usize) -> Result<()> {
+        v6::metadata_header(bytes)?;
+        while !bytes.is_empty() {
+            let (record, size) = v6::metadata_row(bytes)?;
+            self.insert(record, size, limit)?;
+        }
+        Ok(())
+    }
+
     /// Forgets every id (version 6 can ask for it). Only while no event is held.
     pub(super) fn clear(&mut self) {
         *self = Self::default();
@@ -143,7 +175,7 @@ impl MetadataTable {
 }
 
 /// The payload of a metadata event in versions 4 and 5.
-pub(super) fn parse_v4(payload: &[u8]) -> Result<Metadata> {
+fn parse_v4(payload: &[u8]) -> Result<Metadata> {
     let mut bytes = Bytes::new(payload);
     let mut metadata = Metadata {
         id: bytes.u32()?,
@@ -159,10 +191,7 @@ pub(super) fn parse_v4(payload: &[u8]) -> Result<Metadata> {
     // What events mean does not hang on the fields: a list that cannot be read is left out, the event stays.
     if let Ok(fields) = fields_v1(&mut bytes, 0) {
         metadata.fields = fields;
-        while bytes.remaining() >= 5 {
-            let Ok(tag) = tag(&mut bytes, &mut metadata) else { break };
-            let _: () = tag;
-        }
+        while !bytes.is_empty() && tag(&mut bytes, &mut metadata).is_ok() {}
     }
     Ok(metadata)
 }

@@ -46,8 +46,6 @@ mod order;
 mod reader;
 mod sequence_point;
 mod stacks;
-#[cfg(test)]
-mod testing;
 mod threads;
 mod trace;
 mod v6;

@@ -12,7 +12,7 @@ use super::order::{Held, Order};
 use super::sequence_point::SequencePoint;
 use super::stacks::Stacks;
 use super::threads::Threads;
-use super::{BlockKind, End, Error, Event, Item, Limits, Lost, TraceInfo, metadata, v6};
+use super::{BlockKind, End, Error, Event, Item, Limits, Lost, TraceInfo, v6};
 
 /// Unknown metadata ids that are told one by one.
 const MAX_TOLD_IDS: usize = 1024;
@@ -124,6 +124,7 @@ impl Reader {
     /// Appends bytes as they come from a socket or file, in chunks of any size. They are copied once; call
     /// [`next_item`](Self::next_item) until it gives `None` before feeding more, so that the buffers are used again.
     pub fn feed(&mut self, bytes: &[u8]) {
+        self.release = false;
         self.container.feed(bytes, &mut self.blocks);
     }
 
@@ -133,7 +134,8 @@ impl Reader {
         self.container.finish(&mut self.blocks);
     }
 
-    /// Lets all held events go as soon as the bytes fed so far are used up, in order among themselves.
+    /// Lets all held events go when the bytes fed so far are used up, in order among themselves. Feeding more takes it
+    /// back.
     ///
     /// For a live reader whose socket has been quiet for some milliseconds. The runtime writes a flush in one go, and
     /// a later flush has later events only, so between flushes this costs nothing in order. In the middle of a flush
@@ -357,7 +359,10 @@ impl Reader {
 
     fn open(&mut self, object: Object) -> Result<(), Error> {
         match object {
-            Object::Trace(info) => self.set_trace(info),
+            Object::Trace(info) => {
+                self.trace = Some(info);
+                self.ready.push_back(Ready::Trace);
+            }
             Object::Failed(error) => return Err(error),
             Object::End { clean } => {
                 self.end = EndState::Reached { clean };
@@ -403,18 +408,12 @@ impl Reader {
         if whole { Err(error) } else { Ok(()) }
     }
 
-    fn set_trace(&mut self, info: TraceInfo) {
-        self.trace = Some(info);
-        self.ready.push_back(Ready::Trace);
-    }
-
     /// A block that is read in one go. What fails comes with the place in the block.
     fn read_table(&mut self, kind: BlockKind, slot: Slot) -> Result<(), (usize, Malformed)> {
         let version6 = self.container.is_version6();
         let limit = self.limits.max_threads;
         let data = self.blocks.data(slot);
         let mut bytes = Bytes::new(data);
-        let mut trace = None;
         let mut removed = Vec::new();
         let result = match kind {
             BlockKind::METADATA if version6 => {
@@ -428,13 +427,9 @@ impl Reader {
             BlockKind::LABEL_LIST => self.labels.parse(&mut bytes, limit),
             BlockKind::THREAD => v6::threads(&mut bytes, &mut self.threads, limit),
             BlockKind::REMOVE_THREAD => v6::removed_threads(&mut bytes).map(|threads| removed = threads),
-            BlockKind::TRACE => v6::trace(&mut bytes).map(|info| trace = Some(info)),
             _ => Ok(()),
         };
         let result = result.map_err(|why| (bytes.position(), why));
-        if let Some(info) = trace {
-            self.set_trace(info);
-        }
         self.remove_threads(removed);
         result
     }
@@ -472,33 +467,5 @@ impl Reader {
             *lost_events = lost_events.saturating_add(events);
             ready.push_back(Ready::Lost(Lost { thread_id: threads.os_id(thread), events, before_timestamp }));
         }
-    }
-}
-
-impl MetadataTable {
-    /// Reads a metadata block. A record that is damaged is left out, and the first such is told.
-    fn read_v4(&mut self, block: &[u8], limit: usize) -> Result<(), (usize, Malformed)> {
-        let mut blobs = BlobReader::new(block, false).map_err(|why| (0, why))?;
-        let mut first_damage = Ok(());
-        loop {
-            let at = blobs.position();
-            let Some(blob) = blobs.next(block).map_err(|why| (at, why))? else { break };
-            let payload = Bytes::starting_at(block, blob.payload as usize).take(blob.payload_size as usize);
-            let read = payload.and_then(|payload| {
-                let record = metadata::parse_v4(payload)?;
-                self.insert(record, payload.len(), limit)
-            });
-            first_damage = first_damage.and(read.map_err(|why| (at, why)));
-        }
-        first_damage
-    }
-
-    fn read_v6(&mut self, bytes: &mut Bytes<'_>, limit: usize) -> super::bytes::Result<()> {
-        v6::metadata_header(bytes)?;
-        while !bytes.is_empty() {
-            let (record, size) = v6::metadata_row(bytes)?;
-            self.insert(record, size, limit)?;
-        }
-        Ok(())
     }
 }
