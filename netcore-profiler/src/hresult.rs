@@ -33,6 +33,12 @@ pub const NO_MEMORY: HResult = 0xa047_0005_u32 as i32;
 pub const STILL_LEAVING: HResult = 0xa047_0006_u32 as i32;
 /// The EventPipe provider or its events could not be made.
 pub const NO_PROVIDER: HResult = 0xa047_0007_u32 as i32;
+/// The library could not be kept in memory for good, without which it may not start a thread.
+pub const NOT_PINNED: HResult = 0xa047_0008_u32 as i32;
+/// The lease could not be connected, and this runtime has no other way to tell when to leave.
+pub const NO_LEASE: HResult = 0xa047_0009_u32 as i32;
+/// The thread that keeps the lease could not be started.
+pub const NO_THREAD: HResult = 0xa047_000a_u32 as i32;
 
 /// Whether a result is a success.
 #[must_use]

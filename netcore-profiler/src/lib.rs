@@ -16,8 +16,14 @@
     )
 )]
 
+#[macro_use]
+pub mod com;
+pub mod agent;
+pub mod callback;
 pub mod config;
 pub mod hresult;
+pub mod info;
+mod sys;
 pub mod wire;
 
 /// The profiler library, to be written to a file that the target can open. Empty where the build was

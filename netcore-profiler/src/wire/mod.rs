@@ -11,6 +11,7 @@
 
 mod batch;
 mod cursor;
+pub mod describe;
 mod hello;
 pub mod histogram;
 mod note;

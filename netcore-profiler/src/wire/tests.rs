@@ -99,6 +99,69 @@ fn hello_and_note_round_trip() {
     assert_eq!(note.encode(&mut buffer[..3]), Err(WireError::BufferFull { capacity: 3 }));
 }
 
+/// The value of a described field, found by adding up the sizes of those before it.
+fn field(id: u32, name: &str, payload: &[u8]) -> u64 {
+    use super::describe::FieldType;
+    let event = describe::EVENTS.iter().find(|event| event.id == id).unwrap();
+    assert!(event.fields.len() <= describe::MAX_FIELDS);
+    let mut offset = 0;
+    for (field, kind) in event.fields {
+        let size = match kind {
+            FieldType::Byte => 1,
+            FieldType::UInt16 => 2,
+            FieldType::Int32 | FieldType::UInt32 => 4,
+            FieldType::UInt64 => 8,
+        };
+        if *field == name {
+            let mut bytes = [0; 8];
+            bytes[..size].copy_from_slice(&payload[offset..offset + size]);
+            return u64::from_le_bytes(bytes);
+        }
+        offset += size;
+    }
+    panic!("{} has no field {name}", event.name);
+}
+
+#[test]
+fn descriptions_match_the_layout() {
+    let mut buffer = vec![0; MAX_EVENT_BYTES];
+    let dense = Dense::random(&mut Random(3), 40);
+    let totals = dense.totals(&mut Random(5));
+    totals.encode(&mut buffer).unwrap();
+    let read = |name| field(event_id::GC_TOTALS, name, &buffer);
+    assert_eq!(read("gc_seq"), totals.gc_seq);
+    assert_eq!(read("collected"), u64::from(totals.collected));
+    assert_eq!(read("toggle_failures"), u64::from(totals.toggle_failures));
+    assert_eq!(read("missing_roots"), totals.missing_roots);
+    assert_eq!(read("roots_parts"), u64::from(totals.parts.roots));
+    assert_eq!(read("bounds_ranges"), u64::from(totals.bounds_ranges));
+    assert_eq!(read("moved_bytes"), totals.moved.bytes);
+
+    let hello = Hello {
+        abi: 1,
+        load: Load(7),
+        arming: Arming(8),
+        blocks: true,
+        clr_version: [1, 2, 3, 4],
+        slots: 5,
+        lease_connected: true,
+        tick_ns: 6,
+    };
+    let length = hello.encode(&mut buffer).unwrap();
+    let read = |name| field(event_id::HELLO, name, &buffer[..length]);
+    assert_eq!((read("tick_ns"), read("slots"), read("clr_qfe"), read("arming")), (6, 5, 4, 8));
+    assert_eq!(read("lease_connected"), 1);
+
+    let header = BatchHeader { gc_seq: 9, part: 8, rows: 7, phase: 6 }.encode();
+    for id in [event_id::BOUNDS, event_id::MOVED, event_id::SURVIVING, event_id::ROOTS] {
+        let read = |name| field(id, name, &header);
+        assert_eq!([read("gc_seq"), read("part"), read("rows"), read("phase")], [9, 8, 7, 6]);
+    }
+    let note = Note { code: NoteCode(3), hresult: 4, tick_ns: 5 };
+    note.encode(&mut buffer).unwrap();
+    assert_eq!(field(event_id::NOTE, "tick_ns", &buffer), 5);
+}
+
 struct Dense {
     counts: Vec<u64>,
     bytes: Vec<u64>,

@@ -1,0 +1,193 @@
+//! The event mask: when `COR_PRF_MONITOR_GC` is on.
+//!
+//! With the flag on at the start of a collection the runtime walks the whole of generation 0 for
+//! statistics that nobody here wants. So it is switched on in the mark phase, before any heap plans,
+//! and off again at the end, both on the collection's own thread.
+//!
+//! A mask written by any other thread may hit a collection in mid-walk and cost it a batch of ranges.
+//! Each such write makes the epoch odd before and even after; a collection that does not see the same
+//! even epoch at both ends is half-armed.
+
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst};
+
+use crate::hresult::{HResult, S_OK, succeeded};
+use crate::info::{HIGH_BASIC_GC, HIGH_EVENT_PIPE, Info, MONITOR_GC};
+use crate::sys;
+
+const HIGH: u32 = HIGH_BASIC_GC | HIGH_EVENT_PIPE;
+
+/// After so many collections in a row that could not be armed the flag stays on.
+const FAILURES_UNTIL_ALWAYS: u32 = 3;
+
+/// States of the flag.
+const OFF: u32 = 0;
+const SWITCHING: u32 = 1;
+const ON: u32 = 2;
+/// On since loading, when it has to be; waits to be switched off for the first time.
+const LOADED: u32 = 3;
+
+#[derive(Debug)]
+pub(super) struct Mask {
+    late: AtomicBool,
+    state: AtomicU32,
+    epoch: AtomicU64,
+    failures: AtomicU32,
+    failures_in_a_row: AtomicU32,
+}
+
+/// What became of an attempt to arm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Armed {
+    /// The flag is on now.
+    Now,
+    /// Somebody else saw to it, or it is on anyway, or not wanted.
+    NotByThis,
+    /// The runtime refused.
+    Refused(HResult),
+}
+
+impl Mask {
+    pub(super) const fn new() -> Self {
+        Self {
+            late: AtomicBool::new(false),
+            state: AtomicU32::new(OFF),
+            epoch: AtomicU64::new(0),
+            failures: AtomicU32::new(0),
+            failures_in_a_row: AtomicU32::new(0),
+        }
+    }
+
+    /// Sets the mask for the first time, with the flag: only here does the runtime switch background
+    /// collections off, without which the flag could not be set later.
+    pub(super) fn load(&self, info: Info, late: bool) -> HResult {
+        self.late.store(late, SeqCst);
+        self.failures.store(0, SeqCst);
+        self.failures_in_a_row.store(0, SeqCst);
+        let answer = self.write_from_outside(info, MONITOR_GC);
+        self.state.store(if succeeded(answer) { LOADED } else { OFF }, SeqCst);
+        answer
+    }
+
+    /// Writes the mask from a thread that is not the collection's.
+    fn write_from_outside(&self, info: Info, low: u32) -> HResult {
+        self.epoch.fetch_add(1, SeqCst);
+        let answer = info.set_event_mask2(low, HIGH);
+        self.epoch.fetch_add(1, SeqCst);
+        answer
+    }
+
+    pub(super) fn is_late(&self) -> bool {
+        self.late.load(SeqCst)
+    }
+
+    pub(super) fn is_on(&self) -> bool {
+        matches!(self.state.load(SeqCst), ON | LOADED)
+    }
+
+    /// Somebody is writing the mask.
+    pub(super) fn is_switching(&self) -> bool {
+        self.state.load(SeqCst) == SWITCHING
+    }
+
+    pub(super) fn epoch(&self) -> u64 {
+        self.epoch.load(SeqCst)
+    }
+
+    /// Whether a collection that began at `epoch` was left alone by other threads.
+    pub(super) fn undisturbed_since(&self, epoch: u64) -> bool {
+        epoch & 1 == 0 && self.epoch() == epoch
+    }
+
+    /// How often arming failed since loading.
+    pub(super) fn failures(&self) -> u32 {
+        self.failures.load(SeqCst)
+    }
+
+    /// Loading is over: a late profiler switches the flag off.
+    pub(super) fn settle(&self, info: Info) {
+        if !self.is_late() || self.state.compare_exchange(LOADED, SWITCHING, SeqCst, SeqCst).is_err() {
+            return;
+        }
+        let answer = self.write_from_outside(info, 0);
+        self.state.store(if succeeded(answer) { OFF } else { LOADED }, SeqCst);
+    }
+
+    /// Arms the collection that the calling thread is part of. `wanted` is asked again after others
+    /// could see the attempt, so that one who withdraws the wish and then finds the flag off can rely
+    /// on it.
+    pub(super) fn arm(&self, info: Info, wanted: impl Fn() -> bool) -> Armed {
+        if !self.is_late()
+            || !wanted()
+            || self.state.compare_exchange(OFF, SWITCHING, SeqCst, SeqCst).is_err()
+        {
+            return Armed::NotByThis;
+        }
+        if !wanted() {
+            self.state.store(OFF, SeqCst);
+            return Armed::NotByThis;
+        }
+        let answer = info.set_event_mask2(MONITOR_GC, HIGH);
+        if succeeded(answer) {
+            self.state.store(ON, SeqCst);
+            return Armed::Now;
+        }
+        self.state.store(OFF, SeqCst);
+        Armed::Refused(answer)
+    }
+
+    /// Switches the flag off at the end of a collection, on its own thread.
+    pub(super) fn disarm(&self, info: Info) {
+        if !self.is_late() {
+            return;
+        }
+        for on in [ON, LOADED] {
+            if self.state.compare_exchange(on, SWITCHING, SeqCst, SeqCst).is_ok() {
+                let answer = info.set_event_mask2(0, HIGH);
+                self.state.store(if succeeded(answer) { OFF } else { on }, SeqCst);
+            }
+        }
+    }
+
+    /// Books a collection as armed or not; `true` where it is time to give up on late arming.
+    pub(super) fn book(&self, armed: bool) -> bool {
+        if armed {
+            self.failures_in_a_row.store(0, SeqCst);
+            return false;
+        }
+        self.failures.fetch_add(1, SeqCst);
+        let in_a_row = self.failures_in_a_row.fetch_add(1, SeqCst).wrapping_add(1);
+        self.is_late() && in_a_row >= FAILURES_UNTIL_ALWAYS
+    }
+
+    /// Waits for another thread's write to be over, and keeps others from beginning one. They take
+    /// microseconds; a thread that never comes back is not waited for for ever.
+    fn seize(&self) {
+        for _ in 0..1000 {
+            let free = |state| (state != SWITCHING).then_some(SWITCHING);
+            if self.state.fetch_update(SeqCst, SeqCst, free).is_ok() {
+                return;
+            }
+            sys::sleep_ms(1);
+        }
+    }
+
+    /// Gives up on late arming: the flag is on from now on. Not on a collection's thread.
+    pub(super) fn always(&self, info: Info) -> HResult {
+        if !self.late.swap(false, SeqCst) {
+            return S_OK;
+        }
+        self.failures_in_a_row.store(0, SeqCst);
+        self.seize();
+        let answer = self.write_from_outside(info, MONITOR_GC);
+        self.state.store(if succeeded(answer) { ON } else { OFF }, SeqCst);
+        answer
+    }
+
+    /// Switches the flag off for good. Not on a collection's thread.
+    pub(super) fn leave(&self, info: Info) {
+        self.late.store(false, SeqCst);
+        self.seize();
+        self.write_from_outside(info, 0);
+        self.state.store(OFF, SeqCst);
+    }
+}

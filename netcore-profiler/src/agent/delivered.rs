@@ -1,0 +1,118 @@
+//! Events of the runtime, delivered to us on the thread that fires them: the collection's own.
+
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use super::arming::Armed;
+use super::text::{terminated, utf16};
+use super::{Phase, Profiler};
+use crate::hresult::{HResult, S_OK};
+use crate::info::{Info, ProviderConfig};
+use crate::sys;
+use crate::wire::NoteCode;
+
+const RUNTIME_PROVIDER: [u16; 40] = utf16("Microsoft-Windows-DotNETRuntime");
+/// Keyword of the runtime's GC events.
+const GC_KEYWORD: u64 = 1;
+const INFORMATIONAL: u32 = 4;
+
+/// A collection begins.
+const GC_START: u32 = 1;
+/// A heap has marked what one kind of root holds. Every heap fires several before any of them plans.
+const GC_MARK_WITH_TYPE: u32 = 202;
+
+/// The runtime's provider, once it is known; providers are never freed.
+static RUNTIME: AtomicUsize = AtomicUsize::new(0);
+
+/// Starts the in-process session.
+pub(super) fn start_session(info: Info) -> Result<u64, HResult> {
+    let name = terminated(&RUNTIME_PROVIDER);
+    info.start_session(&[ProviderConfig {
+        name: name.as_ptr(),
+        keywords: GC_KEYWORD,
+        level: INFORMATIONAL,
+        filter: core::ptr::null(),
+    }])
+}
+
+fn is_runtime(info: Info, provider: usize) -> bool {
+    let known = RUNTIME.load(Ordering::Relaxed);
+    if known != 0 {
+        return known == provider;
+    }
+    let found = info.provider_is(provider, terminated(&RUNTIME_PROVIDER));
+    if found {
+        RUNTIME.store(provider, Ordering::Relaxed);
+    }
+    found
+}
+
+/// Number and type of `GCStart`: u32 Count, Depth, Reason, Type, then fields of later versions.
+fn gc_start(payload: &[u8]) -> Option<(u32, u32)> {
+    let (number, rest) = payload.split_first_chunk::<4>()?;
+    let (kind, _) = rest.get(8..)?.split_first_chunk::<4>()?;
+    Some((u32::from_le_bytes(*number), u32::from_le_bytes(*kind)))
+}
+
+impl Profiler {
+    /// `EventPipeEventDelivered`.
+    ///
+    /// # Safety
+    /// `data` is null or has `length` bytes.
+    pub(crate) unsafe fn event_delivered(
+        &self,
+        provider: usize,
+        id: u32,
+        data: *const u8,
+        length: u32,
+    ) -> HResult {
+        if id != GC_START && id != GC_MARK_WITH_TYPE {
+            return S_OK;
+        }
+        let Some(info) = self.info().filter(|info| is_runtime(*info, provider)) else { return S_OK };
+        if id == GC_MARK_WITH_TYPE {
+            self.arm(info);
+            return S_OK;
+        }
+        if data.is_null() {
+            return S_OK;
+        }
+        // SAFETY: checked for null; as long as said by the contract.
+        let payload = unsafe { core::slice::from_raw_parts(data, length as usize) };
+        if let Some((number, kind)) = gc_start(payload) {
+            self.collection.delivered(&self.mask, number, kind);
+        }
+        S_OK
+    }
+
+    fn arm(&self, info: Info) {
+        if !self.collection.can_be_armed() {
+            return;
+        }
+        let entered_ns = sys::tick_ns();
+        match self.mask.arm(info, || self.phase() == Phase::ACTIVE) {
+            Armed::Now => self.collection.set_armed(),
+            Armed::NotByThis => return,
+            Armed::Refused(answer) => {
+                self.collection.set_refused();
+                self.write_note(info, NoteCode::TOGGLE_FAILED, answer);
+            }
+        }
+        self.collection.add_callback_ns(sys::tick_ns().saturating_sub(entered_ns));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gc_start_is_read_in_every_version() {
+        let mut payload: Vec<u8> = [7_u32, 2, 0, 1].iter().flat_map(|v| v.to_le_bytes()).collect();
+        assert_eq!(gc_start(&payload), Some((7, 1)));
+        payload.extend([0; 10]);
+        assert_eq!(gc_start(&payload), Some((7, 1)));
+        for short in 0..16 {
+            assert_eq!(gc_start(&payload[..short]), None);
+        }
+    }
+}

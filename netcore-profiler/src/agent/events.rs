@@ -1,0 +1,204 @@
+//! Our EventPipe provider and its events.
+//!
+//! The runtime never frees a provider or an event definition, so they are made once in the life of the
+//! process and found again by every later stay.
+
+use core::ffi::c_void;
+use core::ptr;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+
+use super::accumulator::Sink;
+use super::text::{terminated, utf16};
+use super::{Profiler, profiler};
+use crate::hresult::{E_FAIL, HResult};
+use crate::info::{EventData, EventDefinition, Info, ParamDesc};
+use crate::sys;
+use crate::wire::describe::{Description, EVENTS, MAX_FIELDS};
+use crate::wire::{
+    ABI_VERSION, BatchHeader, BoundsPhase, Hello, LEVEL, MAX_EVENT_BYTES, Note, NoteCode, PROVIDER_NAME,
+    Parts, event_id,
+};
+
+const NAME: [u16; 32] = utf16(PROVIDER_NAME);
+
+/// Longest name of a field, with its zero.
+const FIELD_NAME: usize = 24;
+
+#[derive(Debug)]
+pub(super) struct Events {
+    provider: AtomicUsize,
+    /// The provider tells when it is switched on and off (.NET 8).
+    has_callback: AtomicBool,
+    enabled: AtomicBool,
+    events: [AtomicUsize; EVENTS.len()],
+    parts: [AtomicU32; EVENTS.len()],
+    /// Room to encode what is too large for a stack.
+    scratch: AtomicPtr<u8>,
+}
+
+impl Events {
+    pub(super) const fn new() -> Self {
+        Self {
+            provider: AtomicUsize::new(0),
+            has_callback: AtomicBool::new(false),
+            enabled: AtomicBool::new(false),
+            events: [const { AtomicUsize::new(0) }; EVENTS.len()],
+            parts: [const { AtomicU32::new(0) }; EVENTS.len()],
+            scratch: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
+    /// Makes provider and events, or finds those of an earlier stay. `info14` is the same runtime's
+    /// `ICorProfilerInfo14`, where it has one.
+    pub(super) fn prepare(&self, info: Info, info14: Option<Info>) -> Result<(), HResult> {
+        if self.scratch.load(Ordering::Acquire).is_null() {
+            let memory = sys::map(MAX_EVENT_BYTES).ok_or(E_FAIL)?;
+            self.scratch.store(memory.as_ptr(), Ordering::Release);
+        }
+        self.take_parts();
+        let name = terminated(&NAME);
+        let known = self.provider.load(Ordering::Acquire);
+        if known != 0 && info.provider_is(known, name) {
+            return Ok(());
+        }
+        let provider = match info14 {
+            // SAFETY: queried as `ICorProfilerInfo14`.
+            Some(info14) => unsafe { info14.create_provider2(name, provider_switched) }?,
+            None => info.create_provider(name)?,
+        };
+        for (event, handle) in EVENTS.iter().zip(&self.events) {
+            handle.store(define(info, provider, event)?, Ordering::Release);
+        }
+        self.has_callback.store(info14.is_some(), Ordering::Release);
+        self.provider.store(provider, Ordering::Release);
+        Ok(())
+    }
+
+    pub(super) fn has_callback(&self) -> bool {
+        self.has_callback.load(Ordering::Acquire)
+    }
+
+    pub(super) fn is_enabled(&self) -> bool {
+        self.enabled.load(Ordering::SeqCst)
+    }
+
+    /// Writes an event from its parts. Unheard where nobody listens.
+    fn write(&self, info: Info, id: u32, data: &[EventData]) {
+        let index = (id as usize).wrapping_sub(1);
+        let handle = self.events.get(index).map_or(0, |event| event.load(Ordering::Acquire));
+        if handle != 0 {
+            // The answer says nothing: it is S_OK for events that were dropped, too. Readers count.
+            let _ = info.write_event(handle, data);
+        }
+    }
+
+    /// Writes an event of one piece.
+    pub(super) fn write_payload(&self, info: Info, id: u32, payload: &[u8]) {
+        self.write(info, id, &[EventData::of(payload)]);
+    }
+
+    /// Writes a numbered part of raw rows. From any thread of the collection.
+    pub(super) fn write_rows(&self, sink: Sink<'_>, id: u32, phase: BoundsPhase, rows: u32, bytes: &[u8]) {
+        let index = (id as usize).wrapping_sub(1);
+        let part = self.parts.get(index).map_or(0, |part| part.fetch_add(1, Ordering::Relaxed));
+        let header = BatchHeader { gc_seq: sink.gc_seq, part, rows, phase: phase.0 }.encode();
+        self.write(sink.info, id, &[EventData::of(&header), EventData::of(bytes)]);
+    }
+
+    /// How many parts were written; counting begins anew.
+    pub(super) fn take_parts(&self) -> Parts {
+        let take = |id: u32| {
+            let part = self.parts.get((id as usize).wrapping_sub(1));
+            part.map_or(0, |part| part.swap(0, Ordering::Relaxed))
+        };
+        Parts {
+            bounds: take(event_id::BOUNDS),
+            moved: take(event_id::MOVED),
+            surviving: take(event_id::SURVIVING),
+            roots: take(event_id::ROOTS),
+        }
+    }
+
+    /// Room of [`MAX_EVENT_BYTES`] for the one thread that finishes a collection.
+    ///
+    /// # Safety
+    /// No other such slice is alive.
+    #[expect(clippy::mut_from_ref, reason = "exclusive by the contract")]
+    pub(super) unsafe fn scratch(&self) -> &mut [u8] {
+        let memory = self.scratch.load(Ordering::Acquire);
+        if memory.is_null() {
+            return &mut [];
+        }
+        // SAFETY: `prepare` mapped that much for good; exclusive by the contract.
+        unsafe { core::slice::from_raw_parts_mut(memory, MAX_EVENT_BYTES) }
+    }
+}
+
+fn define(info: Info, provider: usize, event: &Description) -> Result<usize, HResult> {
+    let name: [u16; FIELD_NAME] = utf16(event.name);
+    let mut names = [[0_u16; FIELD_NAME]; MAX_FIELDS];
+    let mut params = [ParamDesc { kind: 0, element: 0, name: ptr::null() }; MAX_FIELDS];
+    for (((field, kind), name), param) in event.fields.iter().zip(&mut names).zip(&mut params) {
+        *name = utf16(field);
+        *param = ParamDesc { kind: *kind as u32, element: 0, name: name.as_ptr() };
+    }
+    info.define_event(
+        provider,
+        &EventDefinition {
+            name: terminated(&name),
+            id: event.id,
+            keywords: event.keywords,
+            version: ABI_VERSION,
+            level: LEVEL,
+            params: params.get(..event.fields.len()).unwrap_or_default(),
+        },
+    )
+}
+
+/// The runtime's word that somebody began to listen to the provider, or that nobody does any more.
+/// It may come at any time, also long after the profiler has left.
+unsafe extern "system" fn provider_switched(
+    _source: *const u8,
+    enabled: u32,
+    _level: u8,
+    _any_keywords: u64,
+    _all_keywords: u64,
+    _filter: *const c_void,
+    _context: *mut c_void,
+) {
+    let profiler = profiler();
+    let before = profiler.events.enabled.swap(enabled != 0, Ordering::SeqCst);
+    if enabled != 0 {
+        profiler.lease.ask_for_hello();
+    } else if before {
+        profiler.lease.ask_to_check_listener();
+    }
+}
+
+impl Profiler {
+    /// Says who is there.
+    pub(super) fn write_hello(&self, info: Info) {
+        let hello = Hello {
+            abi: ABI_VERSION,
+            load: self.loaded_by(),
+            arming: self.arming(),
+            blocks: self.blocks.load(Ordering::Relaxed),
+            clr_version: info.runtime_version(),
+            slots: u32::try_from(self.slots.count()).unwrap_or(u32::MAX),
+            lease_connected: self.lease.is_connected(),
+            tick_ns: sys::tick_ns(),
+        };
+        let mut buffer = [0; 64];
+        if let Ok(length) = hello.encode(&mut buffer) {
+            self.events.write_payload(info, event_id::HELLO, buffer.get(..length).unwrap_or_default());
+        }
+    }
+
+    /// Says what happened.
+    pub(super) fn write_note(&self, info: Info, code: NoteCode, hresult: HResult) {
+        let mut buffer = [0; 16];
+        if let Ok(length) = (Note { code, hresult, tick_ns: sys::tick_ns() }).encode(&mut buffer) {
+            self.events.write_payload(info, event_id::NOTE, buffer.get(..length).unwrap_or_default());
+        }
+    }
+}

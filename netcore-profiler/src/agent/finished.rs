@@ -1,0 +1,126 @@
+//! The end of a collection: everything is added up, sent, and forgotten.
+
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use super::Profiler;
+use super::accumulator::{ROWS_BYTES, Sink};
+use super::collection::Closed;
+use super::slots::Collected;
+use crate::hresult::{HResult, S_OK};
+use crate::info::Info;
+use crate::sys;
+use crate::wire::{BoundsPhase, BoundsRange, GcFlags, GcTotals, MAX_EVENT_BYTES, RootTotals, Row, event_id};
+
+/// One thread is in [`Profiler::gc_finished`].
+static FINISHING: AtomicBool = AtomicBool::new(false);
+
+impl Profiler {
+    /// A collection's end is being worked on.
+    pub(super) fn is_finishing(&self) -> bool {
+        FINISHING.load(Ordering::SeqCst)
+    }
+
+    /// `GarbageCollectionFinished`.
+    pub(crate) fn gc_finished(&self) -> HResult {
+        let entered_ns = sys::tick_ns();
+        // Two at once cannot be, but if they were, one of them would find the memory in use.
+        if FINISHING.swap(true, Ordering::SeqCst) {
+            return S_OK;
+        }
+        if let Some(info) = self.info() {
+            self.finish(info, entered_ns);
+            self.mask.disarm(info);
+        }
+        FINISHING.store(false, Ordering::SeqCst);
+        S_OK
+    }
+
+    fn finish(&self, info: Info, entered_ns: u64) {
+        let mut closed = self.collection.close(&self.mask, entered_ns);
+        if self.bounds.are_known() {
+            closed.flags = closed.flags.with(GcFlags::BOUNDS_KNOWN);
+        }
+        let sink = Sink { info, events: &self.events, gc_seq: closed.seq };
+        let Some(mut collected) = self.slots.collect(|accumulator| accumulator.send_rest(sink)) else {
+            return;
+        };
+        if self.sends_blocks() {
+            self.send_bounds(sink, BoundsPhase::STARTED);
+            self.bounds.read(info);
+            self.send_bounds(sink, BoundsPhase::FINISHED);
+        }
+        self.bounds.forget();
+        self.send_totals(sink, &closed, &mut collected, entered_ns);
+        collected.total.clear();
+        if let Some(worked) = closed.late_arming_worked
+            && self.mask.book(worked)
+        {
+            self.lease.ask_for_always();
+        }
+    }
+
+    fn send_bounds(&self, sink: Sink<'_>, phase: BoundsPhase) {
+        const ROWS: usize = ROWS_BYTES / BoundsRange::BYTES;
+        // SAFETY: this thread alone is finishing, and the totals' turn comes later.
+        let buffer = unsafe { self.events.scratch() };
+        for ranges in self.bounds.ranges().chunks(ROWS) {
+            let (mut length, mut rows) = (0_usize, 0_u32);
+            for range in ranges {
+                let row = BoundsRange {
+                    generation: u8::try_from(range.generation).unwrap_or(u8::MAX),
+                    start: range.start as u64,
+                    length: range.length as u64,
+                    reserved: range.reserved as u64,
+                };
+                if let Ok(bytes) = row.encode(buffer.get_mut(length..).unwrap_or_default()) {
+                    length = length.saturating_add(bytes);
+                    rows = rows.saturating_add(1);
+                }
+            }
+            let bytes = buffer.get(..length).unwrap_or_default();
+            self.events.write_rows(sink, event_id::BOUNDS, phase, rows, bytes);
+        }
+    }
+
+    fn send_totals(&self, sink: Sink<'_>, closed: &Closed, collected: &mut Collected<'_>, entered_ns: u64) {
+        let total = &*collected.total;
+        let mut flags = closed.flags;
+        if collected.incomplete {
+            flags = flags.with(GcFlags::NO_SLOT);
+        }
+        let finished_ns = sys::tick_ns();
+        let here_ns = finished_ns.saturating_sub(entered_ns);
+        let totals = GcTotals {
+            gc_seq: closed.seq,
+            gc_number: closed.number,
+            collected: closed.collected,
+            reason: closed.reason,
+            flags,
+            started_ns: closed.started_ns,
+            finished_ns: entered_ns,
+            callback_ns: closed.callback_ns.saturating_add(total.callback_ns).saturating_add(here_ns),
+            walk_ns: closed.walk_ns.saturating_add(total.walk_ns),
+            toggle_failures: self.mask.failures(),
+            moved: total.moved.totals(),
+            stayed_blocks: total.stayed_blocks,
+            stayed_bytes: total.stayed_bytes,
+            distance: total.distance(),
+            surviving: total.surviving.totals(),
+            roots: RootTotals { nulls: total.null_roots, counts: total.root_counts() },
+            dependent_pairs: closed.dependent_pairs,
+            finalizable_queued: closed.finalizable_queued,
+            missing_ranges: closed.missing_ranges,
+            missing_range_bytes: closed.missing_range_bytes,
+            missing_roots: closed.missing_roots,
+            parts: self.events.take_parts(),
+            bounds_ranges: closed.bounds_ranges,
+        };
+        // SAFETY: this thread alone is finishing, and `send_bounds` is over.
+        let buffer = unsafe { self.events.scratch() };
+        debug_assert!(buffer.len() == MAX_EVENT_BYTES);
+        if let Ok(length) = totals.encode(buffer) {
+            let payload = buffer.get(..length).unwrap_or_default();
+            self.events.write_payload(sink.info, event_id::GC_TOTALS, payload);
+        }
+    }
+}

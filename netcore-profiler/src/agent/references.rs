@@ -1,0 +1,265 @@
+//! The callbacks with data: ranges and roots. Server GC makes those for ranges on all its threads at
+//! once.
+//!
+//! The second versions answer with a failure, whatever happened: the runtime then does not repeat the
+//! batch to the first ones. Objects are never looked at here; the heap is in pieces.
+
+use core::slice;
+use core::sync::atomic::Ordering;
+
+use super::accumulator::Sink;
+use super::slots::Taken;
+use super::{Phase, Profiler};
+use crate::hresult::{E_FAIL, HResult, S_OK};
+use crate::info::Info;
+use crate::sys;
+use crate::wire::{GcFlags, MovedRange, Root, RootFlags, RootKind, SurvivingRange};
+
+/// An entry of an array of lengths.
+trait Length: Copy {
+    /// Whether it stands for itself "or more".
+    fn is_at_least(self) -> bool;
+    fn bytes(self) -> u64;
+}
+
+/// `SIZE_T` of the second versions.
+impl Length for usize {
+    fn is_at_least(self) -> bool {
+        false
+    }
+
+    fn bytes(self) -> u64 {
+        self as u64
+    }
+}
+
+/// `ULONG` of the first ones: the largest value means 4 GiB or more.
+impl Length for u32 {
+    fn is_at_least(self) -> bool {
+        self == u32::MAX
+    }
+
+    fn bytes(self) -> u64 {
+        u64::from(self)
+    }
+}
+
+/// The runtime's array; empty where it is null.
+///
+/// # Safety
+/// `start` is null, or an array of `count` that outlives the callback it is used in.
+unsafe fn array<'a, T>(start: *const T, count: u32) -> &'a [T] {
+    if start.is_null() || count == 0 || !start.is_aligned() {
+        return &[];
+    }
+    // SAFETY: by the contract and the checks.
+    unsafe { slice::from_raw_parts(start, count as usize) }
+}
+
+impl Profiler {
+    /// `MovedReferences2`.
+    ///
+    /// # Safety
+    /// The arrays are null or have `count` entries.
+    pub(crate) unsafe fn moved(
+        &self,
+        count: u32,
+        old: *const usize,
+        new: *const usize,
+        lengths: *const usize,
+    ) -> HResult {
+        // SAFETY: by the contract.
+        let (old, new, lengths) = unsafe { (array(old, count), array(new, count), array(lengths, count)) };
+        self.add_moved(old, new, lengths);
+        E_FAIL
+    }
+
+    /// `MovedReferences`.
+    ///
+    /// # Safety
+    /// The arrays are null or have `count` entries.
+    pub(crate) unsafe fn moved_v1(
+        &self,
+        count: u32,
+        old: *const usize,
+        new: *const usize,
+        lengths: *const u32,
+    ) -> HResult {
+        self.collection.flag(GcFlags::V1_CALLBACKS);
+        // SAFETY: by the contract.
+        let (old, new, lengths) = unsafe { (array(old, count), array(new, count), array(lengths, count)) };
+        self.add_moved(old, new, lengths);
+        S_OK
+    }
+
+    /// `SurvivingReferences2`.
+    ///
+    /// # Safety
+    /// The arrays are null or have `count` entries.
+    pub(crate) unsafe fn surviving(
+        &self,
+        count: u32,
+        starts: *const usize,
+        lengths: *const usize,
+    ) -> HResult {
+        // SAFETY: by the contract.
+        let (starts, lengths) = unsafe { (array(starts, count), array(lengths, count)) };
+        self.add_surviving(starts, lengths);
+        E_FAIL
+    }
+
+    /// `SurvivingReferences`.
+    ///
+    /// # Safety
+    /// The arrays are null or have `count` entries.
+    pub(crate) unsafe fn surviving_v1(
+        &self,
+        count: u32,
+        starts: *const usize,
+        lengths: *const u32,
+    ) -> HResult {
+        self.collection.flag(GcFlags::V1_CALLBACKS);
+        // SAFETY: by the contract.
+        let (starts, lengths) = unsafe { (array(starts, count), array(lengths, count)) };
+        self.add_surviving(starts, lengths);
+        S_OK
+    }
+
+    /// `RootReferences2`.
+    ///
+    /// # Safety
+    /// The arrays are null or have `count` entries.
+    pub(crate) unsafe fn roots(
+        &self,
+        count: u32,
+        objects: *const usize,
+        kinds: *const u32,
+        flags: *const u32,
+        ids: *const usize,
+    ) -> HResult {
+        // SAFETY: by the contract.
+        let (objects, kinds, flags, ids) =
+            unsafe { (array(objects, count), array(kinds, count), array(flags, count), array(ids, count)) };
+        let names = kinds.iter().zip(flags).zip(ids).map(|((kind, flags), id)| (*kind, *flags, *id));
+        self.add_roots(objects, names);
+        E_FAIL
+    }
+
+    /// `RootReferences`, where the second version is not known: roots without kind.
+    ///
+    /// # Safety
+    /// The array is null or has `count` entries.
+    pub(crate) unsafe fn roots_v1(&self, count: u32, objects: *const usize) -> HResult {
+        const NO_KIND: u32 = RootKind::UNKNOWN.0 as u32;
+        self.collection.flag(GcFlags::V1_CALLBACKS);
+        // SAFETY: by the contract.
+        let objects = unsafe { array(objects, count) };
+        self.add_roots(objects, core::iter::repeat((NO_KIND, 0, 0)));
+        S_OK
+    }
+
+    /// `ConditionalWeakTableElementReferences`: edges that the walk over roots passes.
+    pub(crate) fn dependent_pairs(&self, count: u32) -> HResult {
+        self.collection.add_dependent_pairs(u64::from(count));
+        S_OK
+    }
+
+    /// `FinalizeableObjectQueued`. On any GC thread.
+    pub(crate) fn finalizable_queued(&self) -> HResult {
+        self.collection.add_finalizable(sys::thread_id());
+        S_OK
+    }
+
+    fn sink(&self, info: Info) -> Sink<'_> {
+        Sink { info, events: &self.events, gc_seq: self.collection.seq() }
+    }
+
+    fn add_moved<L: Length>(&self, old: &[usize], new: &[usize], lengths: &[L]) {
+        let ranges = old.iter().zip(new).zip(lengths);
+        let add = |slot: &mut Taken<'_>, sink: Sink<'_>| {
+            for ((old, new), length) in ranges {
+                if length.is_at_least() {
+                    self.collection.flag(GcFlags::MOVED_AT_LEAST);
+                }
+                let range = MovedRange { old: *old as u64, new: *new as u64, bytes: length.bytes() };
+                slot.moved(range, &self.bounds, sink);
+            }
+        };
+        self.add_ranges(lengths, add);
+    }
+
+    fn add_surviving<L: Length>(&self, starts: &[usize], lengths: &[L]) {
+        let add = |slot: &mut Taken<'_>, sink: Sink<'_>| {
+            for (start, length) in starts.iter().zip(lengths) {
+                if length.is_at_least() {
+                    self.collection.flag(GcFlags::SURVIVING_AT_LEAST);
+                }
+                let range = SurvivingRange { start: *start as u64, bytes: length.bytes() };
+                slot.surviving(range, &self.bounds, sink);
+            }
+        };
+        self.add_ranges(lengths, add);
+    }
+
+    /// Adds a batch of ranges to a free accumulator, or counts it as missing.
+    fn add_ranges<L: Length>(&self, lengths: &[L], add: impl FnOnce(&mut Taken<'_>, Sink<'_>)) {
+        let entered_ns = sys::tick_ns();
+        let Some(info) = self.info() else { return };
+        let thread = sys::thread_id();
+        let Some(mut slot) = self.slots.take(thread) else {
+            let bytes = lengths.iter().fold(0_u64, |sum, length| sum.saturating_add(length.bytes()));
+            self.collection.add_missing_ranges(lengths.len() as u64, bytes);
+            return;
+        };
+        slot.mark_used();
+        slot.entered(entered_ns, thread);
+        add(&mut slot, self.sink(info));
+        slot.left(entered_ns, sys::tick_ns(), thread, lengths.len());
+    }
+
+    fn add_roots(&self, objects: &[usize], names: impl Iterator<Item = (u32, u32, usize)>) {
+        let entered_ns = sys::tick_ns();
+        let Some(info) = self.info() else { return };
+        let Some(mut slot) = self.slots.take(sys::thread_id()) else {
+            self.collection.add_missing_roots(objects.len() as u64);
+            return;
+        };
+        slot.mark_used();
+        let sink = self.sink(info);
+        let byte = |value: u32| u8::try_from(value).unwrap_or(u8::MAX);
+        for (object, (kind, flags, id)) in objects.iter().zip(names) {
+            let root = Root {
+                object: *object as u64,
+                root_id: id as u64,
+                kind: RootKind(byte(kind)),
+                flags: RootFlags(byte(flags)),
+            };
+            slot.root(root, kind, flags, sink);
+        }
+        drop(slot);
+        self.collection.add_root_callback(entered_ns, sys::tick_ns());
+    }
+
+    /// `GarbageCollectionStarted`.
+    ///
+    /// # Safety
+    /// `collected` is null or has `count` entries.
+    pub(crate) unsafe fn gc_started(&self, count: i32, collected: *const i32, reason: u32) -> HResult {
+        let entered_ns = sys::tick_ns();
+        let Some(info) = self.info().filter(|_| self.phase() <= Phase::STOPPING) else { return S_OK };
+        let count = u32::try_from(count).unwrap_or(0).min(8);
+        // SAFETY: by the contract.
+        let flags = unsafe { array(collected, count) };
+        let bits = flags.iter().rev().fold(0_u8, |bits, flag| bits << 1 | u8::from(*flag != 0));
+        self.collection.started(&self.mask, entered_ns, bits, reason);
+        self.bounds.read(info);
+        self.collection.set_bounds_ranges(self.bounds.ranges().len());
+        self.collection.add_callback_ns(sys::tick_ns().saturating_sub(entered_ns));
+        S_OK
+    }
+
+    /// Whether raw rows are wanted.
+    pub(super) fn sends_blocks(&self) -> bool {
+        self.blocks.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,171 @@
+//! Accumulators for threads that call at the same time: server GC reports from one thread per heap.
+
+use core::cell::UnsafeCell;
+use core::ops::{Deref, DerefMut};
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+
+use super::accumulator::{Accumulator, RAW_BYTES};
+use crate::sys;
+
+/// More than the 1024 heaps that server GC can have at most.
+const MOST: usize = 1028;
+const FEWEST: usize = 8;
+
+/// One accumulator and its owner's flag. All zeros is a free, empty one.
+#[repr(C, align(128))]
+struct Slot {
+    busy: AtomicU32,
+    used: AtomicU32,
+    accumulator: UnsafeCell<Accumulator>,
+}
+
+// SAFETY: the accumulator is reached only by the thread that set `busy` (`Slot::take`).
+unsafe impl Sync for Slot {}
+
+impl Slot {
+    fn take(&self) -> Option<Taken<'_>> {
+        let free = self.busy.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok();
+        free.then_some(Taken(self))
+    }
+}
+
+/// An accumulator that the calling thread has for itself.
+pub(super) struct Taken<'a>(&'a Slot);
+
+impl Taken<'_> {
+    /// Notes that something is in it.
+    pub(super) fn mark_used(&self) {
+        self.0.used.store(1, Ordering::Release);
+    }
+
+    fn is_used(&self) -> bool {
+        self.0.used.load(Ordering::Acquire) != 0
+    }
+}
+
+impl Deref for Taken<'_> {
+    type Target = Accumulator;
+
+    fn deref(&self) -> &Accumulator {
+        // SAFETY: `busy` was free and is ours until this is dropped.
+        unsafe { &*self.0.accumulator.get() }
+    }
+}
+
+impl DerefMut for Taken<'_> {
+    fn deref_mut(&mut self) -> &mut Accumulator {
+        // SAFETY: as above, and `self` is borrowed mutably.
+        unsafe { &mut *self.0.accumulator.get() }
+    }
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        self.0.busy.store(0, Ordering::Release);
+    }
+}
+
+/// All accumulators.
+#[derive(Debug)]
+pub(super) struct Slots {
+    memory: AtomicPtr<Slot>,
+    count: AtomicUsize,
+    raw_memory: AtomicPtr<u8>,
+}
+
+/// What [`Slots::collect`] found.
+pub(super) struct Collected<'a> {
+    /// The sums of all.
+    pub(super) total: Taken<'a>,
+    /// An accumulator was still in use, and was left out.
+    pub(super) incomplete: bool,
+}
+
+impl Slots {
+    pub(super) const fn new() -> Self {
+        Self {
+            memory: AtomicPtr::new(ptr::null_mut()),
+            count: AtomicUsize::new(0),
+            raw_memory: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
+    /// Makes the accumulators, or finds those of an earlier stay, and empties them. No callback may
+    /// run at the time.
+    pub(super) fn prepare(&self, raw: bool) -> bool {
+        if self.memory.load(Ordering::Acquire).is_null() {
+            let count = sys::processors().saturating_add(4).clamp(FEWEST, MOST);
+            let Some(memory) = sys::map(count.saturating_mul(size_of::<Slot>())) else { return false };
+            self.count.store(count, Ordering::Release);
+            self.memory.store(memory.cast().as_ptr(), Ordering::Release);
+        }
+        if raw && self.raw_memory.load(Ordering::Acquire).is_null() {
+            let Some(memory) = sys::map(self.count().saturating_mul(RAW_BYTES)) else { return false };
+            self.raw_memory.store(memory.as_ptr(), Ordering::Release);
+        }
+        let raw_memory = if raw { self.raw_memory.load(Ordering::Acquire) } else { ptr::null_mut() };
+        for (index, slot) in self.all().iter().enumerate() {
+            slot.busy.store(0, Ordering::Release);
+            let Some(mut taken) = slot.take() else { return false };
+            if taken.is_used() {
+                taken.clear();
+                slot.used.store(0, Ordering::Release);
+            }
+            let memory = if raw_memory.is_null() {
+                raw_memory
+            } else {
+                raw_memory.wrapping_add(index.saturating_mul(RAW_BYTES))
+            };
+            taken.set_raw_memory(memory);
+        }
+        true
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.count.load(Ordering::Acquire)
+    }
+
+    fn all(&self) -> &[Slot] {
+        let memory = self.memory.load(Ordering::Acquire);
+        if memory.is_null() {
+            return &[];
+        }
+        // SAFETY: `prepare` mapped `count` slots, zeroed, which is a valid slot; they stay mapped.
+        unsafe { core::slice::from_raw_parts(memory, self.count()) }
+    }
+
+    /// A free accumulator, the same for the same thread where possible. There are more of them than
+    /// GC threads, so the first try nearly always succeeds.
+    pub(super) fn take(&self, thread: usize) -> Option<Taken<'_>> {
+        let slots = self.all();
+        // Thread numbers are addresses of descriptors: spread their high bits.
+        let mixed = (thread as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        let first = usize::try_from(mixed).unwrap_or(0).checked_rem(slots.len())?;
+        let (before, after) = slots.split_at_checked(first)?;
+        after.iter().chain(before).find_map(Slot::take)
+    }
+
+    /// Adds all up into one. `send` gets each one first, to part with its raw rows.
+    pub(super) fn collect(&self, mut send: impl FnMut(&mut Accumulator)) -> Option<Collected<'_>> {
+        let mut total: Option<Taken<'_>> = None;
+        let mut incomplete = false;
+        for slot in self.all() {
+            if slot.used.load(Ordering::Acquire) == 0 {
+                continue;
+            }
+            let Some(mut taken) = slot.take() else {
+                incomplete = true;
+                continue;
+            };
+            slot.used.store(0, Ordering::Release);
+            send(&mut taken);
+            match &mut total {
+                Some(total) => total.take_from(&mut taken),
+                None => total = Some(taken),
+            }
+        }
+        let total = total.or_else(|| self.take(0))?;
+        Some(Collected { total, incomplete })
+    }
+}

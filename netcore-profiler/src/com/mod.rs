@@ -1,0 +1,182 @@
+//! COM as the CLR speaks it on every system: an object is a pointer to a pointer to a table of
+//! functions, whose first three are `IUnknown`'s.
+//!
+//! The objects of this crate are statics: they are shared between threads, never moved and never
+//! freed, so counting references has nothing to free either. Methods get `&T`, never `&mut T`.
+
+#[macro_use]
+mod table;
+
+use core::ffi::c_void;
+use core::fmt;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use crate::hresult::{E_NOINTERFACE, E_POINTER, HResult, S_OK};
+
+/// A 128-bit identifier in COM's layout.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
+pub struct Guid {
+    first: u32,
+    second: u16,
+    third: u16,
+    rest: [u8; 8],
+}
+
+impl Guid {
+    /// From the digits as they are written, without braces and hyphens.
+    #[must_use]
+    pub const fn from_u128(digits: u128) -> Self {
+        Self {
+            first: (digits >> 96) as u32,
+            second: (digits >> 80) as u16,
+            third: (digits >> 64) as u16,
+            rest: (digits as u64).to_be_bytes(),
+        }
+    }
+
+    /// From the bytes as they lie in memory on a little-endian machine and in diagnostics messages.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+        let digits = u128::from_be_bytes(bytes);
+        let first = ((digits >> 96) as u32).swap_bytes();
+        let second = ((digits >> 80) as u16).swap_bytes();
+        let third = ((digits >> 64) as u16).swap_bytes();
+        Self { first, second, third, rest: (digits as u64).to_be_bytes() }
+    }
+}
+
+impl fmt::Debug for Guid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rest = u64::from_be_bytes(self.rest);
+        write!(f, "{{{:08X}-{:04X}-{:04X}-", self.first, self.second, self.third)?;
+        write!(f, "{:04X}-{:012X}}}", rest >> 48, rest & 0xffff_ffff_ffff)
+    }
+}
+
+/// `IUnknown`.
+pub const IID_UNKNOWN: Guid = Guid::from_u128(0x00000000_0000_0000_c000_000000000046);
+/// `IClassFactory`.
+pub const IID_CLASS_FACTORY: Guid = Guid::from_u128(0x00000001_0000_0000_c000_000000000046);
+
+/// A type whose statics are COM objects.
+///
+/// # Safety
+/// `Table` is `repr(C)` and begins with the three functions of [`query_interface`], [`add_ref`] and
+/// [`release`] for this type.
+pub unsafe trait Class: Sync + Sized + 'static {
+    /// The table of functions.
+    type Table: 'static;
+    /// The one table of the type.
+    const TABLE: &'static Self::Table;
+
+    /// Whether the object is an `iid`.
+    fn answers(iid: &Guid) -> bool;
+}
+
+/// A COM object.
+#[repr(C)]
+pub struct Object<T: Class> {
+    table: &'static T::Table,
+    references: AtomicU32,
+    value: T,
+}
+
+impl<T: Class> Object<T> {
+    /// An object, to be put into a static.
+    #[must_use]
+    pub const fn new(value: T) -> Self {
+        Self { table: T::TABLE, references: AtomicU32::new(0), value }
+    }
+
+    /// What it holds.
+    #[must_use]
+    pub const fn value(&self) -> &T {
+        &self.value
+    }
+
+    /// The pointer that others know it by.
+    #[must_use]
+    pub const fn pointer(&'static self) -> *mut c_void {
+        core::ptr::from_ref(self).cast_mut().cast()
+    }
+
+    /// The object behind the pointer that a method was called on.
+    ///
+    /// # Safety
+    /// `this` came from [`Object::pointer`] of an `Object<T>`.
+    #[must_use]
+    pub unsafe fn from_pointer<'a>(this: *mut c_void) -> &'a Self {
+        // SAFETY: the caller vouches for the type; objects are statics, shared and never written
+        // through a `&mut`.
+        unsafe { &*this.cast_const().cast() }
+    }
+}
+
+impl<T: Class> fmt::Debug for Object<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Object").field("references", &self.references).finish_non_exhaustive()
+    }
+}
+
+/// `IUnknown::QueryInterface` of an [`Object`].
+///
+/// # Safety
+/// `this` is an `Object<T>`; `iid` and `out` are null or valid.
+pub unsafe extern "system" fn query_interface<T: Class>(
+    this: *mut c_void,
+    iid: *const Guid,
+    out: *mut *mut c_void,
+) -> HResult {
+    if out.is_null() {
+        return E_POINTER;
+    }
+    // SAFETY: checked for null; valid otherwise by the contract. Nothing says it is aligned.
+    let known = !iid.is_null() && T::answers(&unsafe { iid.read_unaligned() });
+    // SAFETY: as above.
+    unsafe { out.write_unaligned(if known { this } else { core::ptr::null_mut() }) };
+    if !known {
+        return E_NOINTERFACE;
+    }
+    // SAFETY: `this` is an `Object<T>`.
+    unsafe { add_ref::<T>(this) };
+    S_OK
+}
+
+/// `IUnknown::AddRef` of an [`Object`].
+///
+/// # Safety
+/// `this` is an `Object<T>`.
+pub unsafe extern "system" fn add_ref<T: Class>(this: *mut c_void) -> u32 {
+    // SAFETY: by the contract.
+    let object = unsafe { Object::<T>::from_pointer(this) };
+    object.references.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
+}
+
+/// `IUnknown::Release` of an [`Object`].
+///
+/// # Safety
+/// `this` is an `Object<T>`.
+pub unsafe extern "system" fn release<T: Class>(this: *mut c_void) -> u32 {
+    // SAFETY: by the contract.
+    let object = unsafe { Object::<T>::from_pointer(this) };
+    let one_less = |count: u32| count.checked_sub(1);
+    match object.references.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less) {
+        Ok(before) => before.saturating_sub(1),
+        Err(_) => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire;
+
+    #[test]
+    fn guids_read_as_they_are_written() {
+        let guid = Guid::from_u128(0x8e1cbdbc_a372_4eae_8f84_91da39da2c47);
+        assert_eq!(format!("{guid:?}"), wire::CLSID_TEXT);
+        assert_eq!(guid, Guid::from_bytes(wire::CLSID));
+        assert_eq!(size_of::<Guid>(), 16);
+    }
+}

@@ -1,0 +1,72 @@
+//! What is needed of the operating system: a clock, memory, a thread, one connection. Both systems
+//! offer the same functions.
+
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(unix)]
+pub(crate) use unix::*;
+#[cfg(windows)]
+pub(crate) use windows::*;
+
+/// What the lease connection had to say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LeaseSign {
+    /// At least one byte: the other end is there.
+    Alive,
+    /// Nothing.
+    Silent,
+    /// The other end is gone.
+    Closed,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clock_does_not_run_backwards() {
+        let first = tick_ns();
+        sleep_ms(2);
+        let second = tick_ns();
+        assert!(second >= first + 1_000_000, "{first} then {second}");
+    }
+
+    #[test]
+    fn memory_is_mapped_zeroed_and_writable() {
+        let memory = map(100_000).unwrap();
+        // SAFETY: 100,000 bytes were mapped just now, and nobody else has the pointer.
+        let bytes = unsafe { core::slice::from_raw_parts_mut(memory.as_ptr(), 100_000) };
+        assert!(bytes.iter().all(|byte| *byte == 0));
+        bytes.fill(1);
+    }
+
+    #[test]
+    fn a_thread_runs() {
+        use std::sync::atomic::{AtomicBool, Ordering};
+        static RAN: AtomicBool = AtomicBool::new(false);
+        extern "C" fn main() {
+            RAN.store(true, Ordering::Release);
+        }
+        assert!(spawn(main));
+        let deadline = tick_ns() + 10_000_000_000;
+        while !RAN.load(Ordering::Acquire) {
+            assert!(tick_ns() < deadline, "the thread did not run within 10 s");
+            sleep_ms(1);
+        }
+    }
+
+    #[test]
+    fn threads_have_their_own_number() {
+        let mine = thread_id();
+        assert_eq!(mine, thread_id());
+        assert_ne!(mine, std::thread::spawn(thread_id).join().unwrap());
+    }
+
+    #[test]
+    fn processors_are_counted() {
+        assert!(processors() >= std::thread::available_parallelism().unwrap().get());
+    }
+}

@@ -1,0 +1,318 @@
+//! Linux and macOS, by functions that every C library has. They are declared here rather than taken
+//! from a crate because the agent links to no library: the process it is loaded into has one.
+
+use core::ffi::{c_char, c_int, c_long, c_short, c_uint, c_ulong, c_void};
+use core::ptr::{self, NonNull};
+
+use super::LeaseSign;
+
+/// Numbers that differ between the systems.
+#[cfg(target_os = "linux")]
+mod os {
+    use core::ffi::c_int;
+
+    pub(super) const MONOTONIC: c_int = 1;
+    pub(super) const PROCESSORS_CONFIGURED: c_int = 83;
+    pub(super) const MAP_ANONYMOUS: c_int = 0x20;
+    pub(super) const RTLD_NOLOAD: c_int = 4;
+    pub(super) const RTLD_NODELETE: c_int = 0x1000;
+    pub(super) const NONBLOCK: c_int = 0o4000;
+    pub(super) const SOCK_CLOEXEC: c_int = 0o2_000_000;
+    pub(super) const SIG_SETMASK: c_int = 2;
+    pub(super) const EAGAIN: c_int = 11;
+    pub(super) const EINTR: c_int = 4;
+    pub(super) const SIGBUS: c_int = 7;
+    unsafe extern "C" {
+        #[link_name = "__errno_location"]
+        pub(super) safe fn errno() -> *mut c_int;
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod os {
+    use core::ffi::c_int;
+
+    pub(super) const MONOTONIC: c_int = 6;
+    pub(super) const PROCESSORS_CONFIGURED: c_int = 57;
+    pub(super) const MAP_ANONYMOUS: c_int = 0x1000;
+    pub(super) const RTLD_NOLOAD: c_int = 0x10;
+    pub(super) const RTLD_NODELETE: c_int = 0x80;
+    pub(super) const NONBLOCK: c_int = 4;
+    /// Not known there: the flag is set afterwards.
+    pub(super) const SOCK_CLOEXEC: c_int = 0;
+    pub(super) const SIG_SETMASK: c_int = 3;
+    pub(super) const EAGAIN: c_int = 35;
+    pub(super) const EINTR: c_int = 4;
+    pub(super) const SIGBUS: c_int = 10;
+    unsafe extern "C" {
+        #[link_name = "__error"]
+        pub(super) safe fn errno() -> *mut c_int;
+    }
+}
+
+#[repr(C)]
+struct TimeSpec {
+    seconds: c_long,
+    nanoseconds: c_long,
+}
+
+#[repr(C)]
+struct DlInfo {
+    file_name: *const c_char,
+    base: *mut c_void,
+    symbol_name: *const c_char,
+    symbol: *mut c_void,
+}
+
+#[repr(C)]
+struct PollFd {
+    fd: c_int,
+    events: c_short,
+    happened: c_short,
+}
+
+/// Room for the largest `pthread_attr_t` and `sigset_t` of the systems supported: 64 and 128 bytes.
+#[repr(C, align(16))]
+struct Opaque([u64; 16]);
+
+unsafe extern "C" {
+    fn clock_gettime(clock: c_int, time: *mut TimeSpec) -> c_int;
+    fn nanosleep(time: *const TimeSpec, left: *mut TimeSpec) -> c_int;
+    safe fn pthread_self() -> usize;
+    safe fn sysconf(name: c_int) -> c_long;
+    fn mmap(
+        address: *mut c_void,
+        length: usize,
+        protection: c_int,
+        flags: c_int,
+        fd: c_int,
+        offset: c_long,
+    ) -> *mut c_void;
+    fn unsetenv(name: *const c_char) -> c_int;
+    fn dladdr(address: *const c_void, info: *mut DlInfo) -> c_int;
+    fn dlopen(path: *const c_char, mode: c_int) -> *mut c_void;
+    fn pthread_attr_init(attributes: *mut Opaque) -> c_int;
+    fn pthread_attr_setdetachstate(attributes: *mut Opaque, state: c_int) -> c_int;
+    fn pthread_attr_setstacksize(attributes: *mut Opaque, bytes: usize) -> c_int;
+    fn pthread_attr_destroy(attributes: *mut Opaque) -> c_int;
+    fn pthread_create(
+        thread: *mut usize,
+        attributes: *const Opaque,
+        start: extern "C" fn(*mut c_void) -> *mut c_void,
+        argument: *mut c_void,
+    ) -> c_int;
+    fn pthread_sigmask(how: c_int, set: *const Opaque, old: *mut Opaque) -> c_int;
+    fn sigfillset(set: *mut Opaque) -> c_int;
+    fn sigdelset(set: *mut Opaque, signal: c_int) -> c_int;
+    safe fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int;
+    fn connect(fd: c_int, address: *const c_void, length: c_uint) -> c_int;
+    safe fn fcntl(fd: c_int, command: c_int, ...) -> c_int;
+    fn poll(fds: *mut PollFd, count: c_ulong, timeout_ms: c_int) -> c_int;
+    fn read(fd: c_int, buffer: *mut c_void, length: usize) -> isize;
+    safe fn close(fd: c_int) -> c_int;
+}
+
+fn errno() -> c_int {
+    // SAFETY: the C library's pointer to the calling thread's own number.
+    unsafe { os::errno().read() }
+}
+
+/// A clock that never runs backwards, in nanoseconds.
+pub(crate) fn tick_ns() -> u64 {
+    let mut time = TimeSpec { seconds: 0, nanoseconds: 0 };
+    // SAFETY: `time` can be written.
+    unsafe { clock_gettime(os::MONOTONIC, &raw mut time) };
+    (time.seconds as u64).wrapping_mul(1_000_000_000).wrapping_add(time.nanoseconds as u64)
+}
+
+/// Lets the calling thread rest.
+pub(crate) fn sleep_ms(duration_ms: u32) {
+    let time = TimeSpec {
+        seconds: c_long::from(duration_ms / 1000),
+        nanoseconds: c_long::from(duration_ms % 1000).wrapping_mul(1_000_000),
+    };
+    // SAFETY: `time` can be read; the rest that an interruption leaves is not asked for.
+    unsafe { nanosleep(&raw const time, ptr::null_mut()) };
+}
+
+/// A number that no other living thread has.
+pub(crate) fn thread_id() -> usize {
+    pthread_self()
+}
+
+/// Number of processors of the machine; the runtime starts at most that many GC threads.
+pub(crate) fn processors() -> usize {
+    usize::try_from(sysconf(os::PROCESSORS_CONFIGURED)).unwrap_or(1).max(1)
+}
+
+/// Zeroed memory, aligned to a page. It is never given back: a late callback must not fault.
+pub(crate) fn map(length: usize) -> Option<NonNull<u8>> {
+    const READ_WRITE: c_int = 1 | 2;
+    const PRIVATE: c_int = 2;
+    // SAFETY: a new mapping at an address of the system's choice touches nothing that exists.
+    let memory = unsafe { mmap(ptr::null_mut(), length, READ_WRITE, PRIVATE | os::MAP_ANONYMOUS, -1, 0) };
+    if memory.addr() == usize::MAX { None } else { NonNull::new(memory.cast()) }
+}
+
+/// Keeps the library that `address` lies in mapped until the process ends.
+pub(crate) fn pin(address: *const c_void) -> bool {
+    let mut info = DlInfo {
+        file_name: ptr::null(),
+        base: ptr::null_mut(),
+        symbol_name: ptr::null(),
+        symbol: ptr::null_mut(),
+    };
+    // SAFETY: `info` can be written.
+    if unsafe { dladdr(address, &raw mut info) } == 0 || info.file_name.is_null() {
+        return false;
+    }
+    const RTLD_LAZY: c_int = 1;
+    // SAFETY: the loader's own name of a loaded library; it is found, not loaded.
+    let handle = unsafe { dlopen(info.file_name, RTLD_LAZY | os::RTLD_NOLOAD | os::RTLD_NODELETE) };
+    !handle.is_null()
+}
+
+/// Copies text into a zero-terminated buffer; `None` where it does not fit.
+fn terminated<const N: usize>(text: &str) -> Option<[c_char; N]> {
+    let mut buffer = [0; N];
+    let space = buffer.get_mut(..N.checked_sub(1)?)?.get_mut(..text.len())?;
+    for (to, from) in space.iter_mut().zip(text.bytes()) {
+        *to = from as c_char;
+    }
+    Some(buffer)
+}
+
+/// Takes a variable out of the C library's environment.
+pub(crate) fn unset_environment(name: &str) {
+    if let Some(name) = terminated::<256>(name) {
+        // SAFETY: a zero-terminated name. Other threads that read the environment at this moment are
+        // in the same danger from any `setenv`; at startup there are none that do.
+        unsafe { unsetenv(name.as_ptr()) };
+    }
+}
+
+/// Starts a thread that nobody waits for and no signal is delivered to, faults excepted.
+pub(crate) fn spawn(main: extern "C" fn()) -> bool {
+    extern "C" fn start(argument: *mut c_void) -> *mut c_void {
+        // SAFETY: `spawn` passed a function of this type.
+        let main: extern "C" fn() = unsafe { core::mem::transmute(argument) };
+        main();
+        ptr::null_mut()
+    }
+    const STACK_BYTES: usize = 512 * 1024;
+    const DETACHED: [c_int; 2] = [1, 2];
+    const FAULTS: [c_int; 5] = [4, 5, os::SIGBUS, 8, 11];
+    let mut attributes = Opaque([0; 16]);
+    let (mut blocked, mut before) = (Opaque([0; 16]), Opaque([0; 16]));
+    let detached = if cfg!(target_os = "linux") { DETACHED[0] } else { DETACHED[1] };
+    let mut thread = 0;
+    // SAFETY: the buffers are large enough for what the C library keeps in them, are initialised by
+    // it before they are used, and outlive the calls.
+    unsafe {
+        if pthread_attr_init(&raw mut attributes) != 0 {
+            return false;
+        }
+        pthread_attr_setdetachstate(&raw mut attributes, detached);
+        pthread_attr_setstacksize(&raw mut attributes, STACK_BYTES);
+        sigfillset(&raw mut blocked);
+        for signal in FAULTS {
+            sigdelset(&raw mut blocked, signal);
+        }
+        // A thread inherits the mask of the one that starts it.
+        let masked = pthread_sigmask(os::SIG_SETMASK, &raw const blocked, &raw mut before) == 0;
+        let argument = main as *mut c_void;
+        let started = pthread_create(&raw mut thread, &raw const attributes, start, argument) == 0;
+        if masked {
+            pthread_sigmask(os::SIG_SETMASK, &raw const before, ptr::null_mut());
+        }
+        pthread_attr_destroy(&raw mut attributes);
+        started
+    }
+}
+
+/// The lease: a connection that is only listened to. As a number, so that an atomic can hold it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Lease(c_int);
+
+impl Lease {
+    /// Connects to a Unix socket; gives up after `timeout_ms` of a full queue.
+    pub(crate) fn connect(path: &str, timeout_ms: u32) -> Option<Self> {
+        const UNIX: c_int = 1;
+        const STREAM: c_int = 1;
+        const PATH_OFFSET: usize = 2;
+        #[cfg(target_os = "linux")]
+        const PATH_BYTES: usize = 108;
+        #[cfg(not(target_os = "linux"))]
+        const PATH_BYTES: usize = 104;
+        #[repr(C)]
+        struct Address {
+            family: [u8; PATH_OFFSET],
+            path: [c_char; PATH_BYTES],
+        }
+        let family = if cfg!(target_os = "linux") {
+            (UNIX as u16).to_ne_bytes()
+        } else {
+            [size_of::<Address>() as u8, UNIX as u8]
+        };
+        let address = Address { family, path: terminated(path)? };
+
+        let fd = socket(UNIX, STREAM | os::SOCK_CLOEXEC, 0);
+        if fd < 0 {
+            return None;
+        }
+        const SET_FD: c_int = 2;
+        const SET_FL: c_int = 4;
+        const CLOSE_ON_EXEC: c_int = 1;
+        fcntl(fd, SET_FD, CLOSE_ON_EXEC);
+        fcntl(fd, SET_FL, os::NONBLOCK);
+        let mut left_ms = timeout_ms;
+        loop {
+            let bytes = size_of::<Address>() as c_uint;
+            // SAFETY: the address is as long as it says.
+            if unsafe { connect(fd, ptr::from_ref(&address).cast(), bytes) } == 0 {
+                return Some(Self(fd));
+            }
+            let later = matches!(errno(), os::EAGAIN | os::EINTR);
+            if !later || left_ms == 0 {
+                close(fd);
+                return None;
+            }
+            left_ms = left_ms.saturating_sub(1);
+            sleep_ms(1);
+        }
+    }
+
+    /// Waits up to `timeout_ms` for a sign of the other end.
+    pub(crate) fn wait(self, timeout_ms: u32) -> LeaseSign {
+        const READABLE: c_short = 1;
+        let mut fd = PollFd { fd: self.0, events: READABLE, happened: 0 };
+        // SAFETY: one descriptor is passed, as said.
+        let ready = unsafe { poll(&raw mut fd, 1, timeout_ms as c_int) };
+        if ready <= 0 {
+            return LeaseSign::Silent;
+        }
+        let mut bytes = [0_u8; 64];
+        // SAFETY: the buffer is as long as said.
+        match unsafe { read(self.0, bytes.as_mut_ptr().cast(), bytes.len()) } {
+            1.. => LeaseSign::Alive,
+            0 => LeaseSign::Closed,
+            _ if matches!(errno(), os::EAGAIN | os::EINTR) => LeaseSign::Silent,
+            _ => LeaseSign::Closed,
+        }
+    }
+
+    /// Hangs up.
+    pub(crate) fn close(self) {
+        close(self.0);
+    }
+
+    /// The connection as a number that is never 0.
+    pub(crate) fn into_number(self) -> usize {
+        (self.0 as usize).wrapping_add(1)
+    }
+
+    /// The connection from [`Lease::into_number`], or nothing from 0.
+    pub(crate) fn from_number(number: usize) -> Option<Self> {
+        number.checked_sub(1).map(|fd| Self(fd as c_int))
+    }
+}

@@ -1,0 +1,201 @@
+//! Windows, by functions of `kernel32`. The library may use `std` there: it links the C runtime
+//! statically, and every process has the rest.
+
+use core::ffi::c_void;
+use core::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::LeaseSign;
+
+type Handle = isize;
+const INVALID_HANDLE: Handle = -1;
+
+#[link(name = "kernel32")]
+unsafe extern "system" {
+    fn QueryPerformanceCounter(count: *mut i64) -> i32;
+    fn QueryPerformanceFrequency(frequency: *mut i64) -> i32;
+    safe fn Sleep(duration_ms: u32);
+    safe fn GetCurrentThreadId() -> u32;
+    safe fn GetMaximumProcessorCount(group: u16) -> u32;
+    fn VirtualAlloc(address: *mut c_void, bytes: usize, kind: u32, protection: u32) -> *mut c_void;
+    fn GetModuleHandleExW(flags: u32, address: *const u16, module: *mut *mut c_void) -> i32;
+    fn SetEnvironmentVariableW(name: *const u16, value: *const u16) -> i32;
+    fn CreateFileW(
+        name: *const u16,
+        access: u32,
+        share: u32,
+        security: *const c_void,
+        disposition: u32,
+        flags: u32,
+        template: Handle,
+    ) -> Handle;
+    safe fn CloseHandle(handle: Handle) -> i32;
+    fn PeekNamedPipe(
+        pipe: Handle,
+        buffer: *mut c_void,
+        bytes: u32,
+        read: *mut u32,
+        available: *mut u32,
+        left: *mut u32,
+    ) -> i32;
+    fn ReadFile(
+        file: Handle,
+        buffer: *mut c_void,
+        bytes: u32,
+        read: *mut u32,
+        overlapped: *mut c_void,
+    ) -> i32;
+}
+
+/// A clock that never runs backwards, in nanoseconds.
+pub(crate) fn tick_ns() -> u64 {
+    static FREQUENCY: AtomicU64 = AtomicU64::new(0);
+    let mut frequency = FREQUENCY.load(Ordering::Relaxed);
+    if frequency == 0 {
+        let mut value = 0;
+        // SAFETY: `value` can be written.
+        unsafe { QueryPerformanceFrequency(&raw mut value) };
+        frequency = u64::try_from(value).unwrap_or(1).max(1);
+        FREQUENCY.store(frequency, Ordering::Relaxed);
+    }
+    let mut count = 0;
+    // SAFETY: `count` can be written.
+    unsafe { QueryPerformanceCounter(&raw mut count) };
+    let ns = u128::from(u64::try_from(count).unwrap_or(0))
+        .saturating_mul(1_000_000_000)
+        .checked_div(u128::from(frequency));
+    ns.unwrap_or(0) as u64
+}
+
+/// Lets the calling thread rest.
+pub(crate) fn sleep_ms(duration_ms: u32) {
+    Sleep(duration_ms);
+}
+
+/// A number that no other living thread has.
+pub(crate) fn thread_id() -> usize {
+    GetCurrentThreadId() as usize
+}
+
+/// Number of processors of the machine; the runtime starts at most that many GC threads.
+pub(crate) fn processors() -> usize {
+    const ALL_GROUPS: u16 = 0xffff;
+    (GetMaximumProcessorCount(ALL_GROUPS) as usize).max(1)
+}
+
+/// Zeroed memory, aligned to a page. It is never given back: a late callback must not fault.
+pub(crate) fn map(length: usize) -> Option<NonNull<u8>> {
+    const RESERVE_AND_COMMIT: u32 = 0x3000;
+    const READ_WRITE: u32 = 4;
+    // SAFETY: a new allocation at an address of the system's choice touches nothing that exists.
+    let memory = unsafe { VirtualAlloc(ptr::null_mut(), length, RESERVE_AND_COMMIT, READ_WRITE) };
+    NonNull::new(memory.cast())
+}
+
+/// Keeps the library that `address` lies in mapped until the process ends.
+pub(crate) fn pin(address: *const c_void) -> bool {
+    const PIN_FROM_ADDRESS: u32 = 1 | 4;
+    let mut module = ptr::null_mut();
+    // SAFETY: with this flag the name is an address inside a loaded module, which this code's is.
+    unsafe { GetModuleHandleExW(PIN_FROM_ADDRESS, address.cast(), &raw mut module) != 0 }
+}
+
+fn wide(text: &str) -> Vec<u16> {
+    text.encode_utf16().chain([0]).collect()
+}
+
+/// Takes a variable out of the process's environment.
+pub(crate) fn unset_environment(name: &str) {
+    let name = wide(name);
+    // SAFETY: a zero-terminated name; a null value removes it.
+    unsafe { SetEnvironmentVariableW(name.as_ptr(), ptr::null()) };
+}
+
+/// Starts a thread that nobody waits for.
+pub(crate) fn spawn(main: extern "C" fn()) -> bool {
+    std::thread::Builder::new().stack_size(512 * 1024).spawn(move || main()).is_ok()
+}
+
+/// The lease: a pipe that is only listened to. As a number, so that an atomic can hold it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Lease(Handle);
+
+impl Lease {
+    /// Opens a named pipe (`\\.\pipe\name`), retrying for `timeout_ms` while all instances are busy.
+    pub(crate) fn connect(path: &str, timeout_ms: u32) -> Option<Self> {
+        const GENERIC_READ: u32 = 0x8000_0000;
+        const OPEN_EXISTING: u32 = 3;
+        let name = wide(path);
+        let mut left_ms = timeout_ms;
+        loop {
+            // SAFETY: a zero-terminated name, no security attributes, no template.
+            let handle =
+                unsafe { CreateFileW(name.as_ptr(), GENERIC_READ, 0, ptr::null(), OPEN_EXISTING, 0, 0) };
+            if handle != INVALID_HANDLE {
+                return Some(Self(handle));
+            }
+            if left_ms == 0 {
+                return None;
+            }
+            left_ms = left_ms.saturating_sub(1);
+            sleep_ms(1);
+        }
+    }
+
+    /// Waits up to `timeout_ms` for a sign of the other end.
+    pub(crate) fn wait(self, timeout_ms: u32) -> LeaseSign {
+        const STEP_MS: u32 = 50;
+        let mut left_ms = timeout_ms;
+        loop {
+            let mut available = 0;
+            // SAFETY: no buffer is passed, so nothing is written but the count.
+            let open = unsafe {
+                PeekNamedPipe(
+                    self.0,
+                    ptr::null_mut(),
+                    0,
+                    ptr::null_mut(),
+                    &raw mut available,
+                    ptr::null_mut(),
+                )
+            };
+            if open == 0 {
+                return LeaseSign::Closed;
+            }
+            if available > 0 {
+                return self.read();
+            }
+            if left_ms == 0 {
+                return LeaseSign::Silent;
+            }
+            let step_ms = left_ms.min(STEP_MS);
+            sleep_ms(step_ms);
+            left_ms = left_ms.saturating_sub(step_ms);
+        }
+    }
+
+    fn read(self) -> LeaseSign {
+        let mut bytes = [0_u8; 64];
+        let mut count = 0;
+        let length = bytes.len() as u32;
+        // SAFETY: the buffer is as long as said; the pipe was not opened for overlapped access.
+        let read =
+            unsafe { ReadFile(self.0, bytes.as_mut_ptr().cast(), length, &raw mut count, ptr::null_mut()) };
+        if read == 0 { LeaseSign::Closed } else { LeaseSign::Alive }
+    }
+
+    /// Hangs up.
+    pub(crate) fn close(self) {
+        CloseHandle(self.0);
+    }
+
+    /// The connection as a number that is never 0.
+    pub(crate) fn into_number(self) -> usize {
+        (self.0 as usize).wrapping_add(1)
+    }
+
+    /// The connection from [`Lease::into_number`], or nothing from 0.
+    pub(crate) fn from_number(number: usize) -> Option<Self> {
+        number.checked_sub(1).map(|handle| Self(handle as Handle))
+    }
+}
