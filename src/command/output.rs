@@ -69,7 +69,7 @@ pub(crate) fn open(args: &OutputArgs, run: bool, live: bool) -> Result<Output, F
                     Units::Bytes => report::Units::Bytes,
                 },
                 min_pause_ns: args.min_pause.map(|d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)),
-                generations: Some(args.generations.clone()).filter(|g| !g.is_empty()),
+                generations: args.generations.clone(),
                 quiet: args.quiet,
             };
             Box::new(TextReport::new(writer, look, options))

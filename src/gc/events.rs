@@ -134,6 +134,7 @@ impl<'a> Ranges<'a> {
 pub(crate) enum RuntimeEvent<'a> {
     GcStart { number: u32, generation: u32, reason: u32, kind: u32 },
     GcEnd { number: u32 },
+    RestartBegin,
     RestartEnd,
     SuspendBegin { reason: u32 },
     SuspendEnd,
@@ -157,6 +158,7 @@ pub(crate) fn decode(id: u32, payload: &[u8], pointer_size: u32) -> Option<Runti
         2 => RuntimeEvent::GcEnd { number: c.u32()? },
         3 => RuntimeEvent::RestartEnd,
         4 => RuntimeEvent::HeapStats(heap_stats(&mut c)?),
+        7 => RuntimeEvent::RestartBegin,
         8 => RuntimeEvent::SuspendEnd,
         9 => RuntimeEvent::SuspendBegin { reason: c.u32()? },
         21 => RuntimeEvent::Surviving(ranges(c)?),

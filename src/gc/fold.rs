@@ -33,6 +33,8 @@ struct Suspension {
     begin_ns: u64,
     /// SuspendEEEnd.
     stopped_ns: Option<u64>,
+    /// RestartEEBegin: from here on another thread's stop may follow.
+    going_on_ns: Option<u64>,
     /// Where the collection in hand began to own it: `begin_ns`, or a later GCStart.
     owned_from_ns: u64,
     owner: Option<Owner>,
@@ -162,6 +164,11 @@ impl Fold {
                     s.stopped_ns = Some(e.at_ns);
                 }
             }
+            RuntimeEvent::RestartBegin => {
+                if let Some(s) = self.suspensions.get_mut(&e.thread) {
+                    s.going_on_ns = Some(e.at_ns);
+                }
+            }
             RuntimeEvent::RestartEnd => self.restart(e),
             RuntimeEvent::GcStart { number, generation, reason, kind } => {
                 self.start(e, number, generation, Reason(reason), kind);
@@ -247,8 +254,15 @@ impl Fold {
     fn suspend(&mut self, e: &Occurrence<'_>, reason: u32) {
         // A thread that had to wait for another one's stop to end has stopped nothing until then.
         let begin_ns = e.at_ns.max(self.last_restart_ns);
-        let s =
-            Suspension { reason, begin_ns, stopped_ns: None, owned_from_ns: begin_ns, owner: None, walked: false };
+        let s = Suspension {
+            reason,
+            begin_ns,
+            stopped_ns: None,
+            going_on_ns: None,
+            owned_from_ns: begin_ns,
+            owner: None,
+            walked: false,
+        };
         self.suspensions.insert(e.thread, s);
     }
 
@@ -261,11 +275,10 @@ impl Fold {
             }
             self.emit(unfinished);
         }
-        let kind = match (kind, &self.background) {
-            (1, _) => Kind::Background,
-            (2, _) => Kind::Foreground,
-            // The ephemeral collection at the start of a background one calls itself blocking.
-            (_, Some(_)) => Kind::Foreground,
+        // The ephemeral collection in a background one's first stop calls itself blocking; so do we.
+        let kind = match kind {
+            1 => Kind::Background,
+            2 => Kind::Foreground,
             _ => Kind::Blocking,
         };
         let mut gc = OpenGc::new(number, generation, reason, kind, e.at_ns);
@@ -315,8 +328,18 @@ impl Fold {
 
     fn restart(&mut self, e: &Occurrence<'_>) {
         let Some(s) = self.suspensions.remove(&e.thread) else { return };
-        self.last_restart_ns = e.at_ns;
-        let ns = e.at_ns.saturating_sub(s.owned_from_ns);
+        let mut end_ns = e.at_ns;
+        for waiting in self.suspensions.values_mut().filter(|w| w.begin_ns < e.at_ns) {
+            // It waited for this stop to end, and may have followed before RestartEEEnd was written:
+            // the two share no time.
+            end_ns = s.going_on_ns.unwrap_or(end_ns).max(s.owned_from_ns);
+            if waiting.owned_from_ns == waiting.begin_ns {
+                waiting.owned_from_ns = end_ns;
+            }
+            waiting.begin_ns = end_ns;
+        }
+        self.last_restart_ns = end_ns;
+        let ns = end_ns.saturating_sub(s.owned_from_ns);
         let own = s.owned_from_ns == s.begin_ns;
         let suspend_ns = s.stopped_ns.filter(|_| own).map(|t| t.saturating_sub(s.begin_ns));
         let preparation = s.reason == PREPARATION && self.background.is_some();
@@ -360,7 +383,7 @@ impl Fold {
     }
 
     fn emit(&mut self, gc: OpenGc) {
-        let gc = gc.close();
+        let gc = gc.close(&mut self.bounds);
         self.told.saw(gc.level);
         self.finished.push_back(gc);
     }

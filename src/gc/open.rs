@@ -7,6 +7,9 @@ use super::record::{
     Moved, MovedRange, Pause, Phase, Surviving, SurvivingRange, Transition,
 };
 
+/// A bound on memory; beyond it the generation stays unknown.
+const MAX_UNPLACED: usize = 100_000;
+
 /// By generation of the old address; the last is for addresses outside all bounds.
 type ByGeneration = [BlockCount; 6];
 
@@ -26,6 +29,8 @@ pub(crate) struct OpenGc {
     moved_by_generation: ByGeneration,
     surviving_by_generation: ByGeneration,
     bounds_known: bool,
+    /// Survivors in regions that were taken since the last bounds; those at its end will tell.
+    unplaced: Vec<(u64, u64)>,
 }
 
 impl OpenGc {
@@ -47,6 +52,7 @@ impl OpenGc {
             moved_by_generation: Default::default(),
             surviving_by_generation: Default::default(),
             bounds_known: true,
+            unplaced: Vec::new(),
         }
     }
 
@@ -159,7 +165,10 @@ impl OpenGc {
             let generation = bounds.generation(start);
             add(&mut surviving.count, bytes);
             surviving.sizes.add(bytes);
-            add(&mut self.surviving_by_generation[usize::from(generation.unwrap_or(5))], bytes);
+            match generation {
+                None if self.unplaced.len() < MAX_UNPLACED => self.unplaced.push((start, bytes)),
+                _ => add(&mut self.surviving_by_generation[usize::from(generation.unwrap_or(5))], bytes),
+            }
             if keep {
                 surviving.ranges.get_or_insert_default().push(SurvivingRange { start, bytes, generation });
             }
@@ -206,8 +215,16 @@ impl OpenGc {
         );
     }
 
-    /// Everything that will come has come.
-    pub(crate) fn close(mut self) -> Gc {
+    /// Everything that will come has come; `bounds` are the latest.
+    pub(crate) fn close(mut self, bounds: &mut Bounds) -> Gc {
+        for (start, bytes) in std::mem::take(&mut self.unplaced) {
+            let generation = bounds.generation(start);
+            add(&mut self.surviving_by_generation[usize::from(generation.unwrap_or(5))], bytes);
+        }
+        let ranges = self.record.surviving.as_mut().and_then(|s| s.ranges.as_mut());
+        for r in ranges.into_iter().flatten().filter(|r| r.generation.is_none()) {
+            r.generation = bounds.generation(r.start);
+        }
         if self.ranges_on && self.record.level == Level::Basic {
             self.record.level = Level::Moves;
             self.record.moved.get_or_insert_default();

@@ -89,8 +89,8 @@ pub(crate) trait Report: std::fmt::Debug {
 pub(crate) struct Filter {
     /// Only those that stopped the program at least this long.
     pub(crate) min_pause_ns: Option<u64>,
-    /// Only these generations; `None`: all.
-    pub(crate) generations: Option<Vec<u8>>,
+    /// Only these generations; empty: all.
+    pub(crate) generations: Vec<u8>,
 }
 
 impl Filter {
@@ -100,11 +100,8 @@ impl Filter {
             (Some(min), Some(pause)) => pause >= min,
             _ => true,
         };
-        let wanted = match (&self.generations, gc.generation) {
-            (Some(wanted), Some(generation)) => wanted.contains(&generation),
-            _ => true,
-        };
-        long && wanted
+        let wanted = gc.generation.is_none_or(|generation| self.generations.contains(&generation));
+        long && (wanted || self.generations.is_empty())
     }
 }
 

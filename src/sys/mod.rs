@@ -20,7 +20,7 @@ pub(crate) use os::{
 /// A request to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Signal {
-    /// Ctrl-C. `to_group`: the terminal sent it to the whole foreground group, children included.
+    /// Ctrl-C. `to_group`: the terminal sends it to the whole foreground group, children included.
     Interrupt { to_group: bool },
     /// SIGTERM.
     Terminate,

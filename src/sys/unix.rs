@@ -7,47 +7,42 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::iterator::SignalsInfo;
-use signal_hook::iterator::exfiltrator::WithOrigin;
-use signal_hook::low_level::siginfo::Cause;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::mpsc;
+use tokio::signal::unix::{self, SignalKind};
 
 use super::Signal;
 
 /// Ctrl-C and SIGTERM, as they come. From its making on they no longer end this process.
 #[derive(Debug)]
-pub(crate) struct Signals(mpsc::UnboundedReceiver<Signal>);
+pub(crate) struct Signals {
+    interrupt: unix::Signal,
+    terminate: unix::Signal,
+}
 
 impl Signals {
-    /// Starts listening.
+    /// Starts listening. Must be called within a tokio runtime.
     pub(crate) fn listen() -> io::Result<Signals> {
-        let mut signals = SignalsInfo::<WithOrigin>::new([SIGINT, SIGTERM])?;
-        let (sender, receiver) = mpsc::unbounded_channel();
-        std::thread::Builder::new().name("signals".into()).spawn(move || {
-            for origin in &mut signals {
-                let signal = match origin.signal {
-                    // A terminal's Ctrl-C comes from the kernel, a `kill -INT` from a process.
-                    SIGINT => Signal::Interrupt { to_group: matches!(origin.cause, Cause::Kernel) },
-                    _ => Signal::Terminate,
-                };
-                if sender.send(signal).is_err() {
-                    break;
-                }
-            }
-        })?;
-        Ok(Signals(receiver))
+        Ok(Signals {
+            interrupt: unix::signal(SignalKind::interrupt())?,
+            terminate: unix::signal(SignalKind::terminate())?,
+        })
     }
 
-    /// The next one.
+    /// The next one. Cancel safe.
     pub(crate) async fn next(&mut self) -> Signal {
-        match self.0.recv().await {
-            Some(signal) => signal,
-            None => std::future::pending().await,
+        tokio::select! {
+            Some(()) = self.interrupt.recv() => Signal::Interrupt { to_group: in_foreground() },
+            Some(()) = self.terminate.recv() => Signal::Terminate,
+            else => std::future::pending().await,
         }
     }
+}
+
+/// We are in the foreground of a terminal: its Ctrl-C reaches our children as it reaches us.
+fn in_foreground() -> bool {
+    let Ok(terminal) = fs::File::open("/dev/tty") else { return false };
+    rustix::termios::tcgetpgrp(&terminal).is_ok_and(|group| group == rustix::process::getpgrp())
 }
 
 /// Passes a signal on to a child.
@@ -135,11 +130,6 @@ impl Lease {
         let (stream, _) = self.listener.accept().await?;
         self.held = Some(stream);
         self.beat().await
-    }
-
-    /// Whether the profiler has come.
-    pub(crate) fn held(&self) -> bool {
-        self.held.is_some()
     }
 
     /// Says that we are still here.

@@ -37,11 +37,6 @@ pub(crate) fn exit_code(status: ExitStatus) -> i32 {
     status.code().unwrap_or(1)
 }
 
-/// Windows users have no number.
-pub(crate) fn own_uid() -> u32 {
-    0
-}
-
 /// There is one set of paths.
 pub(crate) fn same_mounts(_pid: u32) -> bool {
     true
@@ -87,11 +82,6 @@ impl Lease {
     /// Never.
     pub(crate) async fn taken(&mut self) -> io::Result<()> {
         std::future::pending().await
-    }
-
-    /// Never.
-    pub(crate) fn held(&self) -> bool {
-        false
     }
 
     /// Nobody to tell.

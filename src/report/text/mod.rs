@@ -48,7 +48,7 @@ pub(crate) struct TextOptions {
     /// As in [`Filter`].
     pub(crate) min_pause_ns: Option<u64>,
     /// As in [`Filter`].
-    pub(crate) generations: Option<Vec<u8>>,
+    pub(crate) generations: Vec<u8>,
     /// Nothing at all: verdicts and errors come from elsewhere.
     pub(crate) quiet: bool,
 }
