@@ -168,9 +168,11 @@ async fn accept_all(mut listener: Listener, router: Arc<Router>) {
                     return;
                 }
             },
-            // A peer that is no runtime is dropped here.
-            Some(Ok(Ok(advertised))) = introductions.join_next(), if !introductions.is_empty() => {
-                router.deliver(advertised);
+            Some(introduced) = introductions.join_next() => {
+                // A peer that is no runtime is hung up on by dropping it.
+                if let Ok(Ok(advertised)) = introduced {
+                    router.deliver(advertised);
+                }
             }
         }
     }

@@ -1,0 +1,240 @@
+//! Real runtimes, held at their start: that needs no program of our own. Once resumed they end, because what they were
+//! given to run has no entry point.
+//!
+//! `GCWATCH_DOTNET_ROOT` names installation directories, separated by colons; without it `DOTNET_ROOT` is used.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use dotnet_diagnostics_client::{
+    Client, Endpoint, Guid, HResult, NotFoundReason, Port, PortClient, ProcessFacts, Provider, Rundown,
+    SessionConfig, discovery, process,
+};
+use tempfile::TempDir;
+use tokio::io::AsyncReadExt;
+use tokio::process::{Child, Command};
+
+use crate::run;
+
+#[derive(Debug)]
+struct Installation {
+    root: PathBuf,
+    version: String,
+}
+
+impl Installation {
+    fn major(&self) -> u32 {
+        self.version.split('.').next().unwrap().parse().unwrap()
+    }
+
+    fn framework(&self) -> PathBuf {
+        self.root.join("shared/Microsoft.NETCore.App").join(&self.version)
+    }
+}
+
+/// All installations at hand, the newest framework of each.
+#[expect(clippy::print_stderr, reason = "a test that could not run says so")]
+fn installations() -> Vec<Installation> {
+    let roots = env::var_os("GCWATCH_DOTNET_ROOT").or_else(|| env::var_os("DOTNET_ROOT"));
+    let Some(roots) = roots else {
+        eprintln!("not run: neither GCWATCH_DOTNET_ROOT nor DOTNET_ROOT names a .NET runtime");
+        return Vec::new();
+    };
+    env::split_paths(&roots)
+        .map(|root| {
+            let frameworks = fs::read_dir(root.join("shared/Microsoft.NETCore.App")).unwrap();
+            let version = frameworks
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .max_by_key(|name| {
+                    name.split(['.', '-']).map(str::parse::<u32>).map(Result::ok).collect::<Vec<_>>()
+                })
+                .expect("an installation contains a framework");
+            Installation { root, version }
+        })
+        .collect()
+}
+
+/// A runtime waiting at its start, in a temporary directory of its own that is also its `TMPDIR`.
+struct Suspended {
+    child: Child,
+    pid: u32,
+    port: Port,
+    runtime: PortClient,
+    directory: TempDir,
+}
+
+impl Suspended {
+    async fn start(installation: &Installation) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let port = Port::bind(Endpoint::socket(directory.path().join("port"))).unwrap();
+        let config = directory.path().join("any.runtimeconfig.json");
+        let version = &installation.version;
+        fs::write(
+            &config,
+            format!(r#"{{"runtimeOptions":{{"framework":{{"name":"Microsoft.NETCore.App","version":"{version}"}}}}}}"#),
+        )
+        .unwrap();
+        let child = Command::new(installation.root.join("dotnet"))
+            .arg("exec")
+            .arg("--runtimeconfig")
+            .arg(config)
+            .arg(installation.framework().join("System.Console.dll"))
+            .env("DOTNET_ROOT", &installation.root)
+            .env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1")
+            .env("DOTNET_DiagnosticPorts", port.setting())
+            .env("TMPDIR", directory.path())
+            .env("GCWATCH_MARK", "é=1")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let runtime = port.accept().await.unwrap();
+        Self { pid: child.id().unwrap(), child, port, runtime, directory }
+    }
+}
+
+#[test]
+fn a_runtime_says_who_it_is_through_port_and_default_endpoint() {
+    run(async {
+        for installation in installations() {
+            let mut suspended = Suspended::start(&installation).await;
+            let pid = suspended.pid;
+            assert_eq!(suspended.runtime.transport().pid(), u64::from(pid));
+            let info = suspended.runtime.process_info().await.unwrap();
+            assert_eq!(info.pid, u64::from(pid));
+            assert_eq!(info.cookie, suspended.runtime.transport().cookie());
+            assert_eq!(info.clr_version.as_ref(), Some(&installation.version));
+            assert_eq!(info.entry_assembly.as_deref(), Some("System.Console"));
+
+            let endpoint = discovery::find(pid).unwrap();
+            let Endpoint::Socket(path) = &endpoint else {
+                panic!("{endpoint}");
+            };
+            assert_eq!(path.parent(), Some(suspended.directory.path()));
+            let by_default = Client::new(endpoint.clone()).process_info().await.unwrap();
+            assert_eq!(by_default.cookie, info.cookie);
+            let listing = discovery::list();
+            let listed = listing.found.iter().find(|found| found.pid == pid);
+            assert_eq!(listed.map(|found| &found.endpoint), Some(&endpoint));
+
+            let facts = ProcessFacts::read(pid);
+            assert_eq!(facts.runtime_version(), Some(installation.version.as_str()));
+            assert_eq!(facts.parent_pid, Some(std::process::id()));
+            assert_eq!(facts.variable("GCWATCH_MARK"), Some("é=1".as_ref()));
+
+            suspended.child.kill().await.unwrap();
+            assert!(!process::exists(pid));
+            let gone = discovery::find(pid).unwrap_err();
+            assert_eq!(gone.reason(), NotFoundReason::NoSuchProcess);
+        }
+    });
+}
+
+#[test]
+fn a_removed_socket_is_explained() {
+    run(async {
+        for installation in installations() {
+            let suspended = Suspended::start(&installation).await;
+            let Ok(Endpoint::Socket(path)) = discovery::find(suspended.pid) else {
+                panic!("no socket");
+            };
+            fs::remove_file(&path).unwrap();
+            let missing = discovery::find(suspended.pid).unwrap_err();
+            assert_eq!(missing.reason(), NotFoundReason::SocketRemoved { path });
+        }
+    });
+}
+
+#[test]
+fn the_environment_is_read_and_changed() {
+    run(async {
+        for installation in installations() {
+            let suspended = Suspended::start(&installation).await;
+            let runtime = &suspended.runtime;
+            let value = async |name: &str| {
+                let environment = runtime.environment().await.unwrap();
+                environment.into_iter().find(|(key, _)| key == name).map(|(_, value)| value)
+            };
+            assert_eq!(value("GCWATCH_MARK").await.as_deref(), Some("é=1"));
+            runtime.set_environment_variable("GCWATCH_NEW", Some("x")).await.unwrap();
+            assert_eq!(value("GCWATCH_NEW").await.as_deref(), Some("x"));
+            runtime.set_environment_variable("GCWATCH_NEW", None).await.unwrap();
+            assert_eq!(value("GCWATCH_NEW").await, None);
+            let missing = runtime.set_environment_variable("GCWATCH_NEW", None).await;
+            let code = missing.unwrap_err().hresult();
+            assert_eq!(code, Some(HResult::ENVIRONMENT_VARIABLE_NOT_FOUND));
+        }
+    });
+}
+
+#[test]
+fn a_suspended_runtime_takes_a_startup_profiler_but_no_attach() {
+    run(async {
+        for installation in installations() {
+            let suspended = Suspended::start(&installation).await;
+            let runtime = &suspended.runtime;
+            let (guid, path) = (Guid::from_u128(1), "/nonexistent/profiler.so");
+            runtime.set_startup_profiler(guid, path).await.unwrap();
+            let attached = runtime.attach_profiler(0, guid, path, b"data").await;
+            let code = attached.unwrap_err().hresult();
+            assert_eq!(code, Some(HResult::NOT_YET_AVAILABLE), "{}", installation.version);
+        }
+    });
+}
+
+#[test]
+fn a_session_opened_before_the_start_streams_to_its_end() {
+    run(async {
+        for installation in installations() {
+            let mut suspended = Suspended::start(&installation).await;
+            let mut session = suspended.runtime.collect_tracing(&gc_session()).await.unwrap();
+            let expected = match installation.major() {
+                ..=8 => 2,
+                9 => 4,
+                _ => 5,
+            };
+            assert_eq!(session.command().version(), expected, "{}", installation.version);
+            suspended.runtime.resume_runtime().await.unwrap();
+            let mut stream = Vec::new();
+            session.read_to_end(&mut stream).await.unwrap();
+            assert!(stream.starts_with(b"Nettrace\x14\0\0\0!FastSerialization.1"));
+            // The process fails for want of an entry point, but in an orderly way.
+            assert!(!suspended.child.wait().await.unwrap().success());
+            assert!(suspended.port.endpoint() == &Endpoint::socket(port_path(&suspended)));
+        }
+    });
+}
+
+#[test]
+fn stopping_ends_the_stream_while_it_is_read() {
+    run(async {
+        for installation in installations() {
+            let suspended = Suspended::start(&installation).await;
+            let mut session = suspended.runtime.collect_tracing(&gc_session()).await.unwrap();
+            let id = session.id();
+            let mut stream = Vec::new();
+            let (read, stopped) =
+                tokio::join!(session.read_to_end(&mut stream), suspended.runtime.stop_tracing(id));
+            read.unwrap();
+            stopped.unwrap();
+            // The runtime is as usable as before.
+            suspended.runtime.process_info().await.unwrap();
+        }
+    });
+}
+
+fn port_path(suspended: &Suspended) -> PathBuf {
+    Path::join(suspended.directory.path(), "port")
+}
+
+fn gc_session() -> SessionConfig {
+    SessionConfig {
+        buffer_mb: 16,
+        providers: vec![Provider::new("Microsoft-Windows-DotNETRuntime", 0x1, 4)],
+        rundown: Rundown::Keyword(0x1),
+        stacks: false,
+    }
+}
