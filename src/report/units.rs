@@ -168,7 +168,7 @@ pub(crate) fn count(n: u64) -> String {
     format!("{}{letter}", digits(value))
 }
 
-/// A time with three significant digits: `853 ns`, `43.1 µs`, `3.75 ms`, `12.4 s`, `2 min 05 s`.
+/// A time with three significant digits: `853 ns`, `43.1 µs`, `3.75 ms`, `12.4 s`, `2m05s`.
 pub(crate) fn duration(ns: u64, unicode: bool) -> String {
     let micro = if unicode { "µs" } else { "us" };
     let v = ns as f64;
@@ -183,8 +183,8 @@ pub(crate) fn duration(ns: u64, unicode: bool) -> String {
     } else {
         let s = ns.saturating_add(500_000_000) / 1_000_000_000;
         match s {
-            0..3600 => format!("{} min {:02} s", s / 60, s % 60),
-            _ => format!("{} h {:02} min", s / 3600, s / 60 % 60),
+            0..3600 => format!("{}m{:02}s", s / 60, s % 60),
+            _ => format!("{}h{:02}m", s / 3600, s / 60 % 60),
         }
     }
 }
@@ -268,8 +268,8 @@ mod tests {
     fn times_keep_three_digits() {
         let t = |ns| duration(ns, true);
         assert_eq!([t(853), t(43_100), t(3_750_000)], ["853 ns", "43.1 µs", "3.75 ms"]);
-        assert_eq!([t(12_400_000_000), t(125_000_000_000)], ["12.4 s", "2 min 05 s"]);
-        assert_eq!([t(999_700_000), t(7_380_000_000_000)], ["1.00 s", "2 h 03 min"]);
+        assert_eq!([t(12_400_000_000), t(125_000_000_000)], ["12.4 s", "2m05s"]);
+        assert_eq!([t(999_700_000), t(7_380_000_000_000)], ["1.00 s", "2h03m"]);
         assert_eq!([millis(3_754_000), millis(121_340_000)], ["3.75 ms", "121.3 ms"]);
         assert_eq!([millis(0), millis(900), millis(1_234_000_000)], ["0.00 ms", "<0.01 ms", "1234 ms"]);
         assert_eq!([clock(2_104_000_000, 6), clock(12_345_678_900_000, 6)], ["2.104", "12346"]);

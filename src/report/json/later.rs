@@ -1,7 +1,5 @@
 //! The JSON of what is not filled in yet: its shape is fixed, its value is null (or an empty list).
 
-#![expect(dead_code, reason = "shapes that the schema already promises")]
-
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -40,6 +40,7 @@ pub(super) struct Start {
 
 /// A collection, with the process it belongs to.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub(super) struct GcLine {
     pid: Option<u32>,
     #[serde(flatten)]

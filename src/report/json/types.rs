@@ -46,10 +46,11 @@ pub(super) struct Target {
     pub(super) pid: Option<u32>,
     /// As the runtime gives it: one joined line.
     pub(super) command_line: Option<String>,
-    /// The arguments one by one; null where only the joined line is known. A recording cannot tell
-    /// this.
+    /// The arguments one by one; null where only the joined line is known.
+    /// A recording cannot tell this.
     pub(super) args: Option<Vec<String>>,
-    /// The file that runs. A recording cannot tell this.
+    /// The file that runs.
+    /// A recording cannot tell this.
     pub(super) executable: Option<String>,
     pub(super) runtime: Runtime,
     /// How its garbage collector is set up; each null until known.
@@ -423,7 +424,8 @@ pub(super) struct Missing {
 pub(super) struct Watch {
     /// The level reached: "basic", "moves" or "roots".
     pub(super) level: &'static str,
-    /// Why it is not the level that was wished; null when it is. A recording cannot tell this.
+    /// Why it is not the level that was wished; null when it is.
+    /// A recording cannot tell this.
     pub(super) level_reason: Option<String>,
     /// RFC 3339.
     pub(super) started_at: Option<String>,
@@ -462,8 +464,8 @@ pub(super) struct Lost {
 pub(super) struct Exit {
     /// The exit code of gcwatch; null when it was cut off before it had one.
     pub(super) gcwatch: Option<u8>,
-    /// The exit code of the child of `gcwatch run`, 128+n by signal n. A recording cannot tell
-    /// this.
+    /// The exit code of the child of `gcwatch run`, 128+n by signal n.
+    /// A recording cannot tell this.
     pub(super) child: Option<i32>,
     /// "target-ended", "duration", "gcs", "interrupted", "end-of-file", "truncated" and others.
     pub(super) reason: &'static str,

@@ -12,19 +12,16 @@ pub(super) fn opening(facts: &Facts, style: Style, columns: usize) -> Vec<String
         let text = format!("{}, because {}", facts.watch.level.name(), visible(reason));
         lines.extend(wrap(style, Role::High, &text, 2, columns));
     }
-    let text = how(facts);
+    let text = how(facts, style);
     lines.extend(wrap(style, Role::Dim, &text, 2, columns));
     lines
 }
 
 fn who(target: &Target, style: Style, columns: usize) -> Vec<String> {
     let mut parts = vec![Line::of(style, Role::Strong, "gcwatch")];
-    let title = title(target);
-    let name = match target.pid {
-        Some(pid) => format!("{title} (pid {pid})"),
-        None => title,
-    };
-    parts.push(Line::of(style, Role::Strong, &shortened(&name, columns.saturating_sub(4), style)));
+    let pid = target.pid.map_or(String::new(), |pid| format!(" (pid {pid})"));
+    let title = title(target, columns.saturating_sub(2 + pid.len()), style);
+    parts.push(Line::of(style, Role::Strong, &format!("{title}{pid}")));
     let runtime = match (&target.runtime_name, &target.runtime_version) {
         (None, None) => None,
         (name, version) => {
@@ -37,11 +34,14 @@ fn who(target: &Target, style: Style, columns: usize) -> Vec<String> {
     join(style, &parts, 2, columns)
 }
 
-/// What people call the target.
-pub(super) fn title(target: &Target) -> String {
+/// What people call the target, cut to `columns`.
+pub(super) fn title(target: &Target, columns: usize, style: Style) -> String {
     let name = target.title.as_deref().or(target.executable.as_deref()).or(target.command_line.as_deref());
-    visible(name.unwrap_or("a .NET process"))
+    shortened(&visible(name.unwrap_or("a .NET process")), columns, style)
 }
+
+/// As much of a name as a sentence takes.
+pub(super) const NAME: usize = 32;
 
 fn shortened(text: &str, columns: usize, style: Style) -> String {
     if text.chars().count() <= columns {
@@ -51,17 +51,17 @@ fn shortened(text: &str, columns: usize, style: Style) -> String {
     text.chars().take(keep).collect::<String>() + style.ellipsis()
 }
 
-/// `workstation GC, concurrent, regions`, as far as it is known.
+/// `workstation GC, concurrent`, as far as it is known. That it has regions is not said: all have.
 pub(super) fn flavour(gc: &GcSettings) -> Option<String> {
     let mut words = vec![];
     words.extend(gc.server.map(|server| if server { "server GC" } else { "workstation GC" }.to_owned()));
     words.extend(gc.heaps.filter(|&n| n > 1).map(|n| format!("{n} heaps")));
     words.extend(gc.concurrent.map(|on| if on { "concurrent" } else { "not concurrent" }.to_owned()));
-    words.extend(gc.regions.map(|on| if on { "regions" } else { "segments" }.to_owned()));
+    words.extend(gc.regions.filter(|on| !on).map(|_| "segments".to_owned()));
     (!words.is_empty()).then(|| words.join(", "))
 }
 
-fn how(facts: &Facts) -> String {
+fn how(facts: &Facts, style: Style) -> String {
     let watch: &Watch = &facts.watch;
     let level = match (watch.level, watch.arming) {
         (Level::Basic, _) => "basic: the runtime's own GC events".to_owned(),
@@ -74,18 +74,18 @@ fn how(facts: &Facts) -> String {
         }
         (Level::Roots, None) => "roots".to_owned(),
     };
-    let on_again = "(--sample 1/30s or --level basic leaves it on)";
+    let on_again = "(--sample\u{a0}1/30s or --level\u{a0}basic leaves it on)";
     let background = match watch.background_gc {
         BackgroundGc::Untouched => "background GC is left alone".to_owned(),
         BackgroundGc::Walked => {
-            "each background GC stops the program once more for us (at --level basic it does not)".to_owned()
+            "each background GC stops the program once more for us (at --level\u{a0}basic it does not)".to_owned()
         }
         BackgroundGc::OffInWindows => "background GC is off in the windows only".to_owned(),
         BackgroundGc::OffWhileWatched => format!("background GC is off while we watch {on_again}"),
         BackgroundGc::OffUntilExit => {
-            format!("background GC is off until {} ends {on_again}", title(&facts.target))
+            format!("background GC is off until {} ends {on_again}", title(&facts.target, NAME, style))
         }
         BackgroundGc::None => "this program has no background GC".to_owned(),
     };
-    format!("{level}, {background}").replace("pauses, each", "pauses; each")
+    format!("{level}; {background}")
 }

@@ -64,7 +64,7 @@ const WIDE: [Slot; 16] = [
     slot(Column::Reason, 1, 7),
     slot(Column::Pause, 1, 8),
     slot(Column::Suspension, 1, 7),
-    slot(Column::Heap, 1, 12),
+    slot(Column::Heap, 1, 10),
     slot(Column::Promoted, 2, 5),
     slot(Column::Fragmentation, 1, 4),
     slot(Column::Moved, 2, 10),
@@ -102,7 +102,6 @@ impl Lines {
         let size = Scale::width(units);
         for slot in &mut slots {
             slot.width = match slot.column {
-                Column::Heap if wide => 2 * size + 2,
                 Column::Heap => 2 * size,
                 Column::Moved | Column::Kept => BLOCKS + 1 + size,
                 Column::Promoted => size,
@@ -210,15 +209,14 @@ impl Lines {
 
     /// `121→52.5M`; the arrow stays where it is.
     fn heap_cell(&mut self, slot: Slot, gc: &Gc) -> String {
-        let wide = slot.width % 2 == 0 && self.slots.iter().any(|s| s.column == Column::Suspension);
-        let arrow = if wide { format!(" {} ", self.style.arrow()) } else { self.style.arrow().to_owned() };
+        let arrow = self.style.arrow();
         let (before, after) = match (gc.heap_before_bytes, gc.heap_after_bytes) {
             (Some(before), Some(after)) => self.heap.pair(before, after),
             (None, Some(after)) => ("-".to_owned(), self.heap.one(after)),
             (Some(before), None) => (self.heap.one(before), "-".to_owned()),
             (None, None) => return "-".to_owned(),
         };
-        let side = (slot.width - arrow.chars().count()).div_ceil(2);
+        let side = slot.width.div_ceil(2);
         format!("{before}{arrow}{after:>side$}")
     }
 }

@@ -68,6 +68,12 @@ impl Marks {
         mark
     }
 
+    /// Whether a marked pause stands out among very many: there are always some over the p99.
+    pub(super) fn glaring(&self, gc: &Gc, mark: Mark) -> bool {
+        let usual = self.pauses.percentile_so_far(50.0);
+        mark == Mark::Odd && gc.pause_ns.zip(usual).is_some_and(|(pause, usual)| pause / 2 >= usual)
+    }
+
     /// Remembers that a mark was shown, so that it is explained.
     pub(super) fn shown(&mut self, mark: Mark) {
         match mark {

@@ -25,7 +25,7 @@ use storm::Storm;
 use style::{Role, Style, visible, wrap};
 
 /// Sentences are not set wider than this, however wide the terminal.
-const READABLE: usize = 100;
+const READABLE: usize = 120;
 
 /// What the text goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,7 +149,7 @@ impl<W: Write> TextReport<W> {
             return Ok(());
         }
         self.learn(facts)?;
-        let swallowed = self.storm.swallows(gc, mark);
+        let swallowed = self.storm.swallows(gc, self.marks.glaring(gc, mark));
         if let Some(at) = gc.at_ns
             && let Some(folded) = self.storm.due(at, self.style)
         {

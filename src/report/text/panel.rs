@@ -74,7 +74,7 @@ pub(super) fn table(style: Style, columns: &[Stand], rows: &[Vec<Cell>], room: u
         .collect();
     let fixed: usize = widths.iter().sum::<usize>() + columns.iter().filter_map(|c| c.gap).sum::<usize>();
     let open = columns.iter().filter(|c| c.gap.is_none()).count().max(1);
-    let gap = (room.saturating_sub(fixed) / open).clamp(2, 4);
+    let gap = (room.saturating_sub(fixed) / open).clamp(1, 4);
     let line = |cells: &mut dyn Iterator<Item = (&str, Role)>| {
         let mut line = Line::default();
         for ((column, width), (text, role)) in columns.iter().zip(&widths).zip(cells) {

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-use super::marks::Mark;
 use super::style::Style;
 use crate::gc::record::Gc;
 use crate::report::units::{count, millis, percent};
@@ -39,8 +38,9 @@ pub(super) struct Storm {
 }
 
 impl Storm {
-    /// Whether this collection goes into a fold rather than into a line of its own.
-    pub(super) fn swallows(&mut self, gc: &Gc, mark: Mark) -> bool {
+    /// Whether this collection goes into a fold rather than into a line of its own. `odd`: its pause
+    /// stands out even here.
+    pub(super) fn swallows(&mut self, gc: &Gc, odd: bool) -> bool {
         let Some(at) = gc.at_ns else { return false };
         while self.recent.front().is_some_and(|&(first, _)| first + SECOND <= at) {
             self.recent.pop_front();
@@ -50,7 +50,7 @@ impl Storm {
         self.raging = self.recent.len() > limit;
         let rare = gc.generation == Some(2)
             && self.recent.iter().filter(|(_, generation)| *generation == Some(2)).count() <= RARE;
-        self.raging && !rare && !matches!(mark, Mark::Odd | Mark::Incomplete)
+        self.raging && !rare && !odd && gc.complete()
     }
 
     /// Adds a collection to the fold; `line` is what it would have been alone.
@@ -150,25 +150,25 @@ mod tests {
         let style = Style { colour: false, unicode: true };
         let mut storm = Storm::default();
         for n in 0..50 {
-            assert!(!storm.swallows(&gc(n, u64::from(n) * 20), Mark::None), "{n}: 50 a second are lines");
+            assert!(!storm.swallows(&gc(n, u64::from(n) * 20), false), "{n}: 50 a second are lines");
         }
         let mut lines = Vec::new();
         for n in 0..1200 {
             let gc = gc(50 + n, 1000 + u64::from(n) * 2);
-            let swallowed = storm.swallows(&gc, Mark::None);
+            let swallowed = storm.swallows(&gc, false);
             lines.extend(storm.due(gc.at_ns.unwrap_or(0), style));
             if swallowed {
                 storm.add(&gc, String::new());
             }
         }
-        assert!(!storm.swallows(&gc(1250, 3400), Mark::Odd));
+        assert!(!storm.swallows(&gc(1250, 3400), true));
         assert_eq!(lines.len(), 2);
         assert_eq!(
             lines[1],
-            "… #550-1049: 500 gen0 in 1.0 s, pause 0.50–0.50 ms, 25 % of the time"
+            "… #551-1050: 500 gen0 in 1.0 s, pause 0.50–0.50 ms, 25 % of the time"
         );
         // The storm is over: what is left comes out before the next line.
-        assert!(!storm.swallows(&gc(1251, 6000), Mark::None));
+        assert!(!storm.swallows(&gc(1251, 6000), false));
         assert!(storm.due(6_000_000_000, style).is_some_and(|line| line.contains("gen0")));
         assert_eq!(storm.flush(style), None);
     }

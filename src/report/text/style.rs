@@ -14,9 +14,9 @@ pub(super) enum Role {
     Strong,
     /// Routine, and the frame around figures.
     Dim,
-    /// Above the p90 of the pauses so far.
+    /// To be noticed: above the p90 of the pauses so far, or something that watching changed.
     High,
-    /// Above their p99, or data that is missing.
+    /// Out of the ordinary: above their p99, or data that is missing.
     Alarm,
 }
 
@@ -135,7 +135,7 @@ pub(super) fn join(style: Style, parts: &[Line], indent: usize, columns: usize) 
     lines
 }
 
-/// Breaks a sentence at blanks; lines after the first are indented.
+/// Breaks a sentence at blanks, not at no-break spaces; lines after the first are indented.
 pub(super) fn wrap(style: Style, role: Role, text: &str, indent: usize, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = vec![String::new()];
     for word in text.split(' ').filter(|w| !w.is_empty()) {
@@ -152,7 +152,7 @@ pub(super) fn wrap(style: Style, role: Role, text: &str, indent: usize, columns:
             lines.push(" ".repeat(indent) + word);
         }
     }
-    lines.iter().map(|line| Line::of(style, role, line).into_string()).collect()
+    lines.iter().map(|line| Line::of(style, role, &line.replace('\u{a0}', " ")).into_string()).collect()
 }
 
 /// Text from the target, with everything that could act on a terminal made visible.

@@ -1,6 +1,6 @@
 //! What is said at the end: the table that people paste.
 
-use super::header::title;
+use super::header::{NAME, title};
 use super::histogram::{shares, sizes};
 use super::line::{WIDE_COLUMNS, short};
 use super::panel::{Cell, Panel, Stand, flow, table};
@@ -62,8 +62,11 @@ impl Page<'_> {
 
     fn headline(&self) -> Vec<String> {
         let sum = self.sum;
-        let plural = if sum.gcs == 1 { "collection" } else { "collections" };
-        let mut first = format!("{} {plural}", if sum.gcs == 0 { "no".to_owned() } else { count(sum.gcs) });
+        let mut first = match sum.gcs {
+            0 => "no garbage collection".to_owned(),
+            1 => "1 GC".to_owned(),
+            n => format!("{} GCs", count(n)),
+        };
         if let Some(ns) = self.facts.watch.duration_ns {
             first += &format!(" in {}", self.time(ns));
         }
@@ -165,7 +168,7 @@ impl Page<'_> {
     }
 
     fn kept(&self) -> Option<Panel> {
-        sizes("kept blocks by size", &self.sum.surviving.as_ref()?.sizes, self.units, self.style)
+        sizes("surviving blocks by size", &self.sum.surviving.as_ref()?.sizes, self.units, self.style)
     }
 
     /// Kinds, and below them the flags that are there.
@@ -200,7 +203,7 @@ impl Page<'_> {
             .zip(self.sum.promoted_by)
             .filter_map(|(name, bytes)| Some((name.replace('_', " "), bytes?)))
             .collect();
-        shares("kept alive by, all GCs", &parts, self.units, self.style)
+        shares("promoted by, all GCs", &parts, self.units, self.style)
     }
 
     /// Sentences, each begun by what it is about.
@@ -251,10 +254,9 @@ impl Page<'_> {
     fn watching(&self) -> String {
         let mut parts = Vec::new();
         if let Some(cost) = self.sum.cost {
-            let spent = cost.callback_ns.saturating_add(cost.walk_ns);
             let share = match cost.pause_ns {
                 0 => String::new(),
-                pause => format!(" ({} of the pauses)", percent(spent as f64 / pause as f64 * 100.0)),
+                pause => format!(" ({} of the pauses)", percent(cost.walk_ns as f64 / pause as f64 * 100.0)),
             };
             parts.push(format!(
                 "{} in callbacks, at least {} in the runtime's walks for us{share}",
@@ -298,23 +300,23 @@ impl Page<'_> {
             Some(format!("{gcs} ran blocking: background GC is off {until} ({remedy})"))
         };
         let blocking = sum.gen2_blocking;
-        let remedy = "--level basic leaves it on, --sample bounds it";
+        let remedy = "--level\u{a0}basic leaves it on, --sample bounds it";
         match self.facts.watch.background_gc {
             BackgroundGc::OffWhileWatched if blocking.count > 0 => {
                 off(blocking.count, background == 0, "while we watch", remedy)
             }
             BackgroundGc::OffUntilExit if blocking.count > 0 => {
-                let until = format!("until {} ends", title(&self.facts.target));
+                let until = format!("until {} ends", title(&self.facts.target, NAME, self.style));
                 off(blocking.count, background == 0, &until, remedy)
             }
             BackgroundGc::OffInWindows if sum.gen2_blocking_at_roots.count > 0 => off(
                 sum.gen2_blocking_at_roots.count,
                 false,
                 "in the windows",
-                "--level basic has no windows",
+                "--level\u{a0}basic has no windows",
             ),
             BackgroundGc::Walked if sum.extra_stops.count > 0 => Some(format!(
-                "{} extra stops, {} in all, to walk what background GCs kept (--level basic has none)",
+                "{} extra stops, {} in all, to walk what background GCs kept (--level\u{a0}basic has none)",
                 count(sum.extra_stops.count),
                 self.time(sum.extra_stops.ns),
             )),
