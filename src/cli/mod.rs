@@ -13,13 +13,22 @@ use crate::gc::record::Level;
 /// Watch the garbage collector of a .NET process: every collection, what moved, what survived,
 /// which roots held it, and what it cost.
 #[derive(Debug, Parser)]
-#[command(name = "gcwatch", version = crate::VERSION, max_term_width = 100, disable_help_subcommand = true)]
+#[command(name = "gcwatch", version = version(), max_term_width = 100, disable_help_subcommand = true)]
 #[command(after_help = "Exit codes: 0 done, the child's own in `run`, 2 bad arguments, 11 incomplete under --strict, \
     12 unreadable input, 20 no such .NET process, 21 not permitted, 22 the runtime cannot do it, \
     23 another profiler is active.")]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// The program's version and its profiler library's: the library is what goes into other processes.
+fn version() -> String {
+    let library = match netcore_profiler::LIBRARY_HASH {
+        "" => "none in this build",
+        hash => hash,
+    };
+    format!("{} (profiler library {library})", crate::VERSION)
 }
 
 /// One per file in [`crate::command`].

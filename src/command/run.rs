@@ -10,11 +10,12 @@ use tokio::process::Child;
 use super::attach::recorder;
 use super::output::Sink;
 use super::{ending, finish, output, report_failed};
-use crate::cli::RunArgs;
+use crate::cli::{Format, RunArgs};
 use crate::exit::{Code, Failure};
-use crate::gc::facts::{Exit, Watch};
+use crate::gc::facts::{Exit, Lost, Watch};
 use crate::gc::record::Level;
-use crate::report::Facts;
+use crate::gc::summary::Summary;
+use crate::report::{End, Facts, Report};
 use crate::sys::{self, Lease, Signal, Signals};
 use crate::target;
 use crate::watch::launch::{self, Launched, NextOrExit, Others, Suspended};
@@ -41,17 +42,20 @@ async fn watch(args: &RunArgs) -> Result<Code, Failure> {
     let mut signals = Signals::listen()?;
     let recorder = recorder(&args.watch)?;
     let to_stderr = output::sink(&args.output, true) == Sink::Stdout;
+    let mut output = output::open(&args.output, true, true)?;
     let mut launched = launch::launch(&args.command, to_stderr)?;
     let pid = launched.pid;
     let suspended = match first_runtime(&mut launched, &mut signals).await? {
         First::Runtime(s) => *s,
-        First::Exited(status) => return unwatched(sys::exit_code(status), &args.command[0].to_string_lossy()),
+        First::Exited(status) => return unwatched(args, output.report.as_mut(), Some(status), no_runtime(args)),
         First::Again(code) => return Ok(code),
     };
-    let mut output = output::open(&args.output, true, true)?;
     let mut go = match start(&suspended, args, wish, reason).await {
         Ok(go) => go,
-        Err(failure) => return abandon(launched, &suspended, &mut signals, failure).await,
+        Err(failure) => {
+            let status = abandon(launched, &suspended, &mut signals).await?;
+            return unwatched(args, output.report.as_mut(), status, failure);
+        }
     };
     let (mut child, others) = launched.release_all_others();
     let (watch, lease) = profiler_is_there(&mut go, &suspended, args, wish).await?;
@@ -152,19 +156,47 @@ fn pass_on(pid: u32, signal: Signal) -> OnSignal {
     OnSignal::GoOn
 }
 
-/// A child that could not be watched has run to its end all the same.
-fn unwatched(child: i32, name: &str) -> Result<Code, Failure> {
-    let failure = match launch::diagnostics_disabled_by() {
-        Some(variable) => Failure::new(Code::UNSUPPORTED, format!("{name} ran unwatched: its diagnostics are switched off"))
-            .seen(format!("{variable}=0 in the environment"))
-            .remedy("run it without that variable"),
-        None => Failure::new(Code::NO_TARGET, format!("{name} ran unwatched: no .NET runtime (5 or later) reported from it"))
-            .remedy("is it a .NET program? for .NET Core 3 start it by itself and use gcwatch attach"),
-    };
-    Err(match u8::try_from(child & 0xFF) {
-        Ok(n) if n != 0 => Failure { code: Code(n), ..failure },
+/// No runtime has reported from the child.
+fn no_runtime(args: &RunArgs) -> Failure {
+    let name = args.command[0].to_string_lossy();
+    match launch::diagnostics_disabled_by() {
+        Some(variable) => {
+            Failure::new(Code::UNSUPPORTED, format!("{name} ran unwatched: its diagnostics are switched off"))
+                .seen(format!("{variable}=0 in the environment"))
+                .remedy("run it without that variable")
+        }
+        None => {
+            let what = format!("{name} ran unwatched: no .NET runtime (5 or later) reported from it");
+            Failure::new(Code::NO_TARGET, what)
+                .remedy("is it a .NET program? for .NET Core 3 start it by itself and use gcwatch attach")
+        }
+    }
+}
+
+/// A child that could not be watched has run to its end all the same. Its own failure goes first, and
+/// a script still gets its document.
+fn unwatched(
+    args: &RunArgs,
+    report: &mut dyn Report,
+    status: Option<ExitStatus>,
+    failure: Failure,
+) -> Result<Code, Failure> {
+    let child = status.map(sys::exit_code);
+    let failure = match child.map(|n| u8::try_from(n & 0xFF).unwrap_or(1)) {
+        Some(n) if n != 0 => Failure { code: Code(n), ..failure },
         _ => failure,
-    })
+    };
+    if args.output.format != Format::Text {
+        let exit = Exit { gcwatch: failure.code.0, child, reason: "not-watched" };
+        let (facts, lost) = (Facts::default(), Lost::default());
+        let ended = report.start(&facts).and_then(|()| {
+            report.end(&facts, &End { summary: &Summary::default(), lost: &lost, exit: &exit })
+        });
+        if let Err(e) = ended {
+            report_failed(&e, args.output.output.as_deref())?;
+        }
+    }
+    Err(failure)
 }
 
 /// A session that runs, and the profiler that should come.
@@ -277,16 +309,16 @@ async fn wait(child: &mut Child, others: Others, pid: u32, signals: &mut Signals
     Ok(status)
 }
 
-/// What was demanded cannot be had: the child runs to its end, then the failure is told.
-async fn abandon(launched: Launched, suspended: &Suspended, signals: &mut Signals, failure: Failure) -> Result<Code, Failure> {
+/// What was demanded cannot be had: the child runs to its end.
+async fn abandon(
+    launched: Launched,
+    suspended: &Suspended,
+    signals: &mut Signals,
+) -> Result<Option<ExitStatus>, Failure> {
     if let Err(e) = suspended.client.resume_runtime().await {
         tracing::debug!("resume: {e}");
     }
     let pid = launched.pid;
     let (mut child, others) = launched.release_all_others();
-    let status = wait(&mut child, others, pid, signals).await?;
-    match status.map(sys::exit_code) {
-        Some(n) if n != 0 => Err(Failure { code: Code(u8::try_from(n & 0xFF).unwrap_or(1)), ..failure }),
-        _ => Err(failure),
-    }
+    wait(&mut child, others, pid, signals).await
 }

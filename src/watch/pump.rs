@@ -144,6 +144,7 @@ impl<'a, T: Transport> Pump<'a, T> {
             }
             if let (Some(reason), None) = (stop, &why) {
                 why = Some(reason);
+                session.leave();
                 hang_up_at = Some(Instant::now() + LEAVING + STOPPING);
                 if self.lease.take().is_some() {
                     leave_by = Some(Instant::now() + LEAVING);

@@ -44,6 +44,7 @@ pub(crate) struct Session<'r> {
     /// Records shown so far.
     pub(crate) records: u64,
     incomplete_by_loss: u64,
+    leaving: bool,
 }
 
 impl<'r> Session<'r> {
@@ -63,6 +64,7 @@ impl<'r> Session<'r> {
             damaged: None,
             records: 0,
             incomplete_by_loss: 0,
+            leaving: false,
         }
     }
 
@@ -70,6 +72,11 @@ impl<'r> Session<'r> {
     pub(crate) fn begin(&mut self) -> Result<(), ReportError> {
         self.began = true;
         self.report.start(&self.facts)
+    }
+
+    /// From now on the end is our own doing.
+    pub(crate) fn leave(&mut self) {
+        self.leaving = true;
     }
 
     /// What the stream has told besides collections.
@@ -171,7 +178,13 @@ impl<'r> Session<'r> {
         self.records += 1;
         self.lost.ranges += gc.missing.ranges;
         self.lost.roots += gc.missing.roots;
-        if matches!(gc.incomplete, Some(Incomplete::Lost | Incomplete::HalfArmed)) {
+        // Leaving writes the mask: the collection in hand then is as cut off as one at the end.
+        let lost = match gc.incomplete {
+            Some(Incomplete::Lost) => true,
+            Some(Incomplete::HalfArmed) => !self.leaving,
+            _ => false,
+        };
+        if lost {
             self.incomplete_by_loss += 1;
         }
         self.summary.add(gc);
