@@ -26,7 +26,8 @@ unsafe impl Sync for Slot {}
 impl Slot {
     fn take(&self) -> Option<Taken<'_>> {
         let free = self.busy.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok();
-        free.then_some(Taken(self))
+        // Not `then_some`: a `Taken` that was not earned would free the slot when dropped.
+        free.then(|| Taken(self))
     }
 }
 
