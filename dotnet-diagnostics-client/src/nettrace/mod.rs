@@ -1,7 +1,7 @@
 //! Reader for nettrace, the format of EventPipe's event streams and of `.nettrace` files.
 //!
 //! [`Reader`] does no input or output of its own: bytes go in as they come ([`Reader::feed`]), from a file or from the
-//! diagnostics socket, and [`Reader::next`] gives what they say, in the order of time. Payloads and stacks are slices
+//! diagnostics socket, and [`Reader::next_item`] gives what they say, in the order of time. Payloads and stacks are slices
 //! of the blocks they came in; nothing is allocated for an event. No input makes it panic, and what it holds is
 //! bounded by its [`Limits`].
 //!

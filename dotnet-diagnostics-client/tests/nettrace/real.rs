@@ -9,6 +9,9 @@ use dotnet_diagnostics_client::nettrace::{Item, Reader};
 
 use crate::collect::{in_chunks, whole};
 
+/// All recordings are of 64-bit processes.
+const POINTER_BYTES: usize = 8;
+
 /// What both sides count.
 #[derive(Debug, Default, PartialEq)]
 struct Totals {
@@ -31,20 +34,19 @@ fn ours(stream: &[u8], chunk_bytes: usize) -> Totals {
                 assert!(event.timestamp >= latest, "events come in the order of time");
                 latest = event.timestamp;
                 totals.events += 1;
-                let pointer_bytes = reader_pointer_bytes();
                 if &*event.metadata.provider == "Microsoft-Windows-DotNETRuntime" {
                     match event.metadata.event_id {
                         // GCBulkSurvivingObjectRanges: address and length.
                         21 => add_ranges(
                             event.payload,
-                            2 * pointer_bytes,
+                            2 * POINTER_BYTES,
                             &mut totals.surviving_blocks,
                             &mut totals.surviving_bytes,
                         ),
                         // GCBulkMovedObjectRanges: old address, new address, length.
                         22 => add_ranges(
                             event.payload,
-                            3 * pointer_bytes,
+                            3 * POINTER_BYTES,
                             &mut totals.moved_blocks,
                             &mut totals.moved_bytes,
                         ),
@@ -65,11 +67,6 @@ fn ours(stream: &[u8], chunk_bytes: usize) -> Totals {
             },
         }
     }
-}
-
-/// All recordings are of 64-bit processes.
-const fn reader_pointer_bytes() -> usize {
-    8
 }
 
 /// u32 index, u32 count, u16 CLR instance, then the ranges, whose last part is the length.

@@ -135,7 +135,8 @@ fn metadata_is_forgotten_where_the_stream_says_so() {
     assert_eq!(failures(&whole(&stream)).len(), 1, "an event whose metadata was flushed");
 }
 
-/// A version 4 recording written again as version 6, so that all its payloads come by.
+/// A version 4 recording written again as version 6. TraceEvent 4.0 finds the same 2580 events and 118 collections in
+/// what this writes as in the recording, so the description was understood.
 fn converted(recording: &[u8]) -> Vec<u8> {
     let all = whole(recording);
     let mut kinds: BTreeMap<u32, &Metadata> = BTreeMap::new();
@@ -175,9 +176,6 @@ fn converted(recording: &[u8]) -> Vec<u8> {
 fn a_recording_says_the_same_in_both_versions() {
     let recording = include_bytes!("../data/gccollect-ws-9.0.18.nettrace");
     let version6 = converted(recording);
-    if let Some(path) = std::env::var_os("NETTRACE_V6_OUT") {
-        std::fs::write(path, &version6).unwrap();
-    }
     let (old, new) = (whole(recording), whole(&version6));
     assert_eq!(end_of(&new), (true, 0, 0));
     let (old, new) = (events(&old), events(&new));
