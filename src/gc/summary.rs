@@ -251,11 +251,6 @@ impl Summary {
         }
     }
 
-    /// Takes in a suspension that belongs to no collection.
-    pub(crate) fn add_other_suspension(&mut self, ns: u64) {
-        self.other_suspensions.add(ns);
-    }
-
     fn add_pauses(&mut self, gc: &Gc) {
         if let (Some(generation), Some(kind)) = (gc.generation, gc.kind) {
             let group = self.groups.entry((generation, kind)).or_default();
@@ -414,8 +409,7 @@ mod tests {
         let group = &summary.groups[&(0, Kind::Blocking)];
         assert_eq!((group.moved, group.kept, summary.roots.is_none()), (None, None, true));
         gc.moved = Some(Moved { stayed: BlockCount { blocks: 2, bytes: 48 }, ..Moved::default() });
-        gc.surviving =
-            Some(Surviving { count: BlockCount { blocks: 1, bytes: 24 }, ..Surviving::default() });
+        gc.surviving = Some(Surviving { count: BlockCount { blocks: 1, bytes: 24 }, ..Surviving::default() });
         gc.roots = Some(Roots::default());
         summary.add(&gc);
         let group = &summary.groups[&(0, Kind::Blocking)];

@@ -1,6 +1,5 @@
 //! What people and scripts get to see: one way of writing per format.
 
-
 mod json;
 mod text;
 mod units;
@@ -11,7 +10,7 @@ use crate::gc::facts::{Arming, BackgroundGc, Exit, Lost, Target, Watch};
 use crate::gc::record::{Gc, Level};
 use crate::gc::summary::Summary;
 
-pub(crate) use json::{JsonReport, NdjsonReport, SCHEMA, schema};
+pub(crate) use json::{JsonReport, NdjsonReport, schema};
 pub(crate) use text::{Terminal, TextOptions, TextReport};
 pub(crate) use units::Units;
 
@@ -19,7 +18,8 @@ pub(crate) use units::Units;
 pub(crate) const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Upper bounds, in bytes, of the rows of a histogram of block sizes; a last row has none.
-pub(crate) const SIZE_BOUNDS: [u64; 8] = [1 << 6, 1 << 8, 1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20];
+pub(crate) const SIZE_BOUNDS: [u64; 8] =
+    [1 << 6, 1 << 8, 1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20];
 
 /// What is known of the watch so far. It may grow while the watch runs.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,7 +6,7 @@ use crate::gc::record::{
     BlockCount, Compacting, Cost, Gc, GenerationStats, HeapStats, Incomplete, Kind, Level, Moved, MovedRange,
     Pause, Phase, Reason, Root, RootCount, Roots, Surviving, SurvivingRange, Transition,
 };
-use crate::gc::summary::Summary;
+use crate::gc::summary::{Stops, Summary};
 use crate::report::Facts;
 
 const MS: u64 = 1_000_000;
@@ -82,7 +82,7 @@ fn one(number: u32, at_ms: u64, dice: &mut Dice) -> Gc {
     gc.number = Some(number);
     gc.generation = Some(generation);
     gc.kind = Some(Kind::Blocking);
-    gc.reason = Some(Reason(if number % 18 == 0 { 1 } else { [0, 0, 4][usize::from(generation)] }));
+    gc.reason = Some(Reason(if number.is_multiple_of(18) { 1 } else { [0, 0, 4][usize::from(generation)] }));
     gc.trigger_reason = gc.reason.map(|r| r.0);
     let base = [2_100_000, 5_400_000, 17_200_000][usize::from(generation)];
     let pause = base + dice.roll(base / 2) + if number == 40 { 31 * MS } else { 0 };
@@ -165,7 +165,8 @@ fn blocks(gc: &mut Gc, generation: u8, dice: &mut Dice) {
         }
         moved.stayed = BlockCount { blocks: dice.roll(9), bytes: 0 };
         moved.stayed.bytes = moved.stayed.blocks * 48;
-        moved.transitions = Some(vec![Transition { from: generation, to: generation + 1, count: moved.count }]);
+        moved.transitions =
+            Some(vec![Transition { from: generation, to: generation + 1, count: moved.count }]);
         gc.generations[usize::from(generation)].moved = Some(moved.count);
     } else {
         gc.compacting = Some(Compacting::No);
@@ -186,8 +187,13 @@ pub(super) fn tiny() -> Gc {
     gc.compacting = Some(Compacting::Mixed);
     gc.at_ns = Some(5 * MS);
     gc.pause_ns = Some(2 * MS);
-    gc.pauses =
-        vec![Pause { phase: Phase::Whole, at_ns: 5 * MS, ns: 2 * MS, suspend_ns: None, caused_by_watching: false }];
+    gc.pauses = vec![Pause {
+        phase: Phase::Whole,
+        at_ns: 5 * MS,
+        ns: 2 * MS,
+        suspend_ns: None,
+        caused_by_watching: false,
+    }];
     let (mut sizes, mut distances) = (Histogram::default(), Histogram::default());
     sizes.add(96);
     distances.add(4096);
@@ -226,7 +232,7 @@ pub(super) fn tiny() -> Gc {
 pub(super) fn summed(gcs: &[Gc]) -> Summary {
     let mut summary = Summary::default();
     gcs.iter().for_each(|gc| summary.add(gc));
-    summary.add_other_suspension(210_000);
+    summary.other_suspensions = Stops { count: 1, ns: 210_000 };
     summary
 }
 

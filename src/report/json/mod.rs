@@ -14,7 +14,6 @@ mod writer;
 
 pub(crate) use ndjson::NdjsonReport;
 pub(crate) use schema::schema;
-pub(crate) use types::SCHEMA;
 pub(crate) use writer::JsonReport;
 
 #[cfg(test)]

@@ -48,7 +48,10 @@ pub(super) fn roots(to: &mut Convert, gc: &Gc) -> Option<wire::Roots> {
     })
 }
 
-pub(super) fn promoted(to: &mut Convert, by: &[Option<u64>; MARK_TYPES.len()]) -> Option<wire::PromotedBytes> {
+pub(super) fn promoted(
+    to: &mut Convert,
+    by: &[Option<u64>; MARK_TYPES.len()],
+) -> Option<wire::PromotedBytes> {
     by.iter().any(Option::is_some).then(|| {
         let [
             stack,

@@ -155,4 +155,3 @@ pub(super) struct CostSum {
     /// Stops inside collections that would not have happened without gcwatch.
     pub(super) extra_stops: Stops,
 }
-

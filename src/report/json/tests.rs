@@ -152,7 +152,10 @@ fn roots_are_null_only_where_nothing_of_them_was_seen() {
     gc.promoted_by[2] = Some(64);
     let seen = roots(&gc);
     assert_eq!((&seen["total"], &seen["by_kind"]), (&Value::Null, &Value::Null));
-    assert_eq!((&seen["promoted_bytes"]["handle"], &seen["promoted_bytes"]["stack"]), (&64.into(), &Value::Null));
+    assert_eq!(
+        (&seen["promoted_bytes"]["handle"], &seen["promoted_bytes"]["stack"]),
+        (&64.into(), &Value::Null)
+    );
 }
 
 /// Takes a number of bytes, then fails.

@@ -37,7 +37,8 @@ fn line(what: &str, size: u64, place: &str, style: Style, units: Units) -> Strin
 
 fn more(all: usize, what: &str, style: Style) -> Option<String> {
     let rest = all.checked_sub(SHOWN).filter(|&n| n > 0)?;
-    let text = format!("       {} {} more {what} (--format json has all)", style.ellipsis(), count(rest as u64));
+    let text =
+        format!("       {} {} more {what} (--format json has all)", style.ellipsis(), count(rest as u64));
     Some(Line::of(style, Role::Dim, &text).into_string())
 }
 

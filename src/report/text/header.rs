@@ -12,7 +12,13 @@ pub(super) fn opening(facts: &Facts, style: Style, columns: usize) -> Vec<String
         let text = format!("{}, because {}", facts.watch.level.name(), visible(reason));
         lines.extend(wrap(style, Role::High, &text, 2, columns));
     }
-    let text = how(facts, style);
+    let mut text = how(facts, style);
+    if facts.watch.level_reason.is_some()
+        && let Some((_, rest)) = text.split_once(": ")
+    {
+        // The level's name has just been said.
+        text = rest.to_owned();
+    }
     lines.extend(wrap(style, Role::Dim, &text, 2, columns));
     lines
 }
@@ -78,7 +84,8 @@ fn how(facts: &Facts, style: Style) -> String {
     let background = match watch.background_gc {
         BackgroundGc::Untouched => "background GC is left alone".to_owned(),
         BackgroundGc::Walked => {
-            "each background GC stops the program once more for us (at --level\u{a0}basic it does not)".to_owned()
+            "each background GC stops the program once more for us (at --level\u{a0}basic it does not)"
+                .to_owned()
         }
         BackgroundGc::OffInWindows => "background GC is off in the windows only".to_owned(),
         BackgroundGc::OffWhileWatched => format!("background GC is off while we watch {on_again}"),

@@ -103,7 +103,7 @@ impl<W: Write> TextReport<W> {
     }
 
     fn sentence_columns(&self) -> usize {
-        self.terminal.columns.min(READABLE).max(20)
+        self.terminal.columns.clamp(20, READABLE)
     }
 
     /// Takes the live line off the screen.
@@ -175,7 +175,8 @@ impl<W: Write> TextReport<W> {
         let flavour = header::flavour(&facts.target.gc);
         if self.since_header.is_none() && self.flavour.is_none() && flavour.is_some() {
             self.flavour = flavour.clone();
-            let lines = wrap(self.style, Role::Plain, &flavour.unwrap_or_default(), 2, self.sentence_columns());
+            let lines =
+                wrap(self.style, Role::Plain, &flavour.unwrap_or_default(), 2, self.sentence_columns());
             self.print_all(&lines)?;
         }
         Ok(())

@@ -3,7 +3,7 @@
 use super::style::{Line, Role, Style};
 
 /// Blanks between panels.
-const GAP: usize = 4;
+const GAP: usize = 3;
 
 /// One cell: its text and what it is.
 pub(super) type Cell = (String, Role);
@@ -105,7 +105,7 @@ mod tests {
             lines.iter().map(|text| Line::of(style, Role::Plain, text)).collect()
         };
         let panels = || vec![panel(&["one", "two"]), panel(&["three"]), panel(&["four", "x"])];
-        assert_eq!(flow(panels(), 12), ["one    three", "two", "", "four", "x"]);
-        assert_eq!(flow(panels(), 20), ["one    three    four", "two             x"]);
+        assert_eq!(flow(panels(), 12), ["one   three", "two", "", "four", "x"]);
+        assert_eq!(flow(panels(), 20), ["one   three   four", "two           x"]);
     }
 }

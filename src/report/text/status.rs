@@ -52,7 +52,7 @@ impl Status {
         parts.push((format!("{} GCs", count(self.gcs)), Role::Plain));
         parts.push((format!("{rate:.1}/s"), Role::Plain));
         parts.push((format!("paused {}", percent(paused as f64 / window * 100.0)), Role::Plain));
-        parts.extend(lost(&state.lost).map(|text| (text, Role::Alarm)));
+        parts.extend(lost(&state.lost).map(|text| (format!("{text} lost"), Role::Alarm)));
         if let Some(&last) = self.pauses.back() {
             let spark = sparkline(&self.pauses, style.unicode);
             parts.push((format!("{spark} {}", duration(last, style.unicode)), Role::Plain));
@@ -70,7 +70,7 @@ impl Status {
     }
 }
 
-/// `12 events and 3 ranges lost`; nothing when nothing was.
+/// `12 events, 3 ranges`; nothing when nothing was lost.
 pub(super) fn lost(lost: &Lost) -> Option<String> {
     let kinds = [(lost.events, "event"), (lost.ranges, "range"), (lost.roots, "root")];
     let parts: Vec<String> = kinds
@@ -78,13 +78,16 @@ pub(super) fn lost(lost: &Lost) -> Option<String> {
         .filter(|(n, _)| *n > 0)
         .map(|(n, name)| format!("{} {name}{}", count(*n), if *n == 1 { "" } else { "s" }))
         .collect();
-    (!parts.is_empty()).then(|| format!("{} lost", parts.join(", ")))
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 /// Each pause as a bar, the longest one full.
 fn sparkline(pauses: &VecDeque<u64>, unicode: bool) -> String {
-    let bars: [char; 8] =
-        if unicode { ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] } else { ['_', '.', '-', '~', '=', '+', '*', '#'] };
+    let bars: [char; 8] = if unicode {
+        ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
+    } else {
+        ['_', '.', '-', '~', '=', '+', '*', '#']
+    };
     let top = pauses.iter().copied().max().unwrap_or(0).max(1);
     pauses.iter().map(|&ns| bars[(u128::from(ns) * 7 / u128::from(top)) as usize]).collect()
 }
@@ -105,10 +108,7 @@ mod tests {
         }
         let style = Style { colour: false, unicode: true };
         let mut state = LiveState { elapsed_ns: 5_000_000_000, ..LiveState::default() };
-        assert_eq!(
-            status.line(&state, style, 80),
-            " 5.00 s · 4 GCs · 0.8/s · paused 3.0 % · ▁█▂▄ 40.0 ms"
-        );
+        assert_eq!(status.line(&state, style, 80), " 5.00 s · 4 GCs · 0.8/s · paused 3.0 % · ▁█▂▄ 40.0 ms");
         state.lost.events = 1;
         assert!(status.line(&state, style, 80).contains(" · 1 event lost · ▁█▂▄"));
         for columns in 8..80 {

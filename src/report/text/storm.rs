@@ -57,7 +57,7 @@ impl Storm {
     pub(super) fn add(&mut self, gc: &Gc, line: String) {
         let at = gc.at_ns.unwrap_or(0);
         let pause = gc.pause_ns.unwrap_or(0);
-        let fold = self.fold.get_or_insert_with(|| Fold {
+        let fold = self.fold.get_or_insert(Fold {
             first: gc.number,
             last: None,
             from_ns: at,
@@ -72,6 +72,8 @@ impl Storm {
             fold.single = None;
         }
         fold.last = gc.number;
+        // A background collection is told after younger ones.
+        fold.from_ns = fold.from_ns.min(at);
         fold.to_ns = fold.to_ns.max(at.saturating_add(pause));
         fold.counts[gc.generation.map_or(3, |generation| usize::from(generation.min(2)))] += 1;
         if gc.pause_ns.is_some() {
@@ -122,12 +124,7 @@ impl Fold {
             }
             _ => String::new(),
         };
-        format!(
-            "{} {numbers}{} in {:.1} s{pauses}",
-            style.ellipsis(),
-            kinds.join(", "),
-            span as f64 / 1e9
-        )
+        format!("{} {numbers}{} in {:.1} s{pauses}", style.ellipsis(), kinds.join(", "), span as f64 / 1e9)
     }
 }
 
@@ -163,10 +160,7 @@ mod tests {
         }
         assert!(!storm.swallows(&gc(1250, 3400), true));
         assert_eq!(lines.len(), 2);
-        assert_eq!(
-            lines[1],
-            "… #551-1050: 500 gen0 in 1.0 s, pause 0.50–0.50 ms, 25 % of the time"
-        );
+        assert_eq!(lines[1], "… #551-1050: 500 gen0 in 1.0 s, pause 0.50–0.50 ms, 25 % of the time");
         // The storm is over: what is left comes out before the next line.
         assert!(!storm.swallows(&gc(1251, 6000), false));
         assert!(storm.due(6_000_000_000, style).is_some_and(|line| line.contains("gen0")));

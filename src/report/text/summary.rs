@@ -41,10 +41,8 @@ pub(super) fn summary(
     if page.sum.gcs > 0 {
         lines.push(String::new());
         lines.extend(page.generations().into_iter().map(Line::into_string));
-        let panels: Vec<Panel> = [page.moved(), page.kept(), page.roots(), page.promoted()]
-            .into_iter()
-            .flatten()
-            .collect();
+        let panels: Vec<Panel> =
+            [page.moved(), page.kept(), page.roots(), page.promoted()].into_iter().flatten().collect();
         if !panels.is_empty() {
             lines.push(String::new());
             lines.extend(flow(panels, columns));
@@ -97,7 +95,9 @@ impl Page<'_> {
         columns.extend(wide.then(|| right("p90")));
         columns.extend(["p99", "max"].map(right));
         columns.extend(wide.then(|| right("of the time")));
-        columns.extend([right(""), close("moved"), right(""), close("kept")]);
+        if self.has_blocks() {
+            columns.extend([right(""), close("moved"), right(""), close("kept")]);
+        }
         let mut rows: Vec<Vec<Cell>> = Vec::new();
         for ((generation, kind), group) in &self.sum.groups {
             let role = if *generation == 2 { Role::Strong } else { Role::Plain };
@@ -122,6 +122,11 @@ impl Page<'_> {
             ));
         }
         table(self.style, &columns, &rows, self.columns.saturating_sub(1))
+    }
+
+    /// At `basic` no block is seen, and two columns of nothing would be shown.
+    fn has_blocks(&self) -> bool {
+        self.sum.groups.values().any(|group| group.moved.is_some() || group.kept.is_some())
     }
 
     fn row(
@@ -151,7 +156,7 @@ impl Page<'_> {
                 None => ("-".to_owned(), Role::Dim),
             });
         }
-        for blocks in [moved, kept] {
+        for blocks in [moved, kept].into_iter().filter(|_| self.has_blocks()) {
             match blocks {
                 None => cells.extend([(String::new(), plain), ("-".to_owned(), Role::Dim)]),
                 Some(BlockCount { blocks: 0, .. }) => {
@@ -225,9 +230,15 @@ impl Page<'_> {
             let text = format!("{} {times} for other reasons, {}", count(others.count), self.time(others.ns));
             note("also stopped", Role::Plain, text);
         }
-        note("watching", Role::Plain, self.watching());
+        if let Some(text) = self.watching() {
+            note("watching", Role::Plain, text);
+        }
+        if let Some(text) = lost(self.lost) {
+            note("lost", Role::Alarm, format!("{text}; what belongs to them is missing above"));
+        }
         if let Some(text) = self.missing() {
-            note("not whole", Role::Alarm, text);
+            let [_, _, lost, half_armed] = self.sum.incomplete;
+            note("cut off", if lost + half_armed > 0 { Role::Alarm } else { Role::Plain }, text);
         }
         if let Some(text) = self.background() {
             lines.extend(wrap(self.style, Role::High, &text, 2, self.columns));
@@ -250,8 +261,8 @@ impl Page<'_> {
         (!texts.is_empty()).then(|| texts.join(self.style.dot()))
     }
 
-    /// What it cost, and what was lost.
-    fn watching(&self) -> String {
+    /// What it cost.
+    fn watching(&self) -> Option<String> {
         let mut parts = Vec::new();
         if let Some(cost) = self.sum.cost {
             let share = match cost.pause_ns {
@@ -268,8 +279,10 @@ impl Page<'_> {
         if taken > 0 || skipped > 0 {
             parts.push(format!("{} windows taken, {} skipped", count(taken), count(skipped)));
         }
-        parts.push(lost(self.lost).unwrap_or_else(|| "nothing lost".to_owned()));
-        parts.join("; ")
+        if *self.lost == Lost::default() {
+            parts.push("nothing lost".to_owned());
+        }
+        (!parts.is_empty()).then(|| parts.join("; "))
     }
 
     fn missing(&self) -> Option<String> {
@@ -282,8 +295,9 @@ impl Page<'_> {
             .map(|((_, name), n)| format!("{} {name}", count(n)))
             .collect();
         let gcs = if self.sum.incomplete_gcs() == 1 { "GC" } else { "GCs" };
-        (!parts.is_empty())
-            .then(|| format!("{} {gcs}, counted nowhere ({})", count(self.sum.incomplete_gcs()), parts.join(", ")))
+        (!parts.is_empty()).then(|| {
+            format!("{} {gcs}, counted nowhere ({})", count(self.sum.incomplete_gcs()), parts.join(", "))
+        })
     }
 
     /// What watching did to background collections.

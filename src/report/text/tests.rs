@@ -41,8 +41,13 @@ fn moves() -> (Facts, Vec<Gc>) {
             gc.kind = Some(Kind::Background);
             gc.moved = None;
             let at_ns = gc.at_ns.unwrap_or(0) + 40_000_000;
-            let walk =
-                Pause { phase: Phase::SurvivorWalk, at_ns, ns: 3_100_000, suspend_ns: None, caused_by_watching: true };
+            let walk = Pause {
+                phase: Phase::SurvivorWalk,
+                at_ns,
+                ns: 3_100_000,
+                suspend_ns: None,
+                caused_by_watching: true,
+            };
             gc.pauses.push(walk);
         }
     }
@@ -59,7 +64,8 @@ fn storm() -> Vec<Gc> {
             gc.kind = Some(Kind::Blocking);
             gc.reason = Some(crate::gc::record::Reason(0));
             gc.at_ns = Some(u64::from(n) * 2_500_000);
-            gc.pause_ns = Some(400_000 + u64::from(n * 7919 % 500) * 1000 + if n == 700 { 9_000_000 } else { 0 });
+            gc.pause_ns =
+                Some(400_000 + u64::from(n * 7919 % 500) * 1000 + if n == 700 { 9_000_000 } else { 0 });
             gc.heap_before_bytes = Some(9 << 20);
             gc.heap_after_bytes = Some(3 << 20);
             gc
@@ -182,8 +188,7 @@ fn the_live_line_is_gone_before_anything_else_is_printed() {
     let headers = screen.iter().filter(|line| line.contains("at s")).count();
     assert_eq!(headers, 2, "35 lines are two screenfuls");
     let still: String = screen.concat();
-    let repeated: String =
-        plain(Terminal { rows: Some(24), live: false, ..FILE }, &quiet_run());
+    let repeated: String = plain(Terminal { rows: Some(24), live: false, ..FILE }, &quiet_run());
     assert_eq!(still, repeated);
     assert_eq!(text.matches("GCs ·").count(), 35, "it was drawn at every tick");
 }
@@ -196,10 +201,7 @@ fn warnings_come_once_and_quiet_is_quiet() {
         report.warn("events are lost\x1b[0m: use --level moves").expect("memory takes it");
     }
     drop(report);
-    assert_eq!(
-        String::from_utf8_lossy(&out),
-        "gcwatch: events are lost\\u{1b}[0m: use --level moves\n"
-    );
+    assert_eq!(String::from_utf8_lossy(&out), "gcwatch: events are lost\\u{1b}[0m: use --level moves\n");
     let options = TextOptions { quiet: true, ..TextOptions::default() };
     let live = Terminal { live: true, ..FILE };
     assert_eq!(render(live, options, &facts(), &quiet_run(), &NOTHING_LOST), "");
@@ -207,12 +209,12 @@ fn warnings_come_once_and_quiet_is_quiet() {
 
 #[test]
 fn filters_choose_lines_and_leave_the_summary_alone() {
-    let options = TextOptions { min_pause_ns: Some(20_000_000), generations: vec![2], ..TextOptions::default() };
+    let options =
+        TextOptions { min_pause_ns: Some(20_000_000), generations: vec![2], ..TextOptions::default() };
     let text = render(FILE, options, &facts(), &quiet_run(), &NOTHING_LOST);
     let rows = text.lines().filter(|line| line.contains(" ms ") && line.contains('→')).count();
     let gcs = quiet_run();
-    let wanted =
-        gcs.iter().filter(|gc| gc.generation == Some(2) && gc.pause_ns >= Some(20_000_000)).count();
+    let wanted = gcs.iter().filter(|gc| gc.generation == Some(2) && gc.pause_ns >= Some(20_000_000)).count();
     assert!(wanted > 0 && wanted < gcs.len());
     assert_eq!(rows, wanted);
     let summary = |text: &str| text.split_once("\n34 GCs in").map(|(_, rest)| rest.to_owned());
