@@ -30,17 +30,15 @@ async fn attach(args: &AttachArgs) -> Result<Code, Failure> {
     let mut output = output::open(&args.output, false, true)?;
     let wish = Wish { demanded: args.watch.level.map(Level::from) };
     let In { stream, lease, level, reason } = enter(&found, args, wish).await?;
-    let facts = Facts {
-        target: found.describe(),
-        watch: watch_facts(level, reason, false, args.output.blocks),
-    };
+    let target = found.describe();
+    let watch = watch_facts(level, reason, target.gc.concurrent, false, args.output.blocks);
+    let facts = Facts { target, watch };
     let mut session = Session::new(facts, output.report.as_mut(), recorder);
     let mut pump = Pump {
         stream,
         control: &found.client,
         lease,
         limits: Limits { duration: args.watch.duration, gcs: args.watch.gcs },
-        lively: output.lively,
     };
     // A report that cannot even begin is left by the same door.
     let begun = session.begin();

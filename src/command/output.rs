@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::cli::{Format, OutputArgs, Units, When};
 use crate::exit::{Code, Failure};
-use crate::report::{self, JsonReport, NdjsonReport, Report, Terminal, TextOptions, TextReport};
+use crate::report::{self, Filter, JsonReport, NdjsonReport, Report, Terminal, TextOptions, TextReport};
 
 /// Where a report goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,12 +16,9 @@ pub(crate) enum Sink {
     File,
 }
 
-/// A report, and where it goes.
+/// A report that can be written to.
 pub(crate) struct Output {
     pub(crate) report: Box<dyn Report>,
-    pub(crate) sink: Sink,
-    /// A line on the terminal is alive.
-    pub(crate) lively: bool,
 }
 
 /// Which sink the options mean. Text of `run` goes to stderr: stdout is the child's.
@@ -50,7 +47,13 @@ pub(crate) fn open(args: &OutputArgs, run: bool, live: bool) -> Result<Output, F
         (Sink::Stderr, _) => Box::new(BufWriter::new(io::stderr())),
         _ => Box::new(BufWriter::new(io::stdout())),
     };
-    let lively = live && terminal && args.format == Format::Text && !args.quiet && !dumb();
+    // In `run` the child writes to the same terminal, and would write into a line that is alive.
+    let alone = !run || !io::stdout().is_terminal();
+    let lively = live && alone && terminal && !args.quiet && !dumb();
+    let filter = Filter {
+        min_pause_ns: args.min_pause.map(|d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)),
+        generations: args.generations.clone(),
+    };
     let report: Box<dyn Report> = match args.format {
         Format::Text => {
             let columns = terminal.then(terminal_size::terminal_size).flatten().map(|(w, _)| usize::from(w.0));
@@ -68,16 +71,16 @@ pub(crate) fn open(args: &OutputArgs, run: bool, live: bool) -> Result<Output, F
                     Units::Si => report::Units::Si,
                     Units::Bytes => report::Units::Bytes,
                 },
-                min_pause_ns: args.min_pause.map(|d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)),
-                generations: args.generations.clone(),
+                min_pause_ns: filter.min_pause_ns,
+                generations: filter.generations,
                 quiet: args.quiet,
             };
             Box::new(TextReport::new(writer, look, options))
         }
         Format::Json => Box::new(JsonReport::new(writer)),
-        Format::Ndjson => Box::new(NdjsonReport::new(writer)),
+        Format::Ndjson => Box::new(NdjsonReport::new(writer).filtered(filter)),
     };
-    Ok(Output { report, sink, lively })
+    Ok(Output { report })
 }
 
 fn create(path: &Path) -> Result<File, Failure> {

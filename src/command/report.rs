@@ -1,11 +1,11 @@
 //! `gcwatch report FILE`: the same report, from a recording.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 use super::{finish, output, report_failed};
-use crate::cli::ReportArgs;
+use crate::cli::{Format, ReportArgs};
 use crate::exit::{Code, Failure};
 use crate::gc::facts::{BackgroundGc, Exit, Target, Watch};
 use crate::gc::record::Level;
@@ -51,7 +51,12 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Code, Failure> {
     let whole = clean && damage.is_none();
     if !whole {
         let what = damage.unwrap_or_else(|| "it ends before its end mark: the writer was killed, or the rest is missing".into());
-        let warned = session.warn(&format!("{}: {what}; this is what it holds", args.file.display()));
+        let warning = format!("{}: {what}; this is what it holds", args.file.display());
+        let warned = match args.output.format {
+            Format::Text => session.warn(&warning),
+            // Scripts' formats have no place for it.
+            _ => writeln!(io::stderr(), "gcwatch: {warning}"),
+        };
         if let Err(e) = warned {
             return report_failed(&e, args.output.output.as_deref());
         }

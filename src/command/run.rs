@@ -12,7 +12,7 @@ use super::output::Sink;
 use super::{ending, finish, output, report_failed};
 use crate::cli::{Format, RunArgs};
 use crate::exit::{Code, Failure};
-use crate::gc::facts::{Exit, Lost, Watch};
+use crate::gc::facts::{Exit, Lost};
 use crate::gc::record::Level;
 use crate::gc::summary::Summary;
 use crate::report::{End, Facts, Report};
@@ -58,14 +58,15 @@ async fn watch(args: &RunArgs) -> Result<Code, Failure> {
         }
     };
     let (mut child, others) = launched.release_all_others();
-    let (watch, lease) = profiler_is_there(&mut go, &suspended, args, wish).await?;
-    let mut session = Session::new(Facts { target: describe(&suspended).await, watch }, output.report.as_mut(), recorder);
+    let (level, reason, lease) = profiler_is_there(&mut go, &suspended, args, wish).await?;
+    let target = describe(&suspended).await;
+    let watch = watch_facts(level, reason, target.gc.concurrent, true, args.output.blocks);
+    let mut session = Session::new(Facts { target, watch }, output.report.as_mut(), recorder);
     let mut pump = Pump {
         stream: go.stream,
         control: &suspended.client,
         lease,
         limits: Limits { duration: args.watch.duration, gcs: args.watch.gcs },
-        lively: output.lively,
     };
     let ended = match session.begin() {
         Ok(()) => pump.run(&mut session, &mut signals, |s| pass_on(pid, s)).await,
@@ -259,13 +260,12 @@ async fn profiler_is_there(
     suspended: &Suspended,
     args: &RunArgs,
     wish: Wish,
-) -> Result<(Watch, Option<Lease>), Failure> {
-    let blocks = args.output.blocks;
+) -> Result<(Level, Option<String>, Option<Lease>), Failure> {
     let Some(mut ready) = go.ready.take() else {
-        return Ok((watch_facts(go.level, go.reason.take(), true, blocks), None));
+        return Ok((go.level, go.reason.take(), None));
     };
     if ready.came(PROFILER_COMES).await {
-        return Ok((watch_facts(Level::Roots, None, true, blocks), Some(ready.into_lease())));
+        return Ok((Level::Roots, None, Some(ready.into_lease())));
     }
     let silent = Refusal::new(
         Code::UNSUPPORTED,
@@ -273,14 +273,13 @@ async fn profiler_is_there(
         "can the program's user read and execute files in the temporary directory?",
     );
     let reason = wish.fall_back(silent)?;
-    match stream::open(&suspended.client, Level::Moves, blocks).await {
-        Ok(stream) => {
-            go.stream = stream;
-            Ok((watch_facts(Level::Moves, Some(reason), true, blocks), None))
-        }
-        // It has ended meanwhile: what the first session holds is all there is.
-        Err(_) => Ok((watch_facts(Level::Basic, Some(reason), true, blocks), None)),
-    }
+    let moves = stream::open(&suspended.client, Level::Moves, args.output.blocks).await;
+    // Where that fails it has ended meanwhile: what the first session holds is all there is.
+    let level = moves.map_or(Level::Basic, |stream| {
+        go.stream = stream;
+        Level::Moves
+    });
+    Ok((level, Some(reason), None))
 }
 
 /// Asked again now that it runs: only now it knows its whole command line.

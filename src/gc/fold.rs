@@ -9,7 +9,7 @@ use super::bounds::{Bound, Bounds};
 use super::events::{self, RuntimeEvent};
 use super::open::OpenGc;
 use super::profiled::{self, Raw};
-use super::record::{Gc, Incomplete, Kind, Level, Phase, Reason};
+use super::record::{Gc, Incomplete, Kind, Phase, Reason};
 use super::told::Told;
 
 /// One event, free of the format it came in.
@@ -414,11 +414,6 @@ impl Fold {
             }
             _ => {}
         }
-    }
-
-    /// The level of the stream as a whole, as far as it has come.
-    pub(crate) fn level(&self) -> Level {
-        self.told.level()
     }
 }
 

@@ -89,6 +89,9 @@ impl Told {
 
     /// What watching did to background GC.
     pub(crate) fn background_gc(&self) -> BackgroundGc {
+        if self.gc.concurrent == Some(false) {
+            return BackgroundGc::None;
+        }
         match &self.hello {
             Some(h) if h.load == wire::Load::STARTUP => BackgroundGc::OffUntilExit,
             Some(_) => BackgroundGc::OffWhileWatched,

@@ -32,6 +32,7 @@ pub(crate) enum Preflight {
     /// It loads, and speaks this version's schema.
     Sound,
     /// This build cannot try.
+    #[cfg_attr(not(target_env = "musl"), expect(dead_code, reason = "only a static build says so"))]
     NotPossible(&'static str),
 }
 

@@ -28,13 +28,20 @@ impl Wish {
 }
 
 /// What the reports say at the start; `at_startup`: the profiler comes before the first managed code.
-pub(crate) fn watch_facts(level: Level, reason: Option<String>, at_startup: bool, blocks: bool) -> Watch {
+pub(crate) fn watch_facts(
+    level: Level,
+    reason: Option<String>,
+    concurrent: Option<bool>,
+    at_startup: bool,
+    blocks: bool,
+) -> Watch {
     Watch {
         level,
         level_reason: reason,
         started_at: None,
         duration_ns: None,
         background_gc: match (level, at_startup) {
+            _ if concurrent == Some(false) => BackgroundGc::None,
             (Level::Basic, _) => BackgroundGc::Untouched,
             (Level::Moves, _) => BackgroundGc::Walked,
             (Level::Roots, true) => BackgroundGc::OffUntilExit,

@@ -59,8 +59,6 @@ pub(crate) struct Pump<'a, T: Transport> {
     pub(crate) control: &'a Client<T>,
     pub(crate) lease: Option<Lease>,
     pub(crate) limits: Limits,
-    /// A line on the terminal is alive.
-    pub(crate) lively: bool,
 }
 
 type Stopping<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
@@ -126,7 +124,7 @@ impl<'a, T: Transport> Pump<'a, T> {
                     let quiet = last_bytes.elapsed() >= QUIET;
                     let elapsed_ns = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
                     let done = if quiet { session.quiet() } else { Ok(()) };
-                    let done = done.and_then(|()| if self.lively { session.tick(elapsed_ns) } else { Ok(()) });
+                    let done = done.and_then(|()| session.tick(elapsed_ns));
                     if let Err(e) = done {
                         stop = Some(Ended::Report(e));
                     }
