@@ -5,6 +5,7 @@
 use std::error::Error;
 use std::fs::File;
 use std::io::Write;
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use dotnet_diagnostics_client::{Client, EventSession, Provider, Rundown, SessionConfig, discovery};
@@ -14,7 +15,17 @@ const GC_KEYWORD: u64 = 0x1;
 const INFORMATIONAL: u32 = 4;
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn Error>> {
+async fn main() -> ExitCode {
+    match collect().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            println!("collect: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn collect() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().collect();
     let [_, pid, seconds, path] = arguments.as_slice() else {
         return Err("usage: collect PID SECONDS FILE.nettrace".into());

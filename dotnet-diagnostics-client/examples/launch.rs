@@ -5,6 +5,7 @@
 use std::error::Error;
 use std::fs::File;
 use std::io::Write;
+use std::process::ExitCode;
 
 use dotnet_diagnostics_client::{Endpoint, Port, PortClient, Provider, Rundown, SessionConfig};
 use tokio::io::AsyncReadExt;
@@ -13,7 +14,17 @@ use tokio::process::Command;
 const PORTS: &str = "DOTNET_DiagnosticPorts";
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn Error>> {
+async fn main() -> ExitCode {
+    match launch().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            println!("launch: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn launch() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args_os().skip(1);
     let (Some(path), Some(program)) = (arguments.next(), arguments.next()) else {
         return Err("usage: launch FILE.nettrace COMMAND [ARGUMENT...]".into());
@@ -40,7 +51,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
 async fn trace(runtime: &PortClient, file: &mut File) -> Result<u64, Box<dyn Error>> {
     let info = runtime.process_info().await?;
     println!("process {}, {:?} on .NET {:?}", info.pid, info.entry_assembly, info.clr_version);
-    runtime.set_environment_variable(PORTS, None).await?;
+    // So that the processes it starts do not dial as well. NativeAOT cannot remove a variable.
+    let value = (!runtime.supports_profilers().await?).then_some("");
+    runtime.set_environment_variable(PORTS, value).await?;
     let mut session = runtime
         .collect_tracing(&SessionConfig {
             buffer_mb: 64,

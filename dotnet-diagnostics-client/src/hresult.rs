@@ -58,14 +58,14 @@ codes! {
     0x8000_4001 NOT_IMPLEMENTED "E_NOTIMPL" "not implemented";
     0x8000_4002 NO_INTERFACE "E_NOINTERFACE" "the profiler does not implement an interface that the runtime asks for";
     0x8000_4005 FAIL "E_FAIL" "unspecified failure; for a trace session usually too many sessions (64 at most)";
-    0x8000_00CB DS_ENVIRONMENT_VARIABLE_NOT_FOUND "DS_IPC_E_ENVVAR_NOT_FOUND" "the environment variable to remove does not exist";
+    0x8000_00CB DS_ENVIRONMENT_VARIABLE_NOT_FOUND "DS_IPC_E_ENVVAR_NOT_FOUND" "the environment variable to remove does not exist, in the protocol's own code; CoreCLR answers 0x800700CB";
     0x8007_0005 ACCESS_DENIED "E_ACCESSDENIED" "access denied";
     0x8007_000E OUT_OF_MEMORY "E_OUTOFMEMORY" "out of memory";
     0x8007_0057 INVALID_ARGUMENT "E_INVALIDARG" "invalid argument; for a startup profiler: the runtime is not paused at its start";
     0x8007_007A INSUFFICIENT_BUFFER "ERROR_INSUFFICIENT_BUFFER" "a buffer is too small";
     0x8007_007E MODULE_NOT_FOUND "ERROR_MOD_NOT_FOUND" "the profiler library, or one that it needs, could not be loaded: missing, not readable by the target, or for another architecture or C library";
     0x8007_007F PROCEDURE_NOT_FOUND "ERROR_PROC_NOT_FOUND" "the library does not export DllGetClassObject: it is not a profiler";
-    0x8007_00CB ENVIRONMENT_VARIABLE_NOT_FOUND "ERROR_ENVVAR_NOT_FOUND" "the environment variable to remove does not exist (CoreCLR's code; the protocol's own is 0x800000CB)";
+    0x8007_00CB ENVIRONMENT_VARIABLE_NOT_FOUND "ERROR_ENVVAR_NOT_FOUND" "the environment variable to remove does not exist";
     0x8004_0111 CLASS_NOT_AVAILABLE "CLASS_E_CLASSNOTAVAILABLE" "the library does not know the profiler's class id";
     0x8013_135B NOT_YET_AVAILABLE "CORDIAG_E_NOT_YET_AVAILABLE" "not possible yet: the runtime is still starting or suspended";
     0x8013_1363 UNSUPPORTED_CALL_SEQUENCE "CORPROF_E_UNSUPPORTED_CALL_SEQUENCE" "a call that is not allowed at this point";

@@ -1,6 +1,7 @@
 //! What the operating system tells about a process, to explain why it has no diagnostics endpoint.
 
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::sys;
@@ -13,7 +14,7 @@ use crate::sys;
 /// | `exists` | yes | yes | yes |
 /// | `executable`, `parent_pid` | yes | yes | no |
 /// | all others | yes | no | no |
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct ProcessFacts {
     /// The process id that was asked for.
@@ -86,6 +87,26 @@ impl ProcessFacts {
     }
 }
 
+/// Environments hold secrets, and errors that carry these facts end up in logs: only the number of variables is shown.
+impl fmt::Debug for ProcessFacts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let environ = self.environ.as_ref().map(Vec::len);
+        f.debug_struct("ProcessFacts")
+            .field("pid", &self.pid)
+            .field("exists", &self.exists)
+            .field("uid", &self.uid)
+            .field("environ_variables", &environ)
+            .field("mappings_readable", &self.mappings_readable)
+            .field("runtime_library", &self.runtime_library)
+            .field("executable", &self.executable)
+            .field("command_line", &self.command_line)
+            .field("namespace_pid", &self.namespace_pid)
+            .field("parent_pid", &self.parent_pid)
+            .field("start_time_ticks", &self.start_time_ticks)
+            .finish()
+    }
+}
+
 fn is_zero(value: &OsStr) -> bool {
     value.to_str().is_some_and(|text| {
         let text = text.trim();
@@ -135,6 +156,12 @@ mod tests {
             Some("DOTNET_EnableDiagnostics_Profiler")
         );
         assert_eq!(ProcessFacts::default().ipc_disabled_by(), None);
+    }
+
+    #[test]
+    fn values_of_the_environment_are_not_shown() {
+        let shown = format!("{:?}", with(&[("TOKEN", "secret")]));
+        assert!(shown.contains("environ_variables: Some(1)") && !shown.contains("secret"));
     }
 
     #[test]

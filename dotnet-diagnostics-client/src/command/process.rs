@@ -127,18 +127,30 @@ impl<T: Transport> Client<T> {
     ///
     /// The C library's `getenv` does not see the change, nor do processes that native code starts (.NET 6 and later).
     ///
+    /// NativeAOT crashes on a removal, so that is only sent to a runtime that
+    /// [supports profilers](Self::supports_profilers), which takes a connection more.
+    ///
     /// # Errors
     /// Those of every command; removing a variable that does not exist is
-    /// [`HResult::ENVIRONMENT_VARIABLE_NOT_FOUND`](crate::HResult::ENVIRONMENT_VARIABLE_NOT_FOUND).
+    /// [`HResult::ENVIRONMENT_VARIABLE_NOT_FOUND`](crate::HResult::ENVIRONMENT_VARIABLE_NOT_FOUND), and
+    /// [`InvalidRequest::RemovalWouldCrash`] what the name says.
     pub async fn set_environment_variable(&self, name: &str, value: Option<&str>) -> Result<()> {
+        let operation = SET_ENVIRONMENT_VARIABLE.name;
         let request = prepare(SET_ENVIRONMENT_VARIABLE, |payload| {
             if name.contains('=') {
                 payload.refuse(InvalidRequest::EqualsSign { name: name.to_owned() });
             }
             payload.required_str16("variable name", name).str16("variable value", value);
         });
-        let (payload, _) = self.run(request, self.deadline()).await?;
-        succeeded(SET_ENVIRONMENT_VARIABLE.name, &payload)
+        let deadline = self.deadline();
+        if request.is_ok() && value.is_none() && !self.probe_profilers(deadline).await? {
+            return Err(Error::InvalidRequest {
+                operation,
+                source: InvalidRequest::RemovalWouldCrash { name: name.to_owned() },
+            });
+        }
+        let (payload, _) = self.run(request, deadline).await?;
+        succeeded(operation, &payload)
     }
 }
 

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use crate::client::Client;
+use crate::client::{Client, Deadline};
 use crate::error::Result;
 use crate::guid::Guid;
 use crate::hresult::HResult;
 use crate::message::CommandCode;
 use crate::transport::Transport;
 
-use super::{prepare, succeeded};
+use super::{Prepared, prepare, succeeded};
 
 const ATTACH_PROFILER: CommandCode = CommandCode { set: 3, id: 1, name: "AttachProfiler" };
 const STARTUP_PROFILER: CommandCode = CommandCode { set: 3, id: 2, name: "StartupProfiler" };
@@ -21,8 +21,33 @@ const STARTUP_PROFILER: CommandCode = CommandCode { set: 3, id: 2, name: "Startu
 const NOT_PAUSED_YET: Duration = Duration::from_secs(1);
 const NOT_PAUSED_RETRY: Duration = Duration::from_millis(1);
 
+/// Nothing can ever be there: below a file on Unix, with characters that Windows does not allow in a name.
+const NO_LIBRARY: &str = "/dev/null/<none>";
+
 /// The Profiler command set.
 impl<T: Transport> Client<T> {
+    /// Whether the runtime can load profilers at all: CoreCLR can, NativeAOT and Mono cannot.
+    ///
+    /// Asks for a library that cannot exist and looks at the refusal. (An unknown command of the set would tell too,
+    /// but costs CoreCLR a file descriptor each time.)
+    ///
+    /// # Errors
+    /// Those of every command, the runtime's refusal excepted.
+    pub async fn supports_profilers(&self) -> Result<bool> {
+        self.probe_profilers(self.deadline()).await
+    }
+
+    pub(super) async fn probe_profilers(&self, deadline: Deadline) -> Result<bool> {
+        let request = attach_request(0, Guid::default(), NO_LIBRARY, &[]);
+        match self.run(request, deadline).await {
+            Ok(_) => Ok(true),
+            Err(error) => match error.hresult() {
+                Some(code) => Ok(code != HResult::NOT_SUPPORTED),
+                None => Err(error),
+            },
+        }
+    }
+
     /// Loads a profiler into a running runtime and returns when its `InitializeForAttach` and
     /// `ProfilerAttachComplete` are done (.NET Core 3.0 and later).
     ///
@@ -41,14 +66,7 @@ impl<T: Transport> Client<T> {
         path: &str,
         client_data: &[u8],
     ) -> Result<()> {
-        let request = prepare(ATTACH_PROFILER, |payload| {
-            payload
-                .u32(concurrent_gc_timeout_ms)
-                .guid(clsid)
-                .required_str16("profiler path", path)
-                .count(client_data.len())
-                .bytes(client_data);
-        });
+        let request = attach_request(concurrent_gc_timeout_ms, clsid, path, client_data);
         let (payload, _) = self.run(request, self.deadline()).await?;
         succeeded(ATTACH_PROFILER.name, &payload)
     }
@@ -88,4 +106,15 @@ impl<T: Transport> Client<T> {
             }
         }
     }
+}
+
+fn attach_request(timeout_ms: u32, clsid: Guid, path: &str, client_data: &[u8]) -> Prepared {
+    prepare(ATTACH_PROFILER, |payload| {
+        payload
+            .u32(timeout_ms)
+            .guid(clsid)
+            .required_str16("profiler path", path)
+            .count(client_data.len())
+            .bytes(client_data);
+    })
 }

@@ -97,6 +97,12 @@ pub enum InvalidRequest {
         /// The name.
         name: String,
     },
+    /// NativeAOT crashes when it is asked to remove a variable (seen on 8.0.31); an empty value is possible.
+    #[error("this runtime would crash on removing {name}; it can only be set, to an empty text for example")]
+    RemovalWouldCrash {
+        /// The variable's name.
+        name: String,
+    },
     /// Event levels go from 0 to 5.
     #[error("level {level} of provider {provider} is above 5")]
     Level {

@@ -1,7 +1,8 @@
 //! Requests as they go over the wire, and the reading of answers.
 
 use dotnet_diagnostics_client::{
-    CollectCommand, EventFilter, Guid, HResult, Provider, Rundown, SessionConfig, SessionId,
+    CollectCommand, Error, EventFilter, Guid, HResult, InvalidRequest, Provider, Rundown, SessionConfig,
+    SessionId,
 };
 use tokio::io::AsyncReadExt;
 
@@ -72,18 +73,38 @@ fn the_environment_follows_its_reply() {
     });
 }
 
+/// What is asked before a removal.
+fn probe() -> Vec<u8> {
+    let path = text("/dev/null/<none>");
+    frame(3, 1, &[&[0; 20][..], &path, &[0; 4]].concat())
+}
+
 #[test]
 fn a_variable_is_set_emptied_and_removed() {
     run(async {
         let fine = || ok(&[0; 4]);
-        let runtime = ScriptedRuntime::start(vec![fine(), fine(), fine()]);
+        let runtime = ScriptedRuntime::start(vec![fine(), fine(), error(0x8007_007e), fine()]);
         let client = runtime.client();
         for value in [Some("é"), Some(""), None] {
             client.set_environment_variable("N", value).await.unwrap();
         }
-        let expected =
-            [text("é"), text(""), vec![0; 4]].map(|value| frame(4, 3, &[text("N"), value].concat()));
+        let set = |value| frame(4, 3, &[text("N"), value].concat());
+        let expected = [set(text("é")), set(text("")), probe(), set(vec![0; 4])];
         assert_eq!(runtime.requests().await, expected);
+    });
+}
+
+#[test]
+fn a_removal_that_would_crash_the_target_is_not_sent() {
+    run(async {
+        let runtime = ScriptedRuntime::start(vec![error(0x8013_1515)]);
+        let client = runtime.client();
+        let refused = client.set_environment_variable("N", None).await.unwrap_err();
+        let Error::InvalidRequest { source, .. } = refused else {
+            panic!("{refused:?}");
+        };
+        assert_eq!(source, InvalidRequest::RemovalWouldCrash { name: "N".into() });
+        assert_eq!(runtime.requests().await, [probe()]);
     });
 }
 
@@ -91,7 +112,7 @@ fn a_variable_is_set_emptied_and_removed() {
 fn a_failure_inside_an_ok_reply_is_a_failure() {
     run(async {
         let code = 0x8007_00cbu32.to_le_bytes();
-        let runtime = ScriptedRuntime::start(vec![ok(&code)]);
+        let runtime = ScriptedRuntime::start(vec![error(0x8013_135b), ok(&code)]);
         let client = runtime.client();
         let refused = client.set_environment_variable("N", None).await.unwrap_err();
         assert_eq!(refused.hresult(), Some(HResult::ENVIRONMENT_VARIABLE_NOT_FOUND));

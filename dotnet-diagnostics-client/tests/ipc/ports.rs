@@ -50,7 +50,7 @@ fn each_runtime_gets_its_own_commands_on_its_own_connections() {
         assert_eq!(a.transport().cookie(), Guid::from_u128(1));
         assert_eq!((b.transport().cookie(), b.transport().pid()), (Guid::from_u128(2), 102));
 
-        a.set_environment_variable("N", None).await.unwrap();
+        a.set_environment_variable("N", Some("")).await.unwrap();
         b.resume_runtime().await.unwrap();
         a.set_startup_profiler(Guid::from_u128(7), "/p.so").await.unwrap();
         a.resume_runtime().await.unwrap();

@@ -178,6 +178,7 @@ fn a_suspended_runtime_takes_a_startup_profiler_but_no_attach() {
             let runtime = &suspended.runtime;
             let (guid, path) = (Guid::from_u128(1), "/nonexistent/profiler.so");
             runtime.set_startup_profiler(guid, path).await.unwrap();
+            assert!(runtime.supports_profilers().await.unwrap());
             let attached = runtime.attach_profiler(0, guid, path, b"data").await;
             let code = attached.unwrap_err().hresult();
             assert_eq!(code, Some(HResult::NOT_YET_AVAILABLE), "{}", installation.version);
