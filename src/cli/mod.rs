@@ -103,7 +103,7 @@ pub(crate) struct WatchArgs {
     /// Stop watching after this time; the target goes on
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     pub(crate) duration: Option<Duration>,
-    /// Stop watching after this many collections; the target goes on
+    /// Stop watching after this many collections (those of the last 100 ms are shown too)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) gcs: Option<u64>,
     /// Another build of the profiler library

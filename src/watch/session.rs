@@ -108,6 +108,11 @@ impl<'r> Session<'r> {
         Ok(progress)
     }
 
+    /// Events are held back for order.
+    pub(crate) fn holds(&self) -> bool {
+        self.reader.held_events() > 0
+    }
+
     /// Nothing has come for a while: what is held back for order may go. Live only.
     pub(crate) fn quiet(&mut self) -> Result<(), ReportError> {
         self.reader.release_held();
