@@ -1,0 +1,189 @@
+//! `gcwatch attach`: a process that is already running is watched, and does its work as if nobody did.
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use xtask::Clr;
+use xtask::testkit::Target;
+
+use super::suite::{Heap, Need, Suite};
+use super::support::{DEADLINE, Document, Gcwatch, Json, attach_json, lines, number, run_to_end};
+
+pub(crate) fn register(suite: &mut Suite) {
+    suite.each_heap("attach::document_and_checksum", &[], document);
+    suite.once("attach::by_process_id_option", &[], |clr| {
+        by(clr, |pid| vec!["-p".to_owned(), pid.to_string()])
+    });
+    suite.once("attach::by_diagnostic_port", &[Need::Proc], by_port);
+    suite.once("attach::by_name_is_exact_or_refused", &[], by_name);
+    suite.once("attach::ndjson_is_live", &[], ndjson);
+}
+
+/// A program that collects until it is told to stop.
+pub(crate) struct Churn {
+    pub(crate) target: Target,
+}
+
+impl Churn {
+    /// Starts it, and its work.
+    pub(crate) fn start(clr: &Clr, heap: Heap, arguments: &str) -> Result<Churn> {
+        let mut all = vec!["interactive"];
+        all.extend(arguments.split_whitespace());
+        let mut target = Target::app(clr, "churn", &all, &heap.environment())?;
+        target.wait_line("ready ", DEADLINE)?;
+        target.send_line("go")?;
+        Ok(Churn { target })
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.target.pid()
+    }
+
+    /// Stops it: it has to end well, with the result that the same amount of work gives unwatched.
+    pub(crate) fn stop(mut self, clr: &Clr, arguments: &str) -> Result<()> {
+        let said = self.target.ask("stop", "done ", DEADLINE)?;
+        let status = self.target.wait(DEADLINE)?;
+        ensure!(status.success(), "{status}: {:?}", self.target);
+        let mut command = clr.command(&xtask::apps::build("churn")?);
+        command.args(arguments.split_whitespace()).arg(format!("work={}", number(&said, "work")?));
+        let unwatched = run_to_end(command, Vec::new())?.expect(0)?;
+        let expected = super::support::fact(unwatched.out()?, "checksum")?;
+        ensure!(
+            super::support::fact(&said, "checksum")? == expected,
+            "watched: {said}, unwatched: {expected}"
+        );
+        Ok(())
+    }
+}
+
+/// What every document of an attach holds: only the record at the very start, and the one at the end, may be cut.
+pub(crate) fn check_records(document: &Document) -> Result<()> {
+    let gcs = document.gcs()?;
+    let mut last = 0;
+    for (n, gc) in gcs.iter().enumerate() {
+        match &gc["incomplete"] {
+            Value::Null => {}
+            began if began == "began-before" => ensure!(n == 0, "record {n} began before the watch: {gc}"),
+            ended if ended == "ended-after" => ensure!(n + 1 == gcs.len(), "record {n} is cut off: {gc}"),
+            // A mask that is written off the collector's own thread may meet a collection that is running.
+            half if half == "half-armed" => ensure!(n <= 1, "record {n} is half armed: {gc}"),
+            other => anyhow::bail!("record {n} is {other}: {gc}"),
+        }
+        if let Some(number) = gc["number"].as_u64() {
+            ensure!(last == 0 || number == last + 1, "GC {number} after {last}");
+            last = number;
+        }
+    }
+    Ok(())
+}
+
+/// A complete blocking collection at `roots`.
+fn check_roots(gc: &Value) -> Result<()> {
+    ensure!(gc["level"] == "roots" && gc["kind"] == "blocking", "level {}, kind {}", gc["level"], gc["kind"]);
+    ensure!(gc.uint("/roots/total")? > 0 && gc.uint("/roots/by_kind/handle")? > 0, "no roots");
+    ensure!(gc["moved"].is_object() && gc["surviving"].is_object(), "no blocks");
+    ensure!(gc["cost"]["armed"] == true, "not armed");
+    Ok(())
+}
+
+fn document(clr: &Clr, heap: Heap) -> Result<()> {
+    const WORK: &str = "live=10000 seed=5";
+    let churn = Churn::start(clr, heap, WORK)?;
+    let document = attach_json(clr, churn.pid(), "--gcs 20")?;
+    check_records(&document)?;
+    document.nothing_lost()?;
+    let complete = document.complete()?;
+    ensure!(complete.len() >= 20, "{} complete collections", complete.len());
+    let mut moved = 0;
+    for gc in complete {
+        check_roots(gc).with_context(|| format!("GC {}: {gc}", gc["number"]))?;
+        moved += gc.uint("/moved/blocks")?;
+    }
+    ensure!(moved > 0, "in no collection anything moved");
+    let watch = &document.0["watch"];
+    ensure!(
+        watch["level"] == "roots" && watch["level_reason"].is_null() && watch["arming"] == "late",
+        "{watch}"
+    );
+    ensure!(watch["background_gc"] == "off-while-watched", "{watch}");
+    let exit = &document.0["exit"];
+    ensure!(exit["gcwatch"] == 0 && exit["child"].is_null() && exit["reason"] == "gcs", "{exit}");
+    let target = &document.0["target"];
+    ensure!(target["pid"] == churn.pid() && target["runtime"]["version"] == clr.name, "{target}");
+    churn.stop(clr, WORK)
+}
+
+/// Attaches to the program named by these words.
+fn by(clr: &Clr, words: fn(u32) -> Vec<String>) -> Result<()> {
+    let churn = Churn::start(clr, Heap::Workstation, "")?;
+    let mut gcwatch = Gcwatch::on(clr).args("attach --gcs 2 --format json");
+    for word in words(churn.pid()) {
+        gcwatch = gcwatch.arg(word);
+    }
+    let ended = gcwatch.output()?.expect(0)?;
+    let document = Document::parse(&ended.stdout)?;
+    ensure!(document.0["target"]["pid"] == churn.pid(), "{}", document.0["target"]);
+    Ok(())
+}
+
+fn by_port(clr: &Clr) -> Result<()> {
+    by(clr, |pid| {
+        let started = format!("dotnet-diagnostic-{pid}-");
+        let names = std::fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten();
+        let socket = names
+            .map(|entry| entry.path())
+            .find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&started)));
+        let path = socket.map(|path| path.to_string_lossy().into_owned());
+        vec!["--diagnostic-port".to_owned(), path.unwrap_or_else(|| "no socket".to_owned())]
+    })
+}
+
+/// A name that no process has, and one that several may have: never some process.
+fn by_name(clr: &Clr) -> Result<()> {
+    let none = Gcwatch::on(clr).args("attach --gcs 1 --name no-such-program").output()?.expect(20)?;
+    none.says(&["no-such-program"])?;
+    // A name of its own, so that other tests' processes do not matter.
+    let dir = tempfile::tempdir()?;
+    let unique = format!("churn{}", std::process::id());
+    let build = xtask::apps::build("churn")?;
+    let dll = dir.path().join(format!("{unique}.dll"));
+    std::fs::copy(&build, &dll)?;
+    let settings = "runtimeconfig.json";
+    std::fs::copy(build.with_extension(settings), dll.with_extension(settings))?;
+    let start = || -> Result<Target> {
+        let mut command = clr.command(&dll);
+        command.arg("interactive").envs(Heap::Workstation.environment());
+        let mut target = Target::spawn(command)?;
+        target.wait_line("ready ", DEADLINE)?;
+        target.send_line("go")?;
+        Ok(target)
+    };
+    let one = start()?;
+    let attach = || Gcwatch::on(clr).args("attach --gcs 1 --format json --name").arg(&unique).output();
+    let document = Document::parse(&attach()?.expect(0)?.stdout)?;
+    ensure!(document.0["target"]["pid"] == one.pid(), "{}", document.0["target"]);
+    let other = start()?;
+    attach()?.expect(20)?.says(&[&one.pid().to_string(), &other.pid().to_string()])?;
+    Ok(())
+}
+
+/// Each line comes when its collection is over, not at the end.
+fn ndjson(clr: &Clr) -> Result<()> {
+    let mut target = Target::app(clr, "roots", &[], &[])?;
+    target.wait_line("ready ", DEADLINE)?;
+    let mut gcwatch =
+        Gcwatch::on(clr).args("attach --format ndjson -p").arg(target.pid().to_string()).spawn()?;
+    gcwatch.wait_line(r#"{"type":"start""#, DEADLINE)?;
+    let index = number(&target.ask("collect 2", "collected ", DEADLINE)?, "index")?;
+    // Nothing more happens in the program: the line has to come by itself.
+    let line = gcwatch.wait_line(r#"{"type":"gc""#, DEADLINE)?;
+    let line: Value = serde_json::from_str(&format!(r#"{{"type":"gc"{line}"#))?;
+    ensure!(line["number"] == index && line["roots"]["total"].is_u64(), "GC {index}: {line}");
+    target.send_line("exit")?;
+    ensure!(target.wait(DEADLINE)?.success(), "{target:?}");
+    let status = gcwatch.wait(DEADLINE)?;
+    ensure!(status.code() == Some(0), "{status}: {gcwatch:?}");
+    let all = lines(gcwatch.lines().join("\n").as_bytes())?;
+    let end = all.last().context("lines")?;
+    ensure!(end["exit"]["reason"] == "target-ended" && end["summary"]["gcs"] == 1, "{end}");
+    Ok(())
+}

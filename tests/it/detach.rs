@@ -1,0 +1,143 @@
+//! After a watch the target is as it was: no thread, descriptor or second library stays, and background GC is back.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use xtask::Clr;
+
+use super::attach::{Churn, check_records};
+use super::suite::{Heap, Need, Suite};
+use super::support::{DEADLINE, Document, Footprint, Signal, attach_json, signal, start_attach, until};
+
+const WORK: &str = "live=10000 seed=7";
+/// A profiler leaves within seconds; the runtime's own threads for event streams too.
+const LEAVING: Duration = Duration::from_secs(20);
+
+pub(crate) fn register(suite: &mut Suite) {
+    suite.each_heap("detach::three_watches_leave_nothing", &[Need::Proc], leaves_nothing);
+    suite.each("detach::by_duration", &[], by_duration);
+    suite.each("detach::by_sigint", &[], |clr| by_signal(clr, Signal::INT));
+    suite.once("detach::by_sigterm", &[], |clr| by_signal(clr, Signal::TERM));
+    suite.each("detach::background_gc_is_back", &[], background_gc_is_back);
+    suite.once("detach::metadata_does_not_grow", &[], metadata_does_not_grow);
+}
+
+fn leaves_nothing(clr: &Clr, heap: Heap) -> Result<()> {
+    let churn = Churn::start(clr, heap, WORK)?;
+    // Some work first: the runtime starts threads of its own as it goes.
+    attach_json(clr, churn.pid(), "--gcs 5 --level basic")?;
+    let before = settled(churn.pid())?;
+    for n in 1..=3 {
+        let document = attach_json(clr, churn.pid(), "--gcs 5")?;
+        check_records(&document)?;
+        ensure!(document.0["watch"]["level"] == "roots", "watch {n}: {}", document.0["watch"]);
+        ensure!(document.complete()?.len() >= 5, "watch {n}: {} collections", document.complete()?.len());
+    }
+    gone(churn.pid(), &before)?;
+    let maps = std::fs::read_to_string(format!("/proc/{}/maps", churn.pid()))?;
+    let libraries: BTreeSet<&str> = maps
+        .lines()
+        .filter_map(|line| line.split_whitespace().nth(5))
+        .filter(|path| path.contains("netcore_profiler"))
+        .collect();
+    ensure!(libraries.len() <= 1, "a library for each watch: {libraries:?}");
+    churn.stop(clr, WORK)
+}
+
+/// What the process has open once that no longer changes.
+fn settled(pid: u32) -> Result<Footprint> {
+    let mut last = Footprint::of(pid)?;
+    let mut same = 0;
+    until("a footprint that stays", DEADLINE, || {
+        std::thread::sleep(Duration::from_millis(20));
+        let now = Footprint::of(pid)?;
+        same = if now == last { same + 1 } else { 0 };
+        last = now;
+        Ok(same >= 10)
+    })?;
+    Ok(last)
+}
+
+/// Waits until there is nothing that was not there before.
+pub(crate) fn gone(pid: u32, before: &Footprint) -> Result<()> {
+    let outcome = until("nothing of the watch left", LEAVING, || Ok(Footprint::of(pid)?.within(before)));
+    outcome.with_context(|| match Footprint::of(pid) {
+        Ok(now) => format!("before: {before:?}\nnow: {now:?}"),
+        Err(error) => format!("the target is gone: {error}"),
+    })
+}
+
+fn by_duration(clr: &Clr) -> Result<()> {
+    let churn = Churn::start(clr, Heap::Workstation, WORK)?;
+    let document = attach_json(clr, churn.pid(), "--duration 1s")?;
+    check_records(&document)?;
+    ensure!(document.0["exit"]["reason"] == "duration", "{}", document.0["exit"]);
+    let seconds = document.0["watch"]["duration_ns"].as_f64().unwrap_or(0.0) / 1e9;
+    // The clock is the stream's: it ends with the last event.
+    ensure!((0.5..5.0).contains(&seconds), "it took {seconds} s");
+    ensure!(!document.complete()?.is_empty(), "no collection in a second of work");
+    churn.stop(clr, WORK)
+}
+
+fn by_signal(clr: &Clr, with: Signal) -> Result<()> {
+    let churn = Churn::start(clr, Heap::Workstation, WORK)?;
+    let dir = tempfile::tempdir()?;
+    let path = dir.path().join("out.json");
+    let mut gcwatch = start_attach(clr, churn.pid(), "", &path)?;
+    let seen = |path| std::fs::read_to_string(path).is_ok_and(|text: String| text.contains("\"number\":"));
+    until("a collection in the document", DEADLINE, || Ok(seen(&path)))?;
+    signal(gcwatch.pid(), with)?;
+    let status = gcwatch.wait(DEADLINE)?;
+    ensure!(status.code() == Some(0), "{status}: {gcwatch:?}");
+    let document = Document::read(&path)?;
+    check_records(&document)?;
+    ensure!(
+        document.0["exit"]["gcwatch"] == 0 && document.0["exit"]["reason"] == "interrupted",
+        "{}",
+        document.0["exit"]
+    );
+    ensure!(!document.0["summary"].is_null() && !document.complete()?.is_empty(), "nothing was seen");
+    churn.stop(clr, WORK)
+}
+
+fn background_gc_is_back(clr: &Clr) -> Result<()> {
+    let churn = Churn::start(clr, Heap::Workstation, WORK)?;
+    let document = attach_json(clr, churn.pid(), "--gcs 10")?;
+    check_records(&document)?;
+    // A background collection that ran when we came may end under our eyes.
+    let kinds = document.complete()?.iter().skip(2).filter(|gc| gc["kind"] != "blocking").count();
+    ensure!(kinds == 0, "{kinds} collections were not blocking while background GC was off");
+    let dir = tempfile::tempdir()?;
+    let path = dir.path().join("basic.json");
+    let mut gcwatch = start_attach(clr, churn.pid(), "--level basic", &path)?;
+    let background = || Ok(std::fs::read_to_string(&path)?.contains(r#""kind":"background""#));
+    until("a background collection after the watch", DEADLINE, background)?;
+    signal(gcwatch.pid(), Signal::INT)?;
+    ensure!(gcwatch.wait(DEADLINE)?.success(), "{gcwatch:?}");
+    let document = Document::read(&path)?;
+    ensure!(document.0["watch"]["background_gc"] == "untouched", "{}", document.0["watch"]);
+    churn.stop(clr, WORK)
+}
+
+/// The runtime frees no event definition while it runs: ours are made once, however often we come.
+fn metadata_does_not_grow(clr: &Clr) -> Result<()> {
+    let churn = Churn::start(clr, Heap::Workstation, WORK)?;
+    let dir = tempfile::tempdir()?;
+    let mut definitions = Vec::new();
+    for n in 0..3 {
+        let path = dir.path().join(format!("{n}.nettrace"));
+        let options = format!("--gcs 3 --blocks --record {}", path.display());
+        attach_json(clr, churn.pid(), &options)?;
+        let bytes = std::fs::read(&path)?;
+        // Each definition in a recording holds the provider's name, in UTF-16; nothing else does.
+        let name: Vec<u8> =
+            netcore_profiler::wire::PROVIDER_NAME.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        definitions.push(bytes.windows(name.len()).filter(|part| *part == name).count());
+    }
+    ensure!(
+        definitions[0] > 0 && definitions.iter().all(|count| *count == definitions[0]),
+        "{definitions:?}"
+    );
+    churn.stop(clr, WORK)
+}

@@ -1,0 +1,121 @@
+//! Bad arguments, unreadable input, output that cannot be written.
+
+use anyhow::{Result, ensure};
+use xtask::Clr;
+
+use super::record::{record_run, replay};
+use super::suite::{Heap, Suite};
+use super::support::{Document, Gcwatch};
+
+pub(crate) fn register(suite: &mut Suite) {
+    suite.plain("errors::bad_arguments_are_2", bad_arguments);
+    suite.plain("errors::unreadable_input_is_12", unreadable);
+    suite.once("errors::cut_recording_gives_what_it_holds", &[], cut);
+    suite.once("errors::damaged_recording_gives_what_it_holds", &[], damaged);
+    suite.once("errors::output_that_cannot_be_written", &[], unwritable);
+}
+
+fn bad_arguments() -> Result<()> {
+    for line in [
+        "",
+        "watch",
+        "attach",
+        "attach one",
+        "attach 1 --level all",
+        "attach 1 --format xml",
+        "attach 1 --duration soon",
+        "attach 1 --gcs 0",
+        "attach 1 -p 1",
+        "run",
+        "run --gen 7 -- true",
+        "report",
+        "ps --format ndjson",
+        "completions ed",
+    ] {
+        let ended = Gcwatch::new().args(line).output()?;
+        ensure!(ended.code == 2, "gcwatch {line}: exit code {}: {}", ended.code, ended.stderr);
+        ensure!(!ended.stderr.is_empty() && ended.stdout.is_empty(), "gcwatch {line}: {ended:?}");
+    }
+    Ok(())
+}
+
+fn unreadable() -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    for (name, content) in
+        [("garbage", &b"This is not a recording.\n"[..]), ("empty", b""), ("half", b"Nettrace\x14")]
+    {
+        let path = dir.path().join(name);
+        std::fs::write(&path, content)?;
+        Gcwatch::new().arg("report").arg(&path).output()?.expect(12)?.says(&[name])?;
+    }
+    let missing = dir.path().join("missing");
+    Gcwatch::new().arg("report").arg(&missing).output()?.expect(12)?.says(&["missing"])?;
+    Gcwatch::new().arg("report").arg(dir.path()).output()?.expect(12)?;
+    Gcwatch::new().args("report -").feed(b"words".to_vec())?.expect(12)?;
+    Ok(())
+}
+
+/// Runs `report` on bytes, with and without `--strict`.
+fn report(bytes: &[u8]) -> Result<Document> {
+    let dir = tempfile::tempdir()?;
+    let path = dir.path().join("cut.nettrace");
+    std::fs::write(&path, bytes)?;
+    Gcwatch::new().args("report --strict --format json").arg(&path).output()?.expect(11)?;
+    replay(&path, "")
+}
+
+fn cut(clr: &Clr) -> Result<()> {
+    let recorded = record_run(clr, Heap::Workstation, "roots", "work=150000 live=8000")?;
+    let bytes = std::fs::read(&recorded.recording)?;
+    let whole = recorded.live.complete()?.len();
+    let whole_again = replay(&recorded.recording, "--strict")?;
+    ensure!(whole_again.complete()?.len() == whole, "the whole one is not whole under --strict");
+    let mut last = 0;
+    for percent in [50, 75, 95] {
+        let document = report(&bytes[..bytes.len() * percent / 100])?;
+        let complete = document.complete()?;
+        ensure!(
+            complete.len() >= last && complete.len() <= whole,
+            "{} of {whole} at {percent} %",
+            complete.len()
+        );
+        // What it holds is right.
+        for gc in &complete {
+            let live = recorded.live.gc(gc["number"].as_u64().unwrap_or(0))?;
+            ensure!(*gc == live, "at {percent} %: {gc}\nlive: {live}");
+        }
+        last = complete.len();
+    }
+    ensure!(last > 0, "nothing in 95 % of the recording");
+    Ok(())
+}
+
+/// A hole in the middle costs what was in it, no more.
+fn damaged(clr: &Clr) -> Result<()> {
+    let recorded = record_run(clr, Heap::Workstation, "basic", "work=400000 live=8000")?;
+    let mut bytes = std::fs::read(&recorded.recording)?;
+    let middle = bytes.len() / 2;
+    for byte in &mut bytes[middle..middle + 64] {
+        *byte = !*byte;
+    }
+    let document = report(&bytes)?;
+    let complete = document.complete()?;
+    ensure!(!complete.is_empty(), "nothing is left");
+    let lost = document.0["lost"]["events"] != 0 || complete.len() < recorded.live.complete()?.len();
+    ensure!(lost, "64 bytes were overwritten and nothing is said to be lost: {}", document.0["lost"]);
+    for gc in &complete {
+        let live = recorded.live.gc(gc["number"].as_u64().unwrap_or(0))?;
+        ensure!(gc["generation"] == live["generation"], "{gc}\nlive: {live}");
+    }
+    Ok(())
+}
+
+fn unwritable(clr: &Clr) -> Result<()> {
+    for options in ["--format json -o /nonexistent/out.json", "--record /nonexistent/out.nettrace"] {
+        let ended = Gcwatch::on(clr).arg("run").args(options).app(clr, "exits", "return")?.output()?;
+        ensure!(ended.code != 0, "{options}: exit code 0");
+        ensure!(ended.stdout.is_empty(), "{options}: the child was started all the same: {:?}", ended.out());
+        ended.says(&["/nonexistent/out"])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,227 @@
+//! Processes that cannot be watched, or not as wished: a sentence, a remedy, and the exit code.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use xtask::Clr;
+use xtask::testkit::{Target, peer};
+
+use super::attach::Churn;
+use super::suite::{Heap, Need, Suite};
+use super::support::{DEADLINE, Document, Gcwatch, Json, Signal, run_to_end, signal, start_attach, until};
+
+const AOT: &str = "aot-net8/aot-mix";
+
+pub(crate) fn register(suite: &mut Suite) {
+    suite.plain("errors::no_such_process_is_20", no_such_process);
+    suite.plain("errors::not_dotnet_is_20", not_dotnet);
+    suite.each("errors::diagnostics_disabled_is_22", &[Need::Proc], diagnostics_disabled);
+    suite.each("errors::profiler_disabled_is_22_or_moves", &[Need::Proc], profiler_disabled);
+    suite.once("errors::run_with_diagnostics_disabled_still_runs", &[], run_disabled);
+    suite.once("errors::dead_socket_is_20", &[Need::Proc], dead_socket);
+    suite.once("errors::other_users_process_is_21", &[Need::Root, Need::Proc], other_user);
+    suite.once("errors::root_watches_another_user", &[Need::Root, Need::Proc], root_watches);
+    suite.each("errors::target_that_ends_is_no_failure", &[], target_ends);
+    suite.each("errors::target_that_is_killed_is_11_under_strict", &[], target_killed);
+    suite.once("errors::native_aot_is_22_or_moves", &[Need::Peer(AOT)], native_aot);
+}
+
+fn no_such_process() -> Result<()> {
+    let mut gone = Command::new("true").spawn()?;
+    let pid = gone.id().to_string();
+    gone.wait()?;
+    let ended = Gcwatch::new().arg("attach").arg(&pid).output()?.expect(20)?;
+    ensure!(ended.stdout.is_empty(), "{:?}", ended.out());
+    ended.says(&[&pid, "do:"])?;
+    Ok(())
+}
+
+fn not_dotnet() -> Result<()> {
+    let mut command = Command::new("sleep");
+    command.arg("600");
+    let sleeping = Target::spawn(command)?;
+    let pid = sleeping.pid().to_string();
+    Gcwatch::new().arg("attach").arg(&pid).output()?.expect(20)?.says(&[&pid, ".NET", "do:"])?;
+    Ok(())
+}
+
+fn diagnostics_disabled(clr: &Clr) -> Result<()> {
+    let mut target = Target::app(clr, "roots", &[], &[("DOTNET_EnableDiagnostics", "0")])?;
+    target.wait_line("ready ", DEADLINE)?;
+    let pid = target.pid().to_string();
+    let ended = Gcwatch::on(clr).arg("attach").arg(&pid).output()?.expect(22)?;
+    ended.says(&[&pid, "diagnostics switched off", "DOTNET_EnableDiagnostics=0", "do:"])?;
+    Ok(())
+}
+
+/// The operator said no to profilers: that holds, even where the runtime would take one.
+fn profiler_disabled(clr: &Clr) -> Result<()> {
+    let env = [("DOTNET_EnableDiagnostics_Profiler", "0"), ("DOTNET_GCgen0size", "400000")];
+    let mut target = Target::app(clr, "churn", &["interactive"], &env)?;
+    target.wait_line("ready ", DEADLINE)?;
+    target.send_line("go")?;
+    let pid = target.pid().to_string();
+    let demanded = Gcwatch::on(clr).args("attach --gcs 2 --level roots").arg(&pid).output()?.expect(22)?;
+    demanded.says(&["DOTNET_EnableDiagnostics_Profiler", "do:"])?;
+    let ended = Gcwatch::on(clr).args("attach --gcs 2 --format json").arg(&pid).output()?.expect(0)?;
+    let watch = &Document::parse(&ended.stdout)?.0["watch"];
+    ensure!(watch["level"] == "moves", "{watch}");
+    ensure!(watch.text("/level_reason")?.contains("DOTNET_EnableDiagnostics_Profiler"), "{watch}");
+    Ok(())
+}
+
+fn run_disabled(clr: &Clr) -> Result<()> {
+    let off = [("DOTNET_EnableDiagnostics", "0")];
+    let ended =
+        Gcwatch::on(clr).envs(off).arg("run").app(clr, "exits", "return code=0")?.output()?.expect(22)?;
+    ensure!(ended.out()?.starts_with("ready "), "the child did not run: {ended:?}");
+    ended.says(&["DOTNET_EnableDiagnostics"])?;
+    // The child's own failure goes first.
+    Gcwatch::on(clr).envs(off).arg("run").app(clr, "exits", "return code=9")?.output()?.expect(9)?;
+    Ok(())
+}
+
+fn socket_of(pid: u32) -> Result<PathBuf> {
+    let prefix = format!("dotnet-diagnostic-{pid}-");
+    for entry in std::fs::read_dir(std::env::temp_dir())? {
+        let path = entry?.path();
+        if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix)) {
+            return Ok(path);
+        }
+    }
+    anyhow::bail!("process {pid} has no socket")
+}
+
+fn dead_socket(clr: &Clr) -> Result<()> {
+    let mut target = Target::app(clr, "roots", &[], &[])?;
+    target.wait_line("ready ", DEADLINE)?;
+    let (pid, socket) = (target.pid().to_string(), socket_of(target.pid())?);
+    signal(target.pid(), Signal::KILL)?;
+    target.wait(DEADLINE)?;
+    ensure!(socket.exists(), "the killed process removed its socket");
+    let outcome = (|| {
+        Gcwatch::on(clr).arg("attach").arg(&pid).output()?.expect(20)?.says(&[&pid])?;
+        let by_path = Gcwatch::on(clr).args("attach --diagnostic-port").arg(&socket).output()?.expect(20)?;
+        by_path.says(&[&pid])?;
+        let listed = Gcwatch::on(clr).args("ps --format json").output()?.expect(0)?;
+        ensure!(
+            !listed.out()?.contains(&format!("\"pid\":{pid},")),
+            "a dead process is listed: {}",
+            listed.out()?
+        );
+        Ok(())
+    })();
+    // Nobody else does.
+    std::fs::remove_file(&socket)?;
+    outcome
+}
+
+/// A user without any rights, on any Unix.
+const NOBODY: &str = "65534";
+
+fn as_nobody(program: &std::path::Path) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "--"]).arg(program);
+    command.current_dir("/");
+    command
+}
+
+fn other_user(clr: &Clr) -> Result<()> {
+    let mut target = Target::app(clr, "roots", &[], &[])?;
+    target.wait_line("ready ", DEADLINE)?;
+    let pid = target.pid().to_string();
+    // Where the build directory is, that user may not look.
+    let dir = tempfile::Builder::new().permissions(readable()).tempdir()?;
+    let program = dir.path().join("gcwatch");
+    std::fs::copy(env!("CARGO_BIN_EXE_gcwatch"), &program)?;
+    let mut command = as_nobody(&program);
+    command.arg("attach").arg(&pid);
+    run_to_end(command, Vec::new())?.expect(21)?.says(&[&pid, "not permitted", "do:"])?;
+    Ok(())
+}
+
+fn readable() -> std::fs::Permissions {
+    std::os::unix::fs::PermissionsExt::from_mode(0o755)
+}
+
+/// Root may watch anybody's process; the library has to be readable for it.
+fn root_watches(clr: &Clr) -> Result<()> {
+    let dll = xtask::apps::build("roots")?;
+    let dir = tempfile::Builder::new().permissions(readable()).tempdir()?;
+    let copy = dir.path().join("roots.dll");
+    std::fs::copy(&dll, &copy)?;
+    let settings = "runtimeconfig.json";
+    std::fs::copy(dll.with_extension(settings), copy.with_extension(settings))?;
+    let argv = clr.argv(&copy);
+    let mut command = as_nobody(std::path::Path::new(&argv[0]));
+    command.args(&argv[1..]);
+    clr.environment(&mut command);
+    command.env("HOME", "/");
+    let mut target = Target::spawn(command)?;
+    target.wait_line("ready ", DEADLINE).context("the runtime has to be readable for everybody")?;
+    let path = dir.path().join("out.json");
+    let mut gcwatch = start_attach(clr, target.pid(), "--gcs 1 --level roots", &path)?;
+    target.ask("collect 2", "collected ", DEADLINE)?;
+    let status = gcwatch.wait(DEADLINE)?;
+    ensure!(status.success(), "{status}: {gcwatch:?}");
+    let document = Document::read(&path)?;
+    ensure!(document.gcs()?[0].uint("/roots/total")? > 0, "{}", document.gcs()?[0]);
+    Ok(())
+}
+
+fn target_ends(clr: &Clr) -> Result<()> {
+    for options in ["", "--strict"] {
+        let churn = Churn::start(clr, Heap::Workstation, "")?;
+        let dir = tempfile::tempdir()?;
+        let path = dir.path().join("out.json");
+        let mut gcwatch = start_attach(clr, churn.pid(), options, &path)?;
+        churn.stop(clr, "")?;
+        let status = gcwatch.wait(DEADLINE)?;
+        ensure!(status.code() == Some(0), "{options}: {status}: {gcwatch:?}");
+        let document = Document::read(&path)?;
+        ensure!(document.0["exit"]["reason"] == "target-ended", "{}", document.0["exit"]);
+    }
+    Ok(())
+}
+
+fn target_killed(clr: &Clr) -> Result<()> {
+    for (options, code) in [("", 0), ("--strict", 11)] {
+        let mut churn = Churn::start(clr, Heap::Workstation, "")?;
+        let dir = tempfile::tempdir()?;
+        let path = dir.path().join("out.json");
+        let mut gcwatch = start_attach(clr, churn.pid(), options, &path)?;
+        until("a collection", DEADLINE, || Ok(std::fs::read_to_string(&path)?.contains("\"number\":")))?;
+        signal(churn.pid(), Signal::KILL)?;
+        churn.target.wait(DEADLINE)?;
+        let status = gcwatch.wait(DEADLINE)?;
+        ensure!(status.code() == Some(code), "{options}: {status} instead of {code}: {gcwatch:?}");
+        let document = Document::read(&path)?;
+        ensure!(
+            document.0["exit"]["gcwatch"] == code && !document.0["summary"].is_null(),
+            "{}",
+            document.0["exit"]
+        );
+        // It left its socket behind.
+        if let Ok(socket) = socket_of(churn.pid()) {
+            std::fs::remove_file(socket)?;
+        }
+    }
+    Ok(())
+}
+
+fn native_aot(clr: &Clr) -> Result<()> {
+    let mut command = Command::new(peer(AOT)?);
+    command.args(["600", "1"]);
+    let target = Target::spawn(command)?;
+    until("its socket", DEADLINE, || Ok(socket_of(target.pid()).is_ok()))?;
+    let pid = target.pid().to_string();
+    let demanded = Gcwatch::on(clr).args("attach --gcs 2 --level roots").arg(&pid).output()?.expect(22)?;
+    demanded.says(&["NativeAOT"])?;
+    let ended = Gcwatch::on(clr).args("attach --gcs 2 --format json").arg(&pid).output()?.expect(0)?;
+    let document = Document::parse(&ended.stdout)?;
+    let watch = &document.0["watch"];
+    ensure!(watch["level"] == "moves" && watch.text("/level_reason")?.contains("NativeAOT"), "{watch}");
+    ensure!(!document.complete()?.is_empty(), "nothing was seen");
+    Ok(())
+}

@@ -1,0 +1,117 @@
+//! gcwatch killed with SIGKILL in the middle of its work: the recording is whole, the target goes on, the profiler
+//! leaves.
+
+use std::path::Path;
+
+use anyhow::{Result, ensure};
+use xtask::Clr;
+use xtask::testkit::Target;
+
+use super::attach::Churn;
+use super::detach::gone;
+use super::record::replay;
+use super::suite::{Heap, Need, Suite};
+use super::support::{
+    DEADLINE, Document, Footprint, GCSTATS, Gcwatch, Guard, Signal, fact, gcstats, signal, until,
+};
+
+const WORK: &str = "live=10000 seed=11";
+
+pub(crate) fn register(suite: &mut Suite) {
+    suite.each("killed::attach", &[Need::Proc], attach);
+    suite.each("killed::run", &[Need::Proc], run);
+    suite.once("killed::recording_opens_in_trace_event", &[Need::Peer(GCSTATS)], trace_event);
+}
+
+/// Waits for a few collections in the recording of a gcwatch that is running, and kills it.
+fn kill_amid(gcwatch: &mut Target, recording: &Path, lines: &Path) -> Result<u64> {
+    let seen = || std::fs::read_to_string(lines).unwrap_or_default().matches(r#""type":"gc""#).count() as u64;
+    until("five collections", DEADLINE, || Ok(seen() >= 5))?;
+    let records = seen();
+    signal(gcwatch.pid(), Signal::KILL)?;
+    ensure!(recording.is_file(), "no recording");
+    Ok(records)
+}
+
+/// What was shown live is in the recording.
+fn check_recording(recording: &Path, records: u64) -> Result<Document> {
+    let document = replay(recording, "")?;
+    let found = document.gcs()?.len() as u64;
+    ensure!(found >= records, "{found} records in the recording, {records} were shown");
+    ensure!(document.complete()?.len() as u64 + 2 >= found, "many of {found} records are cut off");
+    Ok(document)
+}
+
+fn attach(clr: &Clr) -> Result<()> {
+    let churn = Churn::start(clr, Heap::Workstation, WORK)?;
+    super::support::attach_json(clr, churn.pid(), "--gcs 3 --level basic")?;
+    let before = Footprint::of(churn.pid())?;
+    let dir = tempfile::tempdir()?;
+    let (recording, lines) = (dir.path().join("killed.nettrace"), dir.path().join("lines.ndjson"));
+    let mut gcwatch = Gcwatch::on(clr)
+        .args("attach --format ndjson --record")
+        .arg(&recording)
+        .arg("-o")
+        .arg(&lines)
+        .arg(churn.pid().to_string())
+        .spawn()?;
+    let records = kill_amid(&mut gcwatch, &recording, &lines)?;
+    gone(churn.pid(), &before)?;
+    let document = check_recording(&recording, records)?;
+    ensure!(document.0["watch"]["level"] == "roots", "{}", document.0["watch"]);
+    // And the next one can come, as if nothing had been.
+    let again = super::support::attach_json(clr, churn.pid(), "--gcs 3")?;
+    ensure!(again.0["watch"]["level"] == "roots", "{}", again.0["watch"]);
+    churn.stop(clr, WORK)
+}
+
+fn run(clr: &Clr) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let (recording, lines) = (dir.path().join("killed.nettrace"), dir.path().join("lines.ndjson"));
+    let mut gcwatch = Gcwatch::on(clr)
+        .envs(Heap::Workstation.environment())
+        .args("run --format ndjson --record")
+        .arg(&recording)
+        .arg("-o")
+        .arg(&lines)
+        .app(clr, "churn", "interactive live=10000")?
+        .spawn()?;
+    let child: u32 = fact(&gcwatch.wait_line("ready ", DEADLINE)?, "pid")?.parse()?;
+    let _guard = Guard(child);
+    gcwatch.send_line("go")?;
+    let records = kill_amid(&mut gcwatch, &recording, &lines)?;
+    check_recording(&recording, records)?;
+    // The event session goes with its reader.
+    until("the end of the event stream's thread", DEADLINE, || {
+        Ok(!Footprint::of(child)?.threads.keys().any(|name| name.contains("EventPipe")))
+    })?;
+    // The child still has the pipes it was started with.
+    let done = gcwatch.ask("stop", "done ", DEADLINE)?;
+    ensure!(fact(&done, "checksum")?.len() == 16, "{done}");
+    until("the child's end", DEADLINE, || Ok(!Path::new(&format!("/proc/{child}/task")).exists()))
+}
+
+fn trace_event(clr: &Clr) -> Result<()> {
+    let churn = Churn::start(clr, Heap::Workstation, WORK)?;
+    let dir = tempfile::tempdir()?;
+    let (recording, lines) = (dir.path().join("killed.nettrace"), dir.path().join("lines.ndjson"));
+    let mut gcwatch = Gcwatch::on(clr)
+        .args("attach --blocks --format ndjson --record")
+        .arg(&recording)
+        .arg("-o")
+        .arg(&lines)
+        .arg(churn.pid().to_string())
+        .spawn()?;
+    kill_amid(&mut gcwatch, &recording, &lines)?;
+    let document = replay(&recording, "")?;
+    let answer = gcstats(&recording)?;
+    let complete = document.complete()?;
+    ensure!(
+        answer.gcs.len() + 2 >= complete.len(),
+        "{} GCs, TraceEvent: {}",
+        complete.len(),
+        answer.gcs.len()
+    );
+    ensure!(answer.gcs.len() >= 3, "TraceEvent found {} GCs", answer.gcs.len());
+    churn.stop(clr, WORK)
+}

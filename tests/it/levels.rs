@@ -1,0 +1,67 @@
+//! What each level shows, and what it leaves as it is.
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use xtask::Clr;
+
+use super::suite::{Heap, Suite};
+use super::support::{Document, GcFacts, Gcwatch, Json, check_counts};
+
+pub(crate) fn register(suite: &mut Suite) {
+    suite.each("levels::basic", &[], |clr| level(clr, "basic"));
+    suite.each("levels::moves", &[], |clr| level(clr, "moves"));
+}
+
+fn level(clr: &Clr, level: &str) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let path = dir.path().join("out.json");
+    let ended = Gcwatch::on(clr)
+        .envs(Heap::Workstation.environment())
+        .args("run --format json --level")
+        .arg(level)
+        .arg("-o")
+        .arg(&path)
+        .app(clr, "churn", "work=600000 live=40000")?
+        .output()?
+        .expect(0)?;
+    let document = Document::read(&path)?;
+    document.nothing_lost()?;
+    check_counts(&document, GcFacts::of(ended.out()?)?)?;
+    let watch = &document.0["watch"];
+    let background_gc = if level == "basic" { "untouched" } else { "walked" };
+    ensure!(
+        watch["level"] == level && watch["level_reason"].is_null() && watch["arming"].is_null(),
+        "{watch}"
+    );
+    ensure!(watch["background_gc"] == background_gc, "{watch}");
+    let complete = document.complete()?;
+    for gc in &complete {
+        check(gc, level).with_context(|| format!("GC {}: {gc}", gc["number"]))?;
+    }
+    let background: Vec<_> = complete.iter().filter(|gc| gc["kind"] == "background").collect();
+    ensure!(!background.is_empty(), "no background collection in {}", complete.len());
+    for gc in background {
+        ensure!(gc["generation"] == 2, "a background collection of generation {}", gc["generation"]);
+        let mut walks = 0;
+        for pause in gc.list("/pauses")? {
+            ensure!((pause["phase"] == "survivor_walk") == (pause["caused_by_watching"] == true), "{pause}");
+            walks += u64::from(pause["phase"] == "survivor_walk");
+        }
+        // The runtime walks its survivors only for those who listen.
+        ensure!(walks == u64::from(level == "moves"), "{walks} walks: {gc}");
+        ensure!(gc["pauses"][0]["phase"] == "initial", "{gc}");
+        ensure!(level == "basic" || gc.uint("/surviving/blocks")? > 0, "nothing survived: {gc}");
+    }
+    Ok(())
+}
+
+fn check(gc: &Value, level: &str) -> Result<()> {
+    ensure!(gc["level"] == level, "level {}", gc["level"]);
+    ensure!(gc["moved"].is_object() == (level == "moves"), "moved: {}", gc["moved"]);
+    ensure!(gc["surviving"].is_object() == (level == "moves"), "surviving: {}", gc["surviving"]);
+    // The runtime says what each kind of root promoted; how many there are is not known.
+    ensure!(gc["roots"].is_null() || gc["roots"]["total"].is_null(), "roots: {}", gc["roots"]);
+    ensure!(gc["cost"].is_null(), "cost: {}", gc["cost"]);
+    ensure!(gc.uint("/pause_ns")? > 0 && gc.uint("/heap_after_bytes")? > 0, "no figures");
+    Ok(())
+}

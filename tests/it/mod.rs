@@ -1,0 +1,63 @@
+//! The tests by subject.
+
+mod attach;
+mod azmcp;
+mod blocks;
+mod command_line;
+mod detach;
+mod errors_input;
+mod errors_target;
+mod grandchild;
+mod killed;
+mod levels;
+mod other_profiler;
+mod record;
+mod roots;
+mod run_child;
+mod run_document;
+mod run_output;
+mod run_signals;
+mod suite;
+mod support;
+mod trace_event;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use suite::Suite;
+
+/// Finds the runtimes (or fetches one) and runs the tests.
+pub(crate) fn main() -> ExitCode {
+    let clrs = match xtask::clr::find_all() {
+        Ok(clrs) => clrs,
+        Err(error) => {
+            // Without stderr there is nobody to tell; the code says it too.
+            let _ = writeln!(std::io::stderr(), "no runtime to test on: {error:?}");
+            return ExitCode::from(101);
+        }
+    };
+    let mut suite = Suite::new(clrs);
+    for register in [
+        run_document::register,
+        run_child::register,
+        run_output::register,
+        run_signals::register,
+        grandchild::register,
+        attach::register,
+        detach::register,
+        blocks::register,
+        roots::register,
+        levels::register,
+        record::register,
+        trace_event::register,
+        killed::register,
+        errors_target::register,
+        errors_input::register,
+        other_profiler::register,
+        azmcp::register,
+        command_line::register,
+    ] {
+        register(&mut suite);
+    }
+    suite.run()
+}

@@ -1,0 +1,233 @@
+//! A recording replayed gives the document that was written live, but for what the schema says a recording cannot
+//! tell.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use tempfile::TempDir;
+use xtask::Clr;
+
+use super::attach::Churn;
+use super::suite::{Heap, Suite};
+use super::support::{Document, Gcwatch, Json, attach_json, lines, schema};
+
+const WORK: &str = "live=8000 seed=3";
+
+pub(crate) fn register(suite: &mut Suite) {
+    suite.each("record::replay_equals_live::run_roots_blocks", &[], |clr| of_run(clr, "roots --blocks"));
+    suite
+        .each("record::replay_equals_live::attach_roots_blocks", &[], |clr| of_attach(clr, "roots --blocks"));
+    for options in ["basic", "moves", "moves --blocks", "roots"] {
+        let name = options.replace(" --", "_");
+        suite.with(&format!("record::replay_equals_live::run_{name}"), &[], move |clr| of_run(clr, options));
+        suite.with(&format!("record::replay_equals_live::attach_{name}"), &[], move |clr| {
+            of_attach(clr, options)
+        });
+    }
+    suite.once("record::replay_as_text_and_ndjson", &[], other_formats);
+    suite.once("record::replay_from_stdin", &[], from_stdin);
+    suite.once("record::blocks_can_be_left_out_of_a_replay", &[], without_blocks);
+}
+
+/// A recording and the document that was written while it was made.
+pub(crate) struct Recorded {
+    pub(crate) live: Document,
+    pub(crate) recording: PathBuf,
+    _dir: TempDir,
+}
+
+/// `gcwatch run --record` of a program that ends.
+pub(crate) fn record_run(clr: &Clr, heap: Heap, level_and_blocks: &str, arguments: &str) -> Result<Recorded> {
+    let dir = tempfile::tempdir()?;
+    let (path, recording) = (dir.path().join("out.json"), dir.path().join("run.nettrace"));
+    Gcwatch::on(clr)
+        .envs(heap.environment())
+        .args("run --format json --level")
+        .args(level_and_blocks)
+        .arg("--record")
+        .arg(&recording)
+        .arg("-o")
+        .arg(&path)
+        .app(clr, "churn", arguments)?
+        .output()?
+        .expect(0)?;
+    Ok(Recorded { live: Document::read(&path)?, recording, _dir: dir })
+}
+
+/// `gcwatch attach --record` to a program that goes on.
+pub(crate) fn record_attach(clr: &Clr, heap: Heap, level_and_blocks: &str, gcs: u32) -> Result<Recorded> {
+    let churn = Churn::start(clr, heap, WORK)?;
+    let dir = tempfile::tempdir()?;
+    let recording = dir.path().join("attach.nettrace");
+    let options = format!("--gcs {gcs} --level {level_and_blocks} --record {}", recording.display());
+    let live = attach_json(clr, churn.pid(), &options)?;
+    churn.stop(clr, WORK)?;
+    Ok(Recorded { live, recording, _dir: dir })
+}
+
+/// `gcwatch report --format json`.
+pub(crate) fn replay(recording: &Path, options: &str) -> Result<Document> {
+    let ended =
+        Gcwatch::new().args("report --format json").args(options).arg(recording).output()?.expect(0)?;
+    Document::parse(&ended.stdout)
+}
+
+fn of_run(clr: &Clr, options: &str) -> Result<()> {
+    let recorded = record_run(clr, Heap::Workstation, options, "work=120000 live=8000")?;
+    ensure!(recorded.live.complete()?.len() >= 5, "{} collections", recorded.live.complete()?.len());
+    compare(&recorded, blocks(options))
+}
+
+fn of_attach(clr: &Clr, options: &str) -> Result<()> {
+    let recorded = record_attach(clr, Heap::Workstation, options, 12)?;
+    compare(&recorded, blocks(options))
+}
+
+fn blocks(options: &str) -> &'static str {
+    if options.contains("--blocks") { "--blocks" } else { "" }
+}
+
+fn compare(recorded: &Recorded, options: &str) -> Result<()> {
+    let mut live = recorded.live.0.clone();
+    let mut replayed = replay(&recorded.recording, options)?.0;
+    let untold = untold()?;
+    for path in &untold {
+        blank(&mut live, path);
+        blank(&mut replayed, path);
+    }
+    let mut found = Vec::new();
+    differences("", &live, &replayed, &mut found);
+    let some = found.iter().take(20).cloned().collect::<Vec<_>>().join("\n");
+    ensure!(found.is_empty(), "{} differences, live and replayed:\n{some}", found.len());
+    Ok(())
+}
+
+/// The sentence that marks a field of the schema.
+const UNTOLD: &str = "A recording cannot tell this.";
+
+/// Paths of all fields that are marked so, `*` for the items of a list.
+fn untold() -> Result<Vec<Vec<String>>> {
+    let schema = &schema()?.json;
+    let mut found = Vec::new();
+    mark(schema, schema, &mut Vec::new(), &mut found);
+    ensure!(!found.is_empty(), "the schema marks no field");
+    // What is compared has to be nearly everything.
+    ensure!(found.len() <= 8, "too much that a recording cannot tell: {found:?}");
+    Ok(found)
+}
+
+fn mark(root: &Value, part: &Value, path: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
+    let said = part["description"].as_str().unwrap_or_default();
+    if !path.is_empty() && said.split_whitespace().collect::<Vec<_>>().join(" ").contains(UNTOLD) {
+        found.push(path.clone());
+        return;
+    }
+    if let Some(target) = part["$ref"].as_str().and_then(|name| root.pointer(name.trim_start_matches('#'))) {
+        mark(root, target, path, found);
+    }
+    for choice in ["anyOf", "oneOf", "allOf"].iter().filter_map(|key| part[*key].as_array()).flatten() {
+        mark(root, choice, path, found);
+    }
+    for (name, property) in part["properties"].as_object().into_iter().flatten() {
+        path.push(name.clone());
+        mark(root, property, path, found);
+        path.pop();
+    }
+    if part["items"].is_object() {
+        path.push("*".to_owned());
+        mark(root, &part["items"], path, found);
+        path.pop();
+    }
+}
+
+fn blank(value: &mut Value, path: &[String]) {
+    match path {
+        [] => *value = Value::Null,
+        [first, rest @ ..] if first == "*" => {
+            value.as_array_mut().into_iter().flatten().for_each(|item| blank(item, rest));
+        }
+        [first, rest @ ..] => {
+            if let Some(inner) = value.get_mut(first) {
+                blank(inner, rest);
+            }
+        }
+    }
+}
+
+fn differences(path: &str, live: &Value, replayed: &Value, found: &mut Vec<String>) {
+    match (live, replayed) {
+        (Value::Object(a), Value::Object(b)) if a.keys().eq(b.keys()) => {
+            for (key, value) in a {
+                differences(&format!("{path}/{key}"), value, &b[key], found);
+            }
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            for (n, (x, y)) in a.iter().zip(b).enumerate() {
+                differences(&format!("{path}/{n}"), x, y, found);
+            }
+        }
+        (a, b) if a != b => {
+            let short = |value: &Value| value.to_string().chars().take(200).collect::<String>();
+            found.push(format!("{path}: {}, {}", short(a), short(b)));
+        }
+        _ => {}
+    }
+}
+
+/// The other formats of a replay tell the same collections.
+fn other_formats(clr: &Clr) -> Result<()> {
+    let recorded = record_run(clr, Heap::Workstation, "roots", "work=120000 live=8000")?;
+    let json = replay(&recorded.recording, "")?;
+    let ended = Gcwatch::new().args("report --format ndjson").arg(&recorded.recording).output()?.expect(0)?;
+    let lines = lines(&ended.stdout)?;
+    let (first, rest) = lines.split_first().context("lines")?;
+    let (last, gcs) = rest.split_last().context("lines")?;
+    ensure!(gcs.len() == json.gcs()?.len(), "{} lines, {} records", gcs.len(), json.gcs()?.len());
+    for (line, gc) in gcs.iter().zip(json.gcs()?) {
+        for (key, value) in gc.as_object().context("a record")? {
+            ensure!(
+                line[key] == *value,
+                "GC {}: {key} is {} in ndjson, {value} in json",
+                gc["number"],
+                line[key]
+            );
+        }
+    }
+    for key in ["target", "watch", "summary", "lost", "exit"] {
+        ensure!(last[key] == json.0[key], "{key} is {} in ndjson, {} in json", last[key], json.0[key]);
+    }
+    ensure!(first["schema"] == json.0["schema"], "{first}");
+    let text = Gcwatch::new().arg("report").arg(&recorded.recording).output()?.expect(0)?;
+    let text = text.out()?;
+    let collections = format!("{} collections", json.0["summary"]["gcs"]);
+    ensure!(text.contains(&collections) && text.contains("churn"), "no {collections:?} in:\n{text}");
+    let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+    ensure!(widest <= 80, "{widest} columns:\n{text}");
+    Ok(())
+}
+
+fn from_stdin(clr: &Clr) -> Result<()> {
+    let recorded = record_run(clr, Heap::Workstation, "basic", "work=50000")?;
+    let from_file = replay(&recorded.recording, "")?;
+    let bytes = std::fs::read(&recorded.recording)?;
+    let ended = Gcwatch::new().args("report --format json -").feed(bytes)?.expect(0)?;
+    ensure!(Document::parse(&ended.stdout)? == from_file, "stdin and file give different documents");
+    Ok(())
+}
+
+fn without_blocks(clr: &Clr) -> Result<()> {
+    let recorded = record_run(clr, Heap::Workstation, "roots --blocks", "work=50000")?;
+    let with = replay(&recorded.recording, "--blocks")?;
+    let mut without = replay(&recorded.recording, "")?;
+    for (n, gc) in with.gcs()?.iter().enumerate() {
+        let other = &mut without.0["gcs"][n];
+        for (part, list) in [("moved", "ranges"), ("surviving", "ranges"), ("roots", "list")] {
+            ensure!(gc[part].list(&format!("/{list}")).is_ok(), "no {part} {list}: {}", gc[part]);
+            ensure!(other[part][list].is_null(), "{part} {list} without --blocks");
+            other[part][list] = gc[part][list].clone();
+        }
+    }
+    ensure!(with == without, "the totals differ");
+    Ok(())
+}

@@ -1,0 +1,171 @@
+//! The list of tests: one per runtime and kind of GC where that matters. What this machine cannot run
+//! is counted as ignored, and its reason is printed.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use std::thread;
+
+use anyhow::Result;
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use xtask::Clr;
+use xtask::testkit::{Skip, peer};
+
+/// Workstation or server GC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Heap {
+    Workstation,
+    Server,
+}
+
+impl Heap {
+    const ALL: [Heap; 2] = [Heap::Workstation, Heap::Server];
+
+    fn name(self) -> &'static str {
+        match self {
+            Heap::Workstation => "ws",
+            Heap::Server => "srv",
+        }
+    }
+
+    pub(crate) fn server(self) -> bool {
+        self == Heap::Server
+    }
+
+    /// What makes a runtime use it, with budgets so small that a short program collects often.
+    pub(crate) fn environment(self) -> [(&'static str, &'static str); 2] {
+        [("DOTNET_gcServer", if self.server() { "1" } else { "0" }), ("DOTNET_GCgen0size", "400000")]
+    }
+}
+
+/// What a test needs beside a runtime.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Need {
+    /// Threads and descriptors of another process, as Linux shows them.
+    Proc,
+    /// To become another user.
+    Root,
+    /// Another tool.
+    Peer(&'static str),
+    /// With one processor the runtime has no server GC.
+    TwoProcessors,
+}
+
+impl Need {
+    fn unmet(self) -> Option<String> {
+        match self {
+            Need::Proc => {
+                (!Path::new("/proc/self/task").is_dir()).then(|| "there is no /proc here".to_owned())
+            }
+            Need::Root => (!rustix::process::geteuid().is_root())
+                .then(|| "only root can become another user".to_owned()),
+            Need::Peer(path) => peer(path).err().map(|skip| skip.reason().to_owned()),
+            Need::TwoProcessors => {
+                let one = thread::available_parallelism().map_or(1, usize::from) < 2;
+                one.then(|| "server GC needs two processors".to_owned())
+            }
+        }
+    }
+}
+
+/// The tests so far.
+pub(crate) struct Suite {
+    clrs: Vec<Clr>,
+    trials: Vec<Trial>,
+    skips: Vec<(String, String)>,
+}
+
+impl Suite {
+    pub(crate) fn new(clrs: Vec<Clr>) -> Suite {
+        Suite { clrs, trials: Vec::new(), skips: Vec::new() }
+    }
+
+    /// On every runtime, with both kinds of GC.
+    pub(crate) fn each_heap(&mut self, name: &str, needs: &[Need], test: fn(&Clr, Heap) -> Result<()>) {
+        for clr in self.clrs.clone() {
+            for heap in Heap::ALL {
+                let mut needs = needs.to_vec();
+                needs.extend(heap.server().then_some(Need::TwoProcessors));
+                let clr = clr.clone();
+                self.add(format!("{name}::{} [net{}]", heap.name(), clr.name), &needs, move || {
+                    test(&clr, heap)
+                });
+            }
+        }
+    }
+
+    /// On every runtime.
+    pub(crate) fn each(&mut self, name: &str, needs: &[Need], test: fn(&Clr) -> Result<()>) {
+        for clr in self.clrs.clone() {
+            self.add(format!("{name} [net{}]", clr.name), needs, move || test(&clr));
+        }
+    }
+
+    /// On the newest runtime: what does not depend on it.
+    pub(crate) fn once(&mut self, name: &str, needs: &[Need], test: fn(&Clr) -> Result<()>) {
+        let Some(clr) = self.clrs.last().cloned() else { return };
+        self.add(format!("{name} [net{}]", clr.name), needs, move || test(&clr));
+    }
+
+    /// Without a runtime.
+    pub(crate) fn plain(&mut self, name: &str, test: fn() -> Result<()>) {
+        self.add(name.to_owned(), &[], test);
+    }
+
+    /// A test of any kind, on the newest runtime.
+    pub(crate) fn with(
+        &mut self,
+        name: &str,
+        needs: &[Need],
+        test: impl FnOnce(&Clr) -> Result<()> + Send + 'static,
+    ) {
+        let Some(clr) = self.clrs.last().cloned() else { return };
+        self.add(format!("{name} [net{}]", clr.name), needs, move || test(&clr));
+    }
+
+    fn add(&mut self, name: String, needs: &[Need], test: impl FnOnce() -> Result<()> + Send + 'static) {
+        let unmet = needs.iter().find_map(|need| need.unmet());
+        let trial = match &unmet {
+            Some(reason) => {
+                let reason = reason.clone();
+                Trial::ignorable_test(name.clone(), move || Ok(Completion::ignored_with(reason)))
+            }
+            None => {
+                let name = name.clone();
+                Trial::ignorable_test(name.clone(), move || outcome(&name, test()))
+            }
+        };
+        self.trials.push(trial.with_ignored_flag(unmet.is_some()));
+        self.skips.extend(unmet.map(|reason| (name, reason)));
+    }
+
+    /// Runs what the command line asks for.
+    pub(crate) fn run(self) -> ExitCode {
+        let arguments = Arguments::from_args();
+        // A runner that starts each test by itself asks for the list of the ignored ones once: it is told then.
+        if if arguments.list { arguments.ignored } else { !arguments.exact } {
+            for (name, reason) in &self.skips {
+                say(&format!("skipped {name}: {reason}"));
+            }
+        }
+        libtest_mimic::run(&arguments, self.trials).exit_code()
+    }
+}
+
+fn outcome(name: &str, result: Result<()>) -> Result<Completion, Failed> {
+    match result {
+        Ok(()) => Ok(Completion::Completed),
+        Err(error) => match Skip::in_error(&error) {
+            Some(skip) => {
+                say(&format!("skipped {name}: {}", skip.reason()));
+                Ok(Completion::ignored_with(skip.reason()))
+            }
+            None => Err(Failed::from(format!("{error:?}"))),
+        },
+    }
+}
+
+fn say(line: &str) {
+    // Without stderr there is nobody to tell.
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}

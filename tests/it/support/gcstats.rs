@@ -1,0 +1,45 @@
+//! Microsoft's TraceEvent reading a recording: a second opinion by another reader.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+use xtask::clr;
+use xtask::testkit::peer;
+
+use super::{Json, run_to_end};
+
+/// Where the other reader is, below the directory of other tools.
+pub(crate) const GCSTATS: &str = "gcstats/gcstats.dll";
+
+/// What TraceEvent found.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// One per collection that it saw from start to end.
+    pub(crate) gcs: Vec<Value>,
+    /// Totals of the file.
+    pub(crate) totals: Value,
+}
+
+/// Lets TraceEvent read a recording.
+pub(crate) fn gcstats(recording: &Path) -> Result<Answer> {
+    let dll = peer(GCSTATS)?;
+    let all = clr::find_all()?;
+    let newest = all.last().context("a runtime")?;
+    let mut command = newest.command(&dll);
+    command.arg(recording).arg("-q");
+    let ended = run_to_end(command, Vec::new())?.expect(0)?;
+    let mut answer = Answer { gcs: Vec::new(), totals: Value::Null };
+    for line in ended.out()?.lines() {
+        // Fragmentation of an empty generation is NaN, which JSON does not have.
+        let line: Value = serde_json::from_str(&line.replace("NaN", "null"))
+            .with_context(|| format!("a line of gcstats: {line}"))?;
+        if line.get("number").is_some() {
+            answer.gcs.push(line);
+        } else if line.get("file").is_some() {
+            answer.totals = line;
+        }
+    }
+    answer.totals.uint("/events").context("gcstats gave no totals")?;
+    Ok(answer)
+}

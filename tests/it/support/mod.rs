@@ -1,0 +1,51 @@
+//! What the tests share.
+
+mod document;
+mod gcstats;
+mod gcwatch;
+mod own_events;
+mod process;
+mod schema;
+mod watched;
+
+pub(crate) use document::{Document, Json, lines};
+pub(crate) use gcstats::{GCSTATS, gcstats};
+pub(crate) use gcwatch::{Ended, Gcwatch, run_to_end};
+pub(crate) use own_events::{Ranges, environment as own_environment, read_ranges};
+pub(crate) use process::{Footprint, Guard, signal};
+pub(crate) use schema::schema;
+pub(crate) use watched::{GcFacts, attach_json, check_counts, start_attach};
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+
+pub(crate) use rustix::process::Signal;
+
+/// For anything that should take a moment: long enough for a busy machine.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
+
+/// Waits until `done` says so.
+pub(crate) fn until(what: &str, deadline: Duration, mut done: impl FnMut() -> Result<bool>) -> Result<()> {
+    let end = Instant::now() + deadline;
+    while !done()? {
+        if Instant::now() >= end {
+            bail!("{what}: not within {deadline:?}");
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
+}
+
+/// The value of the last `key=value` among the words of a text.
+pub(crate) fn fact<'t>(text: &'t str, key: &str) -> Result<&'t str> {
+    let words = text.split_whitespace().rev().filter_map(|word| word.split_once('='));
+    let found = words.into_iter().find(|(name, _)| *name == key).map(|(_, value)| value);
+    found.ok_or_else(|| anyhow::anyhow!("no {key}= in {text:?}"))
+}
+
+/// The same as a number.
+pub(crate) fn number(text: &str, key: &str) -> Result<u64> {
+    Ok(fact(text, key)?.parse()?)
+}

@@ -1,0 +1,105 @@
+//! The runtime's own account of moved and surviving ranges, from a session that it was told to open by its
+//! environment: independent of gcwatch's session and of its profiler.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+use dotnet_diagnostics_client::nettrace::{Item, Reader};
+
+const RUNTIME: &str = "Microsoft-Windows-DotNETRuntime";
+const GC_START: u32 = 1;
+const SURVIVING_RANGES: u32 = 21;
+const MOVED_RANGES: u32 = 22;
+/// Index, count and CLR instance before the ranges.
+const RANGES_AT: usize = 10;
+
+/// Ranges of one collection.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct Ranges {
+    pub(crate) generation: u32,
+    /// `(old, new, bytes)`.
+    pub(crate) moved: Vec<(u64, u64, u64)>,
+    /// `(start, bytes)`.
+    pub(crate) surviving: Vec<(u64, u64)>,
+}
+
+impl Ranges {
+    /// In an order of their own: a batch may be written by any of several threads.
+    pub(crate) fn sorted(mut self) -> Ranges {
+        self.moved.sort_unstable();
+        self.surviving.sort_unstable();
+        self
+    }
+}
+
+/// Variables that make a runtime write its GC events to a file.
+pub(crate) fn environment(file: &str) -> [(&str, &str); 4] {
+    [
+        ("DOTNET_EnableEventPipe", "1"),
+        ("DOTNET_EventPipeConfig", "Microsoft-Windows-DotNETRuntime:0x400001:4"),
+        ("DOTNET_EventPipeOutputPath", file),
+        ("DOTNET_EventPipeCircularMB", "256"),
+    ]
+}
+
+/// The ranges in such a file by number of the collection. For programs without background collections: there a
+/// range belongs to the collection that started last.
+pub(crate) fn read_ranges(path: &Path) -> Result<BTreeMap<u64, Ranges>> {
+    let bytes = std::fs::read(path).with_context(|| format!("the runtime wrote no {}", path.display()))?;
+    let mut reader = Reader::new();
+    reader.feed(&bytes);
+    reader.finish();
+    let mut all: BTreeMap<u64, Ranges> = BTreeMap::new();
+    let mut current = None;
+    loop {
+        match reader.next_item()? {
+            Some(Item::Event(event)) if &*event.metadata.provider == RUNTIME => {
+                let payload = event.payload;
+                match event.metadata.event_id {
+                    GC_START => {
+                        let number = u64::from(u32_at(payload, 0)?);
+                        ensure!(!all.contains_key(&number), "the runtime started GC {number} twice");
+                        all.entry(number).or_default().generation = u32_at(payload, 4)?;
+                        current = Some(number);
+                    }
+                    id @ (SURVIVING_RANGES | MOVED_RANGES) => {
+                        let number = current.context("ranges before the first collection")?;
+                        let into = all.entry(number).or_default();
+                        let count = u32_at(payload, 4)? as usize;
+                        for n in 0..count {
+                            if id == MOVED_RANGES {
+                                let at = RANGES_AT + n * 24;
+                                into.moved.push((
+                                    u64_at(payload, at)?,
+                                    u64_at(payload, at + 8)?,
+                                    u64_at(payload, at + 16)?,
+                                ));
+                            } else {
+                                let at = RANGES_AT + n * 16;
+                                into.surviving.push((u64_at(payload, at)?, u64_at(payload, at + 8)?));
+                            }
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            Some(Item::Lost(lost)) => {
+                bail!("the runtime's own session lost {} events: the test needs less work", lost.events)
+            }
+            Some(Item::End(_)) | None => break,
+            Some(_) => {}
+        }
+    }
+    Ok(all.into_iter().map(|(number, ranges)| (number, ranges.sorted())).collect())
+}
+
+fn u32_at(payload: &[u8], at: usize) -> Result<u32> {
+    let bytes = payload.get(at..at + 4).context("a short payload")?;
+    Ok(u32::from_le_bytes(bytes.try_into()?))
+}
+
+fn u64_at(payload: &[u8], at: usize) -> Result<u64> {
+    let bytes = payload.get(at..at + 8).context("a short payload")?;
+    Ok(u64::from_le_bytes(bytes.try_into()?))
+}

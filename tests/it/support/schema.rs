@@ -1,0 +1,57 @@
+//! Checks everything that gcwatch writes against the schema that gcwatch prints.
+
+use std::sync::OnceLock;
+
+use anyhow::{Result, anyhow, bail};
+use jsonschema::Validator;
+use serde_json::{Value, json};
+
+use super::Gcwatch;
+
+/// `gcwatch schema`, and what checks against it.
+pub(crate) struct Schema {
+    pub(crate) json: Value,
+    document: Validator,
+    line: Validator,
+}
+
+/// The schema of the program under test.
+pub(crate) fn schema() -> Result<&'static Schema> {
+    static SCHEMA: OnceLock<Result<Schema, String>> = OnceLock::new();
+    SCHEMA.get_or_init(|| Schema::load().map_err(|e| format!("{e:?}"))).as_ref().map_err(|e| anyhow!("{e}"))
+}
+
+impl Schema {
+    fn load() -> Result<Schema> {
+        let printed = Gcwatch::new().args("schema").output()?.expect(0)?;
+        let json: Value = serde_json::from_slice(&printed.stdout)?;
+        let line = json!({
+            "$schema": json["$schema"],
+            "$ref": "#/$defs/Line",
+            "$defs": json["$defs"],
+        });
+        let build =
+            |schema: &Value| jsonschema::validator_for(schema).map_err(|e| anyhow!("the schema: {e}"));
+        Ok(Schema { document: build(&json)?, line: build(&line)?, json })
+    }
+
+    /// A document of `--format json`.
+    pub(crate) fn check_document(&self, document: &Value) -> Result<()> {
+        check(&self.document, document)
+    }
+
+    /// A line of `--format ndjson`.
+    pub(crate) fn check_line(&self, line: &Value) -> Result<()> {
+        check(&self.line, line)
+    }
+}
+
+fn check(validator: &Validator, value: &Value) -> Result<()> {
+    let wrong: Vec<String> =
+        validator.iter_errors(value).take(5).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    let text: String = value.to_string().chars().take(600).collect();
+    bail!("not as the schema says:\n{}\n{text}", wrong.join("\n"))
+}

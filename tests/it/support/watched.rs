@@ -1,0 +1,82 @@
+//! Steps that several tests take.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use xtask::Clr;
+use xtask::testkit::Target;
+
+use super::{DEADLINE, Document, Gcwatch, Json, number, until};
+
+/// What a program counted itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct GcFacts {
+    /// Collections of generation N and above, as `GC.CollectionCount(N)` has it.
+    pub(crate) at_least: [u64; 3],
+}
+
+impl GcFacts {
+    /// From the program's last line.
+    pub(crate) fn of(text: &str) -> Result<GcFacts> {
+        Ok(GcFacts { at_least: [number(text, "gc0")?, number(text, "gc1")?, number(text, "gc2")?] })
+    }
+}
+
+/// Every collection that the program counted has one record, of the right generation, and there is no other but
+/// those that came after it counted.
+pub(crate) fn check_counts(document: &Document, facts: GcFacts) -> Result<()> {
+    let mut numbers = Vec::new();
+    for gc in document.gcs()? {
+        numbers.push((gc.uint("/number")?, gc.uint("/generation")?));
+    }
+    numbers.sort_unstable();
+    let expected: Vec<u64> = (1..=numbers.len() as u64).collect();
+    let got: Vec<u64> = numbers.iter().map(|(number, _)| *number).collect();
+    ensure!(got == expected, "numbers with gaps or twice: {got:?}");
+    let [counted, ..] = facts.at_least;
+    ensure!(got.len() as u64 >= counted, "{} records, but the program counted {counted}", got.len());
+    for (generation, fact) in (0..).zip(facts.at_least) {
+        let of = |last: u64| numbers.iter().filter(|(n, g)| *n <= last && *g >= generation).count() as u64;
+        // The program reads its three counters one after the other.
+        let (least, most) = (of(counted), of(u64::MAX));
+        ensure!(
+            (least..=most).contains(&fact),
+            "gen{generation} and above: {least} records up to GC {counted}, {most} in all, the program counted {fact}"
+        );
+    }
+    Ok(())
+}
+
+/// Attaches to a process with a JSON document to come; returns when it watches.
+pub(crate) fn start_attach(clr: &Clr, pid: u32, options: &str, document: &Path) -> Result<Target> {
+    let mut gcwatch = Gcwatch::on(clr)
+        .args("attach --format json")
+        .args(options)
+        .arg("-o")
+        .arg(document)
+        .arg(pid.to_string())
+        .spawn()?;
+    wait_for_start(&mut gcwatch, document)?;
+    Ok(gcwatch)
+}
+
+/// The document begins when the watch does.
+pub(crate) fn wait_for_start(gcwatch: &mut Target, document: &Path) -> Result<()> {
+    let begun = || Ok(std::fs::read(document).is_ok_and(|bytes| !bytes.is_empty()));
+    until("the document's first bytes", DEADLINE, begun).with_context(|| format!("{gcwatch:?}"))
+}
+
+/// Attaches with options that end it, and gives its document.
+pub(crate) fn attach_json(clr: &Clr, pid: u32, options: &str) -> Result<Document> {
+    let dir = tempfile::tempdir()?;
+    let path = dir.path().join("out.json");
+    Gcwatch::on(clr)
+        .args("attach --format json")
+        .args(options)
+        .arg("-o")
+        .arg(&path)
+        .arg(pid.to_string())
+        .output()?
+        .expect(0)?;
+    Document::read(&path)
+}

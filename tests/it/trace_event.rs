@@ -1,0 +1,96 @@
+//! Recordings read by Microsoft's TraceEvent: it opens them, and finds the same collections.
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use xtask::Clr;
+
+use super::record::{record_attach, record_run};
+use super::suite::{Heap, Need, Suite};
+use super::support::{Document, GCSTATS, Json, gcstats};
+
+pub(crate) fn register(suite: &mut Suite) {
+    let needs = [Need::Peer(GCSTATS)];
+    suite.each_heap("trace_event::agrees_on_run_moves", &needs, |clr, heap| run(clr, heap, "moves"));
+    suite.each("trace_event::agrees_on_run_roots", &needs, |clr| {
+        run(clr, Heap::Workstation, "roots --blocks")
+    });
+    suite.each("trace_event::agrees_on_attach_moves", &needs, |clr| attach(clr, "moves"));
+    suite.each("trace_event::agrees_on_attach_roots", &needs, |clr| attach(clr, "roots"));
+}
+
+fn run(clr: &Clr, heap: Heap, level: &str) -> Result<()> {
+    let recorded = record_run(clr, heap, level, "work=300000 live=20000")?;
+    let answer = gcstats(&recorded.recording)?;
+    ensure!(answer.totals["lost"] == 0, "{}", answer.totals);
+    let ours = recorded.live.complete()?;
+    ensure!(ours.len() == recorded.live.gcs()?.len(), "a record is cut off");
+    let numbers = |gcs: &mut dyn Iterator<Item = &Value>| {
+        let mut all: Vec<u64> = gcs.filter_map(|gc| gc["number"].as_u64()).collect();
+        all.sort_unstable();
+        all
+    };
+    let (own, theirs) = (numbers(&mut ours.into_iter()), numbers(&mut answer.gcs.iter()));
+    ensure!(own == theirs, "GCs {own:?}; TraceEvent: {theirs:?}");
+    compare(&recorded.live, &answer.gcs, level == "moves")
+}
+
+fn attach(clr: &Clr, level: &str) -> Result<()> {
+    let recorded = record_attach(clr, Heap::Workstation, level, 15)?;
+    let answer = gcstats(&recorded.recording)?;
+    ensure!(answer.totals["lost"] == 0, "{}", answer.totals);
+    let complete = recorded.live.complete()?;
+    // At either end TraceEvent drops what it saw in part, and sometimes the neighbour.
+    ensure!(
+        answer.gcs.len() + 2 >= complete.len(),
+        "{} GCs, TraceEvent: {}",
+        complete.len(),
+        answer.gcs.len()
+    );
+    let theirs = answer.gcs.iter().filter(|gc| complete.iter().any(|own| own["number"] == gc["number"]));
+    let theirs: Vec<Value> = theirs.cloned().collect();
+    ensure!(theirs.len() + 2 >= complete.len(), "{} of {} GCs are the same", theirs.len(), complete.len());
+    compare(&recorded.live, &theirs, level == "moves")
+}
+
+fn compare(live: &Document, theirs: &[Value], ranges: bool) -> Result<()> {
+    for gc in theirs {
+        let number = gc.uint("/number")?;
+        let own = live.gc(number)?;
+        one(own, gc, ranges).with_context(|| format!("GC {number}: {own}\nTraceEvent: {gc}"))?;
+    }
+    Ok(())
+}
+
+fn one(own: &Value, theirs: &Value, ranges: bool) -> Result<()> {
+    ensure!(own["generation"] == theirs["generation"], "generation");
+    let kind = match theirs.text("/type")? {
+        "NonConcurrentGC" => "blocking",
+        "BackgroundGC" => "background",
+        "ForegroundGC" => "foreground",
+        other => anyhow::bail!("TraceEvent calls it {other}"),
+    };
+    ensure!(own["kind"] == kind, "kind");
+    // It keeps times as milliseconds in floating point.
+    let near = |own: u64, theirs_ms: &Value| {
+        theirs_ms.as_f64().is_some_and(|ms| (own as f64 - ms * 1e6).abs() <= 1_000.0)
+    };
+    ensure!(near(own.uint("/pause_ns")?, &theirs["pause_ms"]), "pause");
+    let bytes = |own: u64, theirs_mb: &Value| {
+        theirs_mb.as_f64().is_some_and(|mb| (own as f64 - mb * 1e6).abs() < 1.0)
+    };
+    ensure!(bytes(own.uint("/heap_before_bytes")?, &theirs["before_mb"]), "heap before");
+    ensure!(bytes(own.uint("/heap_after_bytes")?, &theirs["after_mb"]), "heap after");
+    ensure!(bytes(own.uint("/promoted_bytes")?, &theirs["promoted_mb"]), "promoted");
+    ensure!(own["pinned_objects"] == theirs["pinned"], "pinned objects");
+    ensure!(own["handles"] == theirs["handles"], "handles");
+    if ranges {
+        let moved = &own["moved"];
+        let blocks = moved.uint("/blocks")? + moved.uint("/stayed_blocks")?;
+        let bytes = moved.uint("/bytes")? + moved.uint("/stayed_bytes")?;
+        ensure!(blocks == theirs.uint("/moved_blocks")? && bytes == theirs.uint("/moved_bytes")?, "moved");
+        let surviving = &own["surviving"];
+        ensure!(surviving["blocks"] == theirs["surviving_blocks"], "surviving blocks");
+        ensure!(surviving["bytes"] == theirs["surviving_bytes"], "surviving bytes");
+    }
+    Ok(())
+}

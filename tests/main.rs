@@ -1,0 +1,14 @@
+//! gcwatch against real CLRs. The tests are made at start, one for each runtime that was found:
+//! `cargo test --test integration -- 'net9'` runs those of .NET 9.
+
+// The tests speak to processes by signals and look at /proc; Windows gets its own when gcwatch runs there.
+#[cfg(unix)]
+mod it;
+
+#[cfg(unix)]
+fn main() -> std::process::ExitCode {
+    it::main()
+}
+
+#[cfg(not(unix))]
+fn main() {}
