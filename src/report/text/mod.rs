@@ -246,5 +246,13 @@ impl<W: Write> Report for TextReport<W> {
     }
 }
 
+impl<W: Write> Drop for TextReport<W> {
+    fn drop(&mut self) {
+        // Where there was no end, an error comes next: not behind the live line. Nobody is left to
+        // tell of a failure.
+        let _ = self.erase().and_then(|()| self.out.flush());
+    }
+}
+
 #[cfg(test)]
 mod tests;

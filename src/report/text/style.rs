@@ -77,6 +77,9 @@ impl Line {
 
     /// Adds text. It must be of characters one column wide.
     pub(super) fn push(&mut self, style: Style, role: Role, text: &str) {
+        if text.is_empty() {
+            return;
+        }
         let ansi = style.ansi(role);
         // Writing to a String cannot fail.
         let _ = write!(self.text, "{ansi}{text}{ansi:#}");

@@ -230,8 +230,13 @@ impl Page<'_> {
             let text = format!("{} {times} for other reasons, {}", count(others.count), self.time(others.ns));
             note("also stopped", Role::Plain, text);
         }
-        if let Some(text) = self.watching() {
-            note("watching", Role::Plain, text);
+        if self.sum.roots.is_some() {
+            let text = "the runtime's own are among them, and those of the event session we opened";
+            note("roots", Role::Dim, text.to_owned());
+        }
+        let watching = self.watching();
+        if !watching.is_empty() {
+            note("watching", Role::Plain, watching.join("; "));
         }
         if let Some(text) = lost(self.lost) {
             note("lost", Role::Alarm, format!("{text}; what belongs to them is missing above"));
@@ -262,7 +267,7 @@ impl Page<'_> {
     }
 
     /// What it cost.
-    fn watching(&self) -> Option<String> {
+    fn watching(&self) -> Vec<String> {
         let mut parts = Vec::new();
         if let Some(cost) = self.sum.cost {
             let share = match cost.pause_ns {
@@ -280,9 +285,9 @@ impl Page<'_> {
             parts.push(format!("{} windows taken, {} skipped", count(taken), count(skipped)));
         }
         if *self.lost == Lost::default() {
-            parts.push("nothing lost".to_owned());
+            parts.push("nothing was lost".to_owned());
         }
-        (!parts.is_empty()).then(|| parts.join("; "))
+        parts
     }
 
     fn missing(&self) -> Option<String> {

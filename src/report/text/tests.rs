@@ -17,6 +17,7 @@ fn render(terminal: Terminal, options: TextOptions, facts: &Facts, gcs: &[Gc], l
         report.tick(&LiveState { elapsed_ns, lost: *lost }).expect("memory takes it");
     }
     report.end(facts, &End { summary: &summed(gcs), lost, exit: &EXIT }).expect("memory takes it");
+    drop(report);
     String::from_utf8(out).expect("text is UTF-8")
 }
 
@@ -191,6 +192,15 @@ fn the_live_line_is_gone_before_anything_else_is_printed() {
     let repeated: String = plain(Terminal { rows: Some(24), live: false, ..FILE }, &quiet_run());
     assert_eq!(still, repeated);
     assert_eq!(text.matches("GCs ·").count(), 35, "it was drawn at every tick");
+}
+
+#[test]
+fn a_live_line_does_not_outlive_its_report() {
+    let mut out = Vec::new();
+    let mut report = TextReport::new(&mut out, Terminal { live: true, ..FILE }, TextOptions::default());
+    report.tick(&LiveState::default()).expect("memory takes it");
+    drop(report);
+    assert!(out.starts_with(" 0 ns".as_bytes()) && out.ends_with(b"\r\x1b[2K"));
 }
 
 #[test]
