@@ -61,9 +61,9 @@ impl Page<'_> {
     fn headline(&self) -> Vec<String> {
         let sum = self.sum;
         let mut first = match sum.gcs {
-            0 => "no garbage collection".to_owned(),
-            1 => "1 GC".to_owned(),
-            n => format!("{} GCs", count(n)),
+            0 => "no collections".to_owned(),
+            1 => "1 collection".to_owned(),
+            n => format!("{} collections", count(n)),
         };
         if let Some(ns) = self.facts.watch.duration_ns {
             first += &format!(" in {}", self.time(ns));
@@ -79,7 +79,7 @@ impl Page<'_> {
             which.extend(longest.number.map(|n| format!("#{n}")));
             which.extend(longest.generation.map(|g| format!("gen{}", short(g, longest.kind))));
             which.extend(longest.reason.map(|r| r.names().1.to_owned()));
-            let text = format!("longest {} ({})", self.time(longest.pause_ns), which.join(", "));
+            let text = format!("max {} ({})", self.time(longest.pause_ns), which.join(" "));
             parts.push(Line::of(self.style, Role::Strong, &text));
         }
         join(self.style, &parts, 2, self.columns)

@@ -227,7 +227,7 @@ fn filters_choose_lines_and_leave_the_summary_alone() {
     let wanted = gcs.iter().filter(|gc| gc.generation == Some(2) && gc.pause_ns >= Some(20_000_000)).count();
     assert!(wanted > 0 && wanted < gcs.len());
     assert_eq!(rows, wanted);
-    let summary = |text: &str| text.split_once("\n34 GCs in").map(|(_, rest)| rest.to_owned());
+    let summary = |text: &str| text.split_once("\n34 collections in").map(|(_, rest)| rest.to_owned());
     assert_eq!(summary(&text), summary(&plain(FILE, &gcs)));
     assert!(summary(&text).is_some());
 }
