@@ -30,6 +30,7 @@ pub(crate) enum Signal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Preflight {
     /// It loads, and speaks this version's schema.
+    #[cfg_attr(target_env = "musl", expect(dead_code, reason = "a static build cannot find out"))]
     Sound,
     /// This build cannot try.
     #[cfg_attr(not(target_env = "musl"), expect(dead_code, reason = "only a static build says so"))]

@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 
-use dotnet_diagnostics_client::{Endpoint, HResult, Port, PortClient, ProcessInfo};
+use dotnet_diagnostics_client::{Endpoint, Error, HResult, InvalidRequest, Port, PortClient, ProcessInfo};
 use tokio::process::{Child, Command};
 
 use super::plan::forbidden_by;
@@ -144,14 +144,22 @@ impl Drop for Others {
     }
 }
 
+/// There was no such variable, in CoreCLR's words and in the protocol's.
+const GONE_ALREADY: [HResult; 2] =
+    [HResult::ENVIRONMENT_VARIABLE_NOT_FOUND, HResult::DS_ENVIRONMENT_VARIABLE_NOT_FOUND];
+
 /// Takes our port out of what the target's own children inherit.
 ///
 /// # Errors
 /// The target has gone.
-pub(crate) async fn hide_port(client: &PortClient) -> Result<(), dotnet_diagnostics_client::Error> {
+pub(crate) async fn hide_port(client: &PortClient) -> Result<(), Error> {
     let theirs = std::env::var(PORTS).ok().filter(|v| !v.is_empty());
     match client.set_environment_variable(PORTS, theirs.as_deref()).await {
-        Err(e) if e.hresult() == Some(HResult::ENVIRONMENT_VARIABLE_NOT_FOUND) => Ok(()),
+        // NativeAOT dies of a removal; an empty value names no port either.
+        Err(Error::InvalidRequest { source: InvalidRequest::RemovalWouldCrash { .. }, .. }) => {
+            client.set_environment_variable(PORTS, Some("")).await
+        }
+        Err(e) if e.hresult().is_some_and(|code| GONE_ALREADY.contains(&code)) => Ok(()),
         done => done,
     }
 }
