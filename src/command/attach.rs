@@ -96,9 +96,11 @@ async fn enter(found: &Found, args: &AttachArgs, wish: Wish) -> Result<In, Failu
     if level == Level::Roots {
         match bring_in(found, args).await {
             Ok((stream, lease)) => return Ok(In { stream, lease: Some(lease), level, reason }),
-            Err(refusal) => reason = Some(wish.fall_back(refusal)?),
+            Err(refusal) => {
+                let (instead, why) = wish.fall_back(refusal)?;
+                (level, reason) = (instead, Some(why));
+            }
         }
-        level = Level::Moves;
     }
     let stream = stream::open(&found.client, level, blocks).await.map_err(failed)?;
     Ok(In { stream, lease: None, level, reason })

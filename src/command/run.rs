@@ -38,7 +38,7 @@ async fn watch(args: &RunArgs) -> Result<Code, Failure> {
     let wish = Wish { demanded: args.watch.level.map(Level::from) };
     // What is known to fail is said before anything is started.
     let refusal = launch::refusal_from_environment().filter(|_| wish.level() == Level::Roots);
-    let reason = refusal.map(|r| wish.fall_back(r)).transpose()?;
+    let fallen = refusal.map(|r| wish.fall_back(r)).transpose()?;
     let mut signals = Signals::listen()?;
     let recorder = recorder(&args.watch)?;
     let to_stderr = output::sink(&args.output, true) == Sink::Stdout;
@@ -50,7 +50,7 @@ async fn watch(args: &RunArgs) -> Result<Code, Failure> {
         First::Exited(status) => return unwatched(args, output.report.as_mut(), Some(status), no_runtime(args)),
         First::Again(code) => return Ok(code),
     };
-    let mut go = match start(&suspended, args, wish, reason).await {
+    let mut go = match start(&suspended, args, wish, fallen).await {
         Ok(go) => go,
         Err(failure) => {
             let status = abandon(launched, &suspended, &mut signals).await?;
@@ -209,28 +209,29 @@ struct Go {
 }
 
 /// Everything that has to be said to a runtime before its first instruction; then it runs.
-async fn start(suspended: &Suspended, args: &RunArgs, wish: Wish, reason: Option<String>) -> Result<Go, Failure> {
+async fn start(
+    suspended: &Suspended,
+    args: &RunArgs,
+    wish: Wish,
+    mut fallen: Option<(Level, String)>,
+) -> Result<Go, Failure> {
     let client = &suspended.client;
     let failed = |e| target::command_failed(&e, None);
     launch::hide_port(client).await.map_err(failed)?;
-    let mut level = wish.level();
-    let mut why = reason;
-    if why.is_some() {
-        level = Level::Moves;
-    }
     let mut ready = None;
-    if level == Level::Roots {
+    if wish.level() == Level::Roots && fallen.is_none() {
         match arrange(suspended, args).await {
             Ok(r) => ready = Some(r),
-            Err(refusal) => {
-                why = Some(wish.fall_back(refusal)?);
-                level = Level::Moves;
-            }
+            Err(refusal) => fallen = Some(wish.fall_back(refusal)?),
         }
     }
+    let (level, reason) = match fallen {
+        Some((level, reason)) => (level, Some(reason)),
+        None => (wish.level(), None),
+    };
     let stream = stream::open(client, level, args.output.blocks).await.map_err(failed)?;
     client.resume_runtime().await.map_err(failed)?;
-    Ok(Go { stream, ready, level, reason: why })
+    Ok(Go { stream, ready, level, reason })
 }
 
 /// Names the profiler to the runtime. Its OK means only that it has heard.
@@ -240,13 +241,7 @@ async fn arrange(suspended: &Suspended, args: &RunArgs) -> Result<Ready, Refusal
         return Err(crate::watch::plan::other_arch(&info.arch, target::own_arch()));
     }
     let ready = profiler::prepare(args.watch.profiler_path.as_deref(), None, None, &std::env::temp_dir())?;
-    let refused = |e: dotnet_diagnostics_client::Error| {
-        let reason = match e.is_unknown_command() {
-            true => "the runtime is too old to take a profiler at its start (.NET 6 is the first)".to_owned(),
-            false => e.to_string(),
-        };
-        Refusal::new(Code::UNSUPPORTED, reason, "use --level moves, or gcwatch attach")
-    };
+    let refused = |e: dotnet_diagnostics_client::Error| profiler::refusal(&e);
     let config = ready.config(args.output.blocks, Some(launch::PORTS));
     let client = &suspended.client;
     client.set_environment_variable(netcore_profiler::config::VARIABLE, Some(&config)).await.map_err(refused)?;
@@ -272,7 +267,7 @@ async fn profiler_is_there(
         "the runtime did not load the profiler, and did not say why",
         "can the program's user read and execute files in the temporary directory?",
     );
-    let reason = wish.fall_back(silent)?;
+    let (_, reason) = wish.fall_back(silent)?;
     let moves = stream::open(&suspended.client, Level::Moves, args.output.blocks).await;
     // Where that fails it has ended meanwhile: what the first session holds is all there is.
     let level = moves.map_or(Level::Basic, |stream| {

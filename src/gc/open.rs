@@ -225,7 +225,9 @@ impl OpenGc {
         for r in ranges.into_iter().flatten().filter(|r| r.generation.is_none()) {
             r.generation = bounds.generation(r.start);
         }
-        if self.ranges_on && self.record.level == Level::Basic {
+        // NativeAOT tells generation ranges and then none of their blocks: that is not "nothing moved".
+        let told = self.record.moved.is_some() || self.record.surviving.is_some();
+        if self.ranges_on && told && self.record.level == Level::Basic {
             self.record.level = Level::Moves;
             self.record.moved.get_or_insert_default();
             self.record.surviving.get_or_insert_default();

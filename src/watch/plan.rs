@@ -18,11 +18,11 @@ impl Wish {
         self.demanded.unwrap_or(Level::Roots)
     }
 
-    /// Goes on at `moves`, with the reason; where roots were demanded it is a failure.
-    pub(crate) fn fall_back(self, refusal: Refusal) -> Result<String, Failure> {
+    /// Goes on at another level, with the reason; where roots were demanded it is a failure.
+    pub(crate) fn fall_back(self, refusal: Refusal) -> Result<(Level, String), Failure> {
         match self.demanded {
             Some(Level::Roots) => Err(refusal.into_failure()),
-            _ => Ok(refusal.reason),
+            _ => Ok((refusal.instead, refusal.reason)),
         }
     }
 }

@@ -11,6 +11,7 @@ use tokio::time::{Instant, sleep};
 
 use super::library::{self, Placed};
 use crate::exit::{Code, Failure};
+use crate::gc::record::Level;
 use crate::sys::{self, Lease};
 
 /// How long a background collection may delay an attach; the runtime gives up then.
@@ -25,11 +26,13 @@ pub(crate) struct Refusal {
     /// A sentence without a full stop.
     pub(crate) reason: String,
     pub(crate) remedy: String,
+    /// What can be watched instead.
+    pub(crate) instead: Level,
 }
 
 impl Refusal {
     pub(crate) fn new(code: Code, reason: impl Into<String>, remedy: impl Into<String>) -> Refusal {
-        Refusal { code, reason: reason.into(), remedy: remedy.into() }
+        Refusal { code, reason: reason.into(), remedy: remedy.into(), instead: Level::Moves }
     }
     /// When roots were demanded it is a failure.
     pub(crate) fn into_failure(self) -> Failure {
@@ -139,8 +142,8 @@ pub(crate) fn clsid() -> Guid {
     Guid::from_bytes(wire::CLSID)
 }
 
-/// What an answer to AttachProfiler means.
-fn refusal(error: &Error) -> Refusal {
+/// What an answer to a profiler command means.
+pub(crate) fn refusal(error: &Error) -> Refusal {
     let unsupported = |reason: &str, remedy: &str| Refusal::new(Code::UNSUPPORTED, reason, remedy);
     let newer = "use --level moves, or run the program on a newer .NET";
     match error.hresult() {
@@ -149,9 +152,13 @@ fn refusal(error: &Error) -> Refusal {
             "another profiler is active in the process, and a runtime takes only one",
             "start the process without the other profiler (an APM agent?)",
         ),
-        Some(HResult::NOT_SUPPORTED) => {
-            unsupported("this runtime has no profiler interface (NativeAOT or Mono)", "use --level moves")
-        }
+        Some(HResult::NOT_SUPPORTED) => Refusal {
+            instead: Level::Basic,
+            ..unsupported(
+                "this runtime takes no profiler, and tells no blocks (NativeAOT or Mono)",
+                "use --level basic",
+            )
+        },
         Some(HResult(code)) if code == hresult::RUNTIME_TOO_OLD as u32 => {
             unsupported("the runtime is too old for it (.NET 5 is the first)", newer)
         }

@@ -80,7 +80,7 @@ fn how(facts: &Facts, style: Style) -> String {
         }
         (Level::Roots, None) => "roots".to_owned(),
     };
-    let on_again = "(--sample\u{a0}1/30s or --level\u{a0}basic leaves it on)";
+    let on_again = "(--level\u{a0}basic leaves it on)";
     let background = match watch.background_gc {
         BackgroundGc::Untouched => "background GC is left alone".to_owned(),
         BackgroundGc::Walked => {

@@ -319,7 +319,7 @@ impl Page<'_> {
             Some(format!("{gcs} ran blocking: background GC is off {until} ({remedy})"))
         };
         let blocking = sum.gen2_blocking;
-        let remedy = "--level\u{a0}basic leaves it on, --sample bounds it";
+        let remedy = "--level\u{a0}basic leaves it on";
         match self.facts.watch.background_gc {
             BackgroundGc::OffWhileWatched if blocking.count > 0 => {
                 off(blocking.count, background == 0, "while we watch", remedy)
