@@ -14,9 +14,11 @@ use crate::gc::record::Level;
 /// which roots held it, and what it cost.
 #[derive(Debug, Parser)]
 #[command(name = "gcwatch", version = version(), max_term_width = 100, disable_help_subcommand = true)]
-#[command(after_help = "Exit codes: 0 done, the child's own in `run`, 2 bad arguments, 11 incomplete under --strict, \
+#[command(
+    after_help = "Exit codes: 0 done, the child's own in `run`, 2 bad arguments, 11 incomplete under --strict, \
     12 unreadable input, 20 no such .NET process, 21 not permitted, 22 the runtime cannot do it, \
-    23 another profiler is active.")]
+    23 another profiler is active."
+)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,

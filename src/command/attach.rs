@@ -67,7 +67,8 @@ fn wanted(args: &AttachArgs) -> Result<Wanted, Failure> {
         (Some(pid), _, _) => Ok(Wanted::Pid(pid)),
         (_, Some(name), _) => Ok(Wanted::Name(name.clone())),
         (_, _, Some(port)) => Ok(Wanted::Port(port.clone())),
-        _ => Err(Failure::new(Code::USAGE, "no process was named").remedy("give a process id; gcwatch ps lists them")),
+        _ => Err(Failure::new(Code::USAGE, "no process was named")
+            .remedy("give a process id; gcwatch ps lists them")),
     }
 }
 
@@ -113,7 +114,11 @@ async fn bring_in(found: &Found, args: &AttachArgs) -> Result<(EventSession, Lea
         return Err(forbidden_by(&variable));
     }
     let Some(info) = &found.info else {
-        return Err(Refusal::new(Code::UNSUPPORTED, "the runtime is too old for it (.NET 5 is the first)", "use --level moves"));
+        return Err(Refusal::new(
+            Code::UNSUPPORTED,
+            "the runtime is too old for it (.NET 5 is the first)",
+            "use --level moves",
+        ));
     };
     if info.arch != target::own_arch() && args.watch.profiler_path.is_none() {
         return Err(other_arch(&info.arch, target::own_arch()));
@@ -122,7 +127,11 @@ async fn bring_in(found: &Found, args: &AttachArgs) -> Result<(EventSession, Lea
     let mut ready = profiler::prepare(args.watch.profiler_path.as_deref(), pid, uid, &found.temp_dir())?;
     let client: &Client<Endpoint> = &found.client;
     let broken = |e: dotnet_diagnostics_client::Error| {
-        Refusal::new(Code::FAILED, format!("the runtime gave no session: {e}"), "look whether the process is still running")
+        Refusal::new(
+            Code::FAILED,
+            format!("the runtime gave no session: {e}"),
+            "look whether the process is still running",
+        )
     };
     let stream = stream::open(client, Level::Roots, args.output.blocks).await.map_err(broken)?;
     ready.attach(client, args.output.blocks).await?;

@@ -56,7 +56,8 @@ pub(crate) fn open(args: &OutputArgs, run: bool, live: bool) -> Result<Output, F
     };
     let report: Box<dyn Report> = match args.format {
         Format::Text => {
-            let columns = terminal.then(terminal_size::terminal_size).flatten().map(|(w, _)| usize::from(w.0));
+            let columns =
+                terminal.then(terminal_size::terminal_size).flatten().map(|(w, _)| usize::from(w.0));
             let rows = terminal.then(terminal_size::terminal_size).flatten().map(|(_, h)| usize::from(h.0));
             let look = Terminal {
                 columns: columns.unwrap_or(80),
@@ -85,7 +86,8 @@ pub(crate) fn open(args: &OutputArgs, run: bool, live: bool) -> Result<Output, F
 
 fn create(path: &Path) -> Result<File, Failure> {
     File::create(path).map_err(|e| {
-        Failure::new(Code::FAILED, format!("cannot write {}: {e}", path.display())).remedy("give another --output")
+        Failure::new(Code::FAILED, format!("cannot write {}: {e}", path.display()))
+            .remedy("give another --output")
     })
 }
 
@@ -107,6 +109,7 @@ fn colour(when: When, terminal: bool) -> bool {
 
 /// Bars and arrows need a UTF-8 locale; without any locale set, terminals of today have one.
 fn unicode() -> bool {
-    let value = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|n| std::env::var(n).ok().filter(|v| !v.is_empty()));
+    let value =
+        ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|n| std::env::var(n).ok().filter(|v| !v.is_empty()));
     value.is_none_or(|v| v.to_ascii_lowercase().replace('-', "").contains("utf8"))
 }

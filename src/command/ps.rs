@@ -51,7 +51,9 @@ async fn rows(why: bool) -> Vec<Row> {
         let row = match Client::new(found.endpoint.clone()).process_info().await {
             Ok(info) => Row { why: None, ..row(&facts, Some(&info)) },
             Err(e) if e.is_unknown_command() => row(&facts, None),
-            Err(e) => Row { level: None, why: Some(target::unreachable(&e, &facts).what), ..row(&facts, None) },
+            Err(e) => {
+                Row { level: None, why: Some(target::unreachable(&e, &facts).what), ..row(&facts, None) }
+            }
         };
         rows.push(row);
     }
@@ -125,5 +127,7 @@ fn table(rows: &[Row], why: bool) -> String {
 
 /// Command lines are strangers' text.
 fn visible(text: &str) -> String {
-    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] }).collect()
+    text.chars()
+        .flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] })
+        .collect()
 }

@@ -50,7 +50,9 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Code, Failure> {
     }
     let whole = clean && damage.is_none();
     if !whole {
-        let what = damage.unwrap_or_else(|| "it ends before its end mark: the writer was killed, or the rest is missing".into());
+        let what = damage.unwrap_or_else(|| {
+            "it ends before its end mark: the writer was killed, or the rest is missing".into()
+        });
         let warning = format!("{}: {what}; this is what it holds", args.file.display());
         let warned = match args.output.format {
             Format::Text => session.warn(&warning),
@@ -92,6 +94,7 @@ fn open(path: &Path) -> Result<Box<dyn Read>, Failure> {
 }
 
 fn unreadable(path: &Path, why: &str) -> Failure {
-    Failure::new(Code::BAD_INPUT, format!("cannot read {}: {why}", path.display()))
-        .remedy("a recording is a .nettrace file, made by `gcwatch … --record FILE` or `dotnet-trace collect`")
+    Failure::new(Code::BAD_INPUT, format!("cannot read {}: {why}", path.display())).remedy(
+        "a recording is a .nettrace file, made by `gcwatch … --record FILE` or `dotnet-trace collect`",
+    )
 }

@@ -47,7 +47,9 @@ async fn watch(args: &RunArgs) -> Result<Code, Failure> {
     let pid = launched.pid;
     let suspended = match first_runtime(&mut launched, &mut signals).await? {
         First::Runtime(s) => *s,
-        First::Exited(status) => return unwatched(args, output.report.as_mut(), Some(status), no_runtime(args)),
+        First::Exited(status) => {
+            return unwatched(args, output.report.as_mut(), Some(status), no_runtime(args));
+        }
         First::Again(code) => return Ok(code),
     };
     let mut go = match start(&suspended, args, wish, fallen).await {
@@ -149,10 +151,10 @@ fn again(signal: Signal) -> Code {
 
 /// Ctrl-C of a terminal has reached the child already.
 fn pass_on(pid: u32, signal: Signal) -> OnSignal {
-    if signal != (Signal::Interrupt { to_group: true }) {
-        if let Err(e) = sys::forward(pid, signal) {
-            tracing::debug!("forwarding {signal:?}: {e}");
-        }
+    if signal != (Signal::Interrupt { to_group: true })
+        && let Err(e) = sys::forward(pid, signal)
+    {
+        tracing::debug!("forwarding {signal:?}: {e}");
     }
     OnSignal::GoOn
 }
@@ -244,7 +246,10 @@ async fn arrange(suspended: &Suspended, args: &RunArgs) -> Result<Ready, Refusal
     let refused = |e: dotnet_diagnostics_client::Error| profiler::refusal(&e);
     let config = ready.config(args.output.blocks, Some(launch::PORTS));
     let client = &suspended.client;
-    client.set_environment_variable(netcore_profiler::config::VARIABLE, Some(&config)).await.map_err(refused)?;
+    client
+        .set_environment_variable(netcore_profiler::config::VARIABLE, Some(&config))
+        .await
+        .map_err(refused)?;
     client.set_startup_profiler(profiler::clsid(), &ready.library()).await.map_err(refused)?;
     Ok(ready)
 }
@@ -285,7 +290,12 @@ async fn describe(suspended: &Suspended) -> crate::gc::facts::Target {
 }
 
 /// Waits for the child's own end.
-async fn wait(child: &mut Child, others: Others, pid: u32, signals: &mut Signals) -> Result<Option<ExitStatus>, Failure> {
+async fn wait(
+    child: &mut Child,
+    others: Others,
+    pid: u32,
+    signals: &mut Signals,
+) -> Result<Option<ExitStatus>, Failure> {
     let mut signalled = false;
     let status = loop {
         tokio::select! {

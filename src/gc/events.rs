@@ -119,9 +119,8 @@ pub(crate) struct Ranges<'a> {
 impl<'a> Ranges<'a> {
     /// (old, new, bytes) of GCBulkMovedObjectRanges.
     pub(crate) fn moved(mut self) -> impl Iterator<Item = (u64, u64, u64)> + 'a {
-        (0..self.count).map_while(move |_| {
-            Some((self.cursor.pointer()?, self.cursor.pointer()?, self.cursor.u64()?))
-        })
+        (0..self.count)
+            .map_while(move |_| Some((self.cursor.pointer()?, self.cursor.pointer()?, self.cursor.u64()?)))
     }
     /// (start, bytes) of GCBulkSurvivingObjectRanges.
     pub(crate) fn surviving(mut self) -> impl Iterator<Item = (u64, u64)> + 'a {
@@ -154,7 +153,9 @@ pub(crate) enum RuntimeEvent<'a> {
 pub(crate) fn decode(id: u32, payload: &[u8], pointer_size: u32) -> Option<RuntimeEvent<'_>> {
     let mut c = Cursor::new(payload, pointer_size);
     Some(match id {
-        1 => RuntimeEvent::GcStart { number: c.u32()?, generation: c.u32()?, reason: c.u32()?, kind: c.u32()? },
+        1 => {
+            RuntimeEvent::GcStart { number: c.u32()?, generation: c.u32()?, reason: c.u32()?, kind: c.u32()? }
+        }
         2 => RuntimeEvent::GcEnd { number: c.u32()? },
         3 => RuntimeEvent::RestartEnd,
         4 => RuntimeEvent::HeapStats(heap_stats(&mut c)?),
@@ -163,7 +164,9 @@ pub(crate) fn decode(id: u32, payload: &[u8], pointer_size: u32) -> Option<Runti
         9 => RuntimeEvent::SuspendBegin { reason: c.u32()? },
         21 => RuntimeEvent::Surviving(ranges(c)?),
         22 => RuntimeEvent::Moved(ranges(c)?),
-        23 => RuntimeEvent::GenerationRange { generation: c.u8()?, start: c.pointer()?, used_bytes: c.u64()? },
+        23 => {
+            RuntimeEvent::GenerationRange { generation: c.u8()?, start: c.pointer()?, used_bytes: c.u64()? }
+        }
         35 => RuntimeEvent::Triggered { reason: c.u32()? },
         39 => committed_usage(&mut c)?,
         202 => {
@@ -319,7 +322,11 @@ pub(crate) fn condemned_reasons(reasons: [u32; 2], generation: u32) -> Vec<&'sta
         names.push("time_tuning");
     }
     names.extend(
-        CONDEMN_CONDITIONS.iter().enumerate().filter(|(bit, _)| reasons[1] & (1 << bit) != 0).map(|(_, n)| *n),
+        CONDEMN_CONDITIONS
+            .iter()
+            .enumerate()
+            .filter(|(bit, _)| reasons[1] & (1 << bit) != 0)
+            .map(|(_, n)| *n),
     );
     names
 }

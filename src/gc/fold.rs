@@ -293,7 +293,10 @@ impl Fold {
                 s.owner = Some(owner);
             }
             // Its stop began before the watch, or was lost.
-            None => gc.record.incomplete = Some(if self.seen_gc { Incomplete::Lost } else { Incomplete::BeganBefore }),
+            None => {
+                gc.record.incomplete =
+                    Some(if self.seen_gc { Incomplete::Lost } else { Incomplete::BeganBefore })
+            }
         }
         if let Some((before, from, begin, stopped)) = split {
             let suspend = (from == begin).then(|| stopped.map(|t| t.saturating_sub(begin))).flatten();
@@ -360,13 +363,13 @@ impl Fold {
         }
         // A blocking collection is over when the program goes on; so is one nested in a background
         // one's first stop.
-        if self.blocking.as_ref().is_some_and(|gc| gc.ended) {
-            if let Some(mut gc) = self.blocking.take() {
-                if !gc.whole() {
-                    gc.record.incomplete.get_or_insert(Incomplete::Lost);
-                }
-                self.emit(gc);
+        if self.blocking.as_ref().is_some_and(|gc| gc.ended)
+            && let Some(mut gc) = self.blocking.take()
+        {
+            if !gc.whole() {
+                gc.record.incomplete.get_or_insert(Incomplete::Lost);
             }
+            self.emit(gc);
         }
         self.background_done();
     }
@@ -375,10 +378,11 @@ impl Fold {
     /// are, in whichever order the two kinds of GC send them.
     fn background_done(&mut self) {
         let stopped = self.suspensions.values().any(|s| s.owner == Some(Owner::Background));
-        if !stopped && self.background.as_ref().is_some_and(OpenGc::whole) {
-            if let Some(gc) = self.background.take() {
-                self.emit(gc);
-            }
+        if !stopped
+            && self.background.as_ref().is_some_and(OpenGc::whole)
+            && let Some(gc) = self.background.take()
+        {
+            self.emit(gc);
         }
     }
 

@@ -111,7 +111,11 @@ mod tests {
     fn merging_equals_counting_together() {
         let (mut a, mut b, mut both) = (Histogram::default(), Histogram::default(), Histogram::default());
         for v in 1..2000u64 {
-            if v % 3 == 0 { a.add(v * v) } else { b.add(v * v) }
+            if v % 3 == 0 {
+                a.add(v * v)
+            } else {
+                b.add(v * v)
+            }
             both.add(v * v);
         }
         a.merge(&b);

@@ -3,8 +3,8 @@
 use super::bounds::Bounds;
 use super::events::{GlobalHeapHistory, HeapStatsEvent, PerHeapHistory, Ranges, condemned_reasons};
 use super::record::{
-    BlockCount, Compacting, GENERATION_NAMES, Gc, GenerationStats, HeapStats, Incomplete, Kind, Level, Missing,
-    Moved, MovedRange, Pause, Phase, Surviving, SurvivingRange, Transition,
+    BlockCount, Compacting, GENERATION_NAMES, Gc, GenerationStats, HeapStats, Incomplete, Kind, Level,
+    Missing, Moved, MovedRange, Pause, Phase, Surviving, SurvivingRange, Transition,
 };
 
 /// A bound on memory; beyond it the generation stays unknown.
@@ -34,7 +34,13 @@ pub(crate) struct OpenGc {
 }
 
 impl OpenGc {
-    pub(crate) fn new(number: u32, generation: u32, reason: super::record::Reason, kind: Kind, at_ns: u64) -> OpenGc {
+    pub(crate) fn new(
+        number: u32,
+        generation: u32,
+        reason: super::record::Reason,
+        kind: Kind,
+        at_ns: u64,
+    ) -> OpenGc {
         let mut record = Gc::unknown(Level::Basic);
         record.number = Some(number);
         record.generation = u8::try_from(generation).ok().filter(|g| *g <= 2);
@@ -208,7 +214,11 @@ impl OpenGc {
                 .iter()
                 .enumerate()
                 .flat_map(|(from, row)| {
-                    row.iter().enumerate().map(move |(to, &count)| Transition { from: from as u8, to: to as u8, count })
+                    row.iter().enumerate().map(move |(to, &count)| Transition {
+                        from: from as u8,
+                        to: to as u8,
+                        count,
+                    })
                 })
                 .filter(|t| t.count.blocks > 0)
                 .collect(),

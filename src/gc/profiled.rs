@@ -34,9 +34,11 @@ impl Raw {
         let raw = self.part_of(b.gc_seq);
         raw.parts.bounds += 1;
         let list = if b.phase == wire::BoundsPhase::STARTED { &mut raw.start } else { &mut raw.end };
-        list.extend(
-            b.ranges.map(|r| Bound { start: r.start, bytes: r.length.max(r.reserved), generation: r.generation }),
-        );
+        list.extend(b.ranges.map(|r| Bound {
+            start: r.start,
+            bytes: r.length.max(r.reserved),
+            generation: r.generation,
+        }));
     }
 
     pub(crate) fn moved(&mut self, m: &wire::MovedRanges<'_>) {
@@ -54,7 +56,8 @@ impl Raw {
     pub(crate) fn surviving(&mut self, s: &wire::SurvivingRanges<'_>) {
         let raw = self.part_of(s.gc_seq);
         raw.parts.surviving += 1;
-        let range = |r: wire::SurvivingRange| SurvivingRange { start: r.start, bytes: r.bytes, generation: None };
+        let range =
+            |r: wire::SurvivingRange| SurvivingRange { start: r.start, bytes: r.bytes, generation: None };
         raw.surviving.extend(s.ranges.map(range));
     }
 
@@ -139,7 +142,8 @@ pub(crate) fn apply(gc: &mut OpenGc, totals: &GcTotals<'_>, raw: Raw, keep: bool
         missing.events += parts_due.saturating_sub(parts_got);
         let ranges_due = totals.moved.blocks + totals.stayed_blocks + totals.surviving.blocks;
         missing.ranges += ranges_due.saturating_sub((raw.moved.len() + raw.surviving.len()) as u64);
-        missing.roots += roots.total().saturating_sub(raw.roots.iter().filter(|r| r.object != 0).count() as u64);
+        missing.roots +=
+            roots.total().saturating_sub(raw.roots.iter().filter(|r| r.object != 0).count() as u64);
         let mut start = Bounds::new(raw.start);
         let (mut m, mut s) = (raw.moved, raw.surviving);
         m.iter_mut().for_each(|r| r.from = start.generation(r.old));

@@ -77,7 +77,11 @@ pub(crate) fn same_mounts(pid: u32) -> bool {
 
 /// A directory below `parent` in which only we (and those who know a name in it) can look.
 pub(crate) fn make_temp_dir(parent: &Path) -> io::Result<tempfile::TempDir> {
-    tempfile::Builder::new().prefix("gcw").rand_bytes(6).permissions(Permissions::from_mode(0o711)).tempdir_in(parent)
+    tempfile::Builder::new()
+        .prefix("gcw")
+        .rand_bytes(6)
+        .permissions(Permissions::from_mode(0o711))
+        .tempdir_in(parent)
 }
 
 /// The directory for the library below `parent`: ours alone to write, for all to read.
@@ -89,15 +93,17 @@ pub(crate) fn make_shared_dir(parent: &Path) -> io::Result<PathBuf> {
     }
     let meta = fs::symlink_metadata(&dir)?;
     if !meta.is_dir() || meta.uid() != own_uid() || meta.mode() & 0o022 != 0 {
-        return Err(io::Error::other(format!("{} belongs to someone else, or others can write to it", dir.display())));
+        return Err(io::Error::other(format!(
+            "{} belongs to someone else, or others can write to it",
+            dir.display()
+        )));
     }
     Ok(dir)
 }
 
 /// A regular file of ours that nobody else can write.
 pub(crate) fn made_by_us(path: &Path) -> bool {
-    fs::symlink_metadata(path)
-        .is_ok_and(|m| m.is_file() && m.uid() == own_uid() && m.mode() & 0o022 == 0)
+    fs::symlink_metadata(path).is_ok_and(|m| m.is_file() && m.uid() == own_uid() && m.mode() & 0o022 == 0)
 }
 
 /// Readable for every target, writable for none.

@@ -15,20 +15,29 @@ pub(crate) fn not_found(e: &NotFound) -> Failure {
         }
         NotFoundReason::NotPermitted { owner_uid } => {
             let owner = owner_uid.map_or("another user".to_owned(), |uid| format!("user {uid}"));
-            Failure::new(Code::NOT_PERMITTED, format!("not permitted to watch process {pid}: it belongs to {owner}"))
-                .remedy("run gcwatch as that user or as root")
+            Failure::new(
+                Code::NOT_PERMITTED,
+                format!("not permitted to watch process {pid}: it belongs to {owner}"),
+            )
+            .remedy("run gcwatch as that user or as root")
         }
-        NotFoundReason::Disabled { variable } => {
-            Failure::new(Code::UNSUPPORTED, format!("process {pid} runs .NET but has its diagnostics switched off"))
-                .seen(format!("{variable}=0 in its environment"))
-                .remedy("start it without that variable")
+        NotFoundReason::Disabled { variable } => Failure::new(
+            Code::UNSUPPORTED,
+            format!("process {pid} runs .NET but has its diagnostics switched off"),
+        )
+        .seen(format!("{variable}=0 in its environment"))
+        .remedy("start it without that variable"),
+        NotFoundReason::NotDotnet => {
+            Failure::new(Code::NO_TARGET, format!("process {pid} is not a .NET process"))
+                .seen("no .NET runtime is loaded in it")
+                .remedy("gcwatch ps lists the .NET processes")
         }
-        NotFoundReason::NotDotnet => Failure::new(Code::NO_TARGET, format!("process {pid} is not a .NET process"))
-            .seen("no .NET runtime is loaded in it")
-            .remedy("gcwatch ps lists the .NET processes"),
         NotFoundReason::SocketRemoved { path } => {
             Failure::new(Code::NO_TARGET, format!("process {pid} can no longer be reached"))
-                .seen(format!("its socket {} was removed while it runs (a cleaner of temporary files?)", path.display()))
+                .seen(format!(
+                    "its socket {} was removed while it runs (a cleaner of temporary files?)",
+                    path.display()
+                ))
                 .remedy("restart it, or start it with gcwatch run -- <command>")
         }
         NotFoundReason::BadDirectory { directory } => {
@@ -53,11 +62,15 @@ pub(crate) fn unreachable(error: &Error, facts: &ProcessFacts) -> Failure {
     let what = chain(error);
     match error {
         Error::NotFound(e) => not_found(e),
-        Error::Stale { .. } => Failure::new(Code::NO_TARGET, what).remedy("gcwatch ps lists the .NET processes"),
+        Error::Stale { .. } => {
+            Failure::new(Code::NO_TARGET, what).remedy("gcwatch ps lists the .NET processes")
+        }
         Error::PermissionDenied { .. } => {
             Failure::new(Code::NOT_PERMITTED, what).remedy("run gcwatch as that user or as root")
         }
-        Error::Closed { .. } => Failure::new(Code::NO_TARGET, what).remedy("look whether it is still running"),
+        Error::Closed { .. } => {
+            Failure::new(Code::NO_TARGET, what).remedy("look whether it is still running")
+        }
         Error::Timeout { .. } => Failure::new(Code::FAILED, what)
             .seen("a runtime serves one diagnostics connection at a time")
             .remedy(match facts.exists {

@@ -100,8 +100,9 @@ async fn named(name: &str) -> Result<u32, Failure> {
 /// What people call a process: `app.dll`, or the executable's name.
 pub(crate) fn title(info: Option<&ProcessInfo>, facts: Option<&ProcessFacts>) -> Option<String> {
     let last = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
-    let args: Option<Vec<String>> =
-        facts.and_then(|f| f.command_line.as_ref()).map(|a| a.iter().map(|s| s.to_string_lossy().into()).collect());
+    let args: Option<Vec<String>> = facts
+        .and_then(|f| f.command_line.as_ref())
+        .map(|a| a.iter().map(|s| s.to_string_lossy().into()).collect());
     let words = args.or_else(|| info.map(|i| i.command_line.split(' ').map(str::to_owned).collect()))?;
     let first = last(words.first()?);
     if first == "dotnet" || first == "dotnet.exe" {

@@ -45,7 +45,8 @@ pub(crate) struct Suspended {
 /// # Errors
 /// 127 not found, 126 not executable.
 pub(crate) fn launch(command: &[OsString], stdout_to_stderr: bool) -> Result<Launched, Failure> {
-    let (program, args) = command.split_first().ok_or_else(|| Failure::new(Code::USAGE, "no command was given"))?;
+    let (program, args) =
+        command.split_first().ok_or_else(|| Failure::new(Code::USAGE, "no command was given"))?;
     // The shortest directory there is: a socket's path has 108 bytes at most, and .NET 8 hangs at 108.
     let dir = sys::make_temp_dir(Path::new("/tmp")).or_else(|_| sys::make_temp_dir(&std::env::temp_dir()))?;
     let endpoint = Endpoint::socket(dir.path().join("port"));
@@ -173,7 +174,8 @@ pub(crate) fn refusal_from_environment() -> Option<Refusal> {
             return Some(forbidden_by(name));
         }
     }
-    let on = ["CORECLR_ENABLE_PROFILING", "CORECLR_PROFILER"].map(|n| std::env::var_os(n).is_some_and(|v| !v.is_empty()));
+    let on = ["CORECLR_ENABLE_PROFILING", "CORECLR_PROFILER"]
+        .map(|n| std::env::var_os(n).is_some_and(|v| !v.is_empty()));
     (on == [true, true] && setting("CORECLR_ENABLE_PROFILING") == Some(1)).then(|| {
         Refusal::new(
             Code::OTHER_PROFILER,
@@ -185,9 +187,14 @@ pub(crate) fn refusal_from_environment() -> Option<Refusal> {
 
 /// Diagnostics are off as a whole: the program runs, and nobody can watch.
 pub(crate) fn diagnostics_disabled_by() -> Option<&'static str> {
-    ["DOTNET_EnableDiagnostics", "COMPlus_EnableDiagnostics", "DOTNET_EnableDiagnostics_IPC", "COMPlus_EnableDiagnostics_IPC"]
-        .into_iter()
-        .find(|name| setting(name) == Some(0))
+    [
+        "DOTNET_EnableDiagnostics",
+        "COMPlus_EnableDiagnostics",
+        "DOTNET_EnableDiagnostics_IPC",
+        "COMPlus_EnableDiagnostics_IPC",
+    ]
+    .into_iter()
+    .find(|name| setting(name) == Some(0))
 }
 
 /// The runtime reads its settings as hexadecimal numbers.

@@ -52,7 +52,10 @@ pub(crate) fn place(chosen: Option<&Path>, (ours, theirs): &(PathBuf, PathBuf)) 
     let path = dir.join(&name);
     if !(sys::made_by_us(&path) && fs::read(&path).is_ok_and(|old| old == bytes)) {
         if fs::symlink_metadata(&path).is_ok() {
-            return Err(io::Error::other(format!("{} is not what gcwatch put there; remove it", path.display())));
+            return Err(io::Error::other(format!(
+                "{} is not what gcwatch put there; remove it",
+                path.display()
+            )));
         }
         write_once(&dir, &path, &bytes)?;
     }
@@ -62,7 +65,8 @@ pub(crate) fn place(chosen: Option<&Path>, (ours, theirs): &(PathBuf, PathBuf)) 
 
 /// Loads it here first: our message is better than an HRESULT from the target.
 pub(crate) fn check(placed: &Placed) -> Result<Preflight, String> {
-    sys::preflight(&placed.ours).map_err(|e| format!("the profiler library {} does not load: {e}", placed.ours.display()))
+    sys::preflight(&placed.ours)
+        .map_err(|e| format!("the profiler library {} does not load: {e}", placed.ours.display()))
 }
 
 fn write_once(dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {

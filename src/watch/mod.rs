@@ -1,7 +1,7 @@
 //! One watching of one target: stream open, profiler in, lease held, profiler out.
 
-mod library;
 pub(crate) mod launch;
+mod library;
 pub(crate) mod plan;
 pub(crate) mod profiler;
 pub(crate) mod pump;

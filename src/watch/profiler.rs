@@ -103,12 +103,15 @@ impl Ready {
     ///
     /// # Errors
     /// The runtime's or the profiler's answer, in words.
-    pub(crate) async fn attach<T: Transport>(&mut self, client: &Client<T>, blocks: bool) -> Result<(), Refusal> {
+    pub(crate) async fn attach<T: Transport>(
+        &mut self,
+        client: &Client<T>,
+        blocks: bool,
+    ) -> Result<(), Refusal> {
         let (config, library) = (self.config(blocks, None), self.library());
         let started = Instant::now();
         loop {
-            let attach =
-                client.attach_profiler(BACKGROUND_GC_WAIT_MS, clsid(), &library, config.as_bytes());
+            let attach = client.attach_profiler(BACKGROUND_GC_WAIT_MS, clsid(), &library, config.as_bytes());
             let error = match attach.await {
                 Ok(()) => break,
                 Err(e) => e,

@@ -33,7 +33,9 @@ pub(crate) struct Limits {
 #[derive(Debug)]
 pub(crate) enum Ended {
     /// The stream ended by itself; `whole`: with its end tag.
-    Target { whole: bool },
+    Target {
+        whole: bool,
+    },
     Duration,
     Gcs,
     Signal(Signal),
@@ -88,7 +90,10 @@ impl<'a, T: Transport> Pump<'a, T> {
         let mut stopping: Option<Stopping<'a>> = None;
         loop {
             let quiet_at = session.holds().then_some(last_bytes + QUIET);
-            let wake = [end_at.filter(|_| why.is_none()), leave_by, hang_up_at, quiet_at].into_iter().flatten().min();
+            let wake = [end_at.filter(|_| why.is_none()), leave_by, hang_up_at, quiet_at]
+                .into_iter()
+                .flatten()
+                .min();
             let mut stop = None;
             tokio::select! {
                 read = self.stream.read(&mut buffer) => match read {
@@ -134,11 +139,10 @@ impl<'a, T: Transport> Pump<'a, T> {
                     if hang_up_at.is_some_and(|at| now >= at) {
                         return why.unwrap_or(Ended::Target { whole: false });
                     }
-                    if quiet_at.is_some_and(|at| now >= at) {
-                        if let Err(e) = session.quiet() {
+                    if quiet_at.is_some_and(|at| now >= at)
+                        && let Err(e) = session.quiet() {
                             stop = Some(Ended::Report(e));
                         }
-                    }
                     if why.is_none() && end_at.is_some_and(|at| now >= at) {
                         stop = Some(Ended::Duration);
                     }

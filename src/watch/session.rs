@@ -98,12 +98,12 @@ impl<'r> Session<'r> {
     pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Result<Progress, ReportError> {
         self.reader.feed(bytes);
         let progress = self.drain()?;
-        if let Some(recorder) = &mut self.recorder {
-            if let Err(e) = recorder.write(bytes, self.reader.boundary()) {
-                // Watching goes on without.
-                self.record_error = Some((recorder.path().to_owned(), e));
-                self.recorder = None;
-            }
+        if let Some(recorder) = &mut self.recorder
+            && let Err(e) = recorder.write(bytes, self.reader.boundary())
+        {
+            // Watching goes on without.
+            self.record_error = Some((recorder.path().to_owned(), e));
+            self.recorder = None;
         }
         Ok(progress)
     }
@@ -134,7 +134,8 @@ impl<'r> Session<'r> {
             match self.reader.next_item() {
                 Ok(None) => return Ok(Progress::Goes),
                 Ok(Some(Item::Trace(trace))) => {
-                    self.facts.watch.started_at = jiff::Timestamp::from_nanosecond(trace.sync_time_utc.into()).ok();
+                    self.facts.watch.started_at =
+                        jiff::Timestamp::from_nanosecond(trace.sync_time_utc.into()).ok();
                     self.facts.target.pid.get_or_insert(trace.process_id);
                     self.clock = Some(trace.clone());
                 }

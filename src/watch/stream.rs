@@ -28,6 +28,10 @@ pub(crate) fn config(level: Level, blocks: bool) -> SessionConfig {
 }
 
 /// Starts it.
-pub(crate) async fn open<T: Transport>(client: &Client<T>, level: Level, blocks: bool) -> Result<EventSession, Error> {
+pub(crate) async fn open<T: Transport>(
+    client: &Client<T>,
+    level: Level,
+    blocks: bool,
+) -> Result<EventSession, Error> {
     client.collect_tracing(&config(level, blocks)).await
 }
