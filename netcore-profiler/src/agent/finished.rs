@@ -50,13 +50,13 @@ impl Profiler {
             self.send_bounds(sink, BoundsPhase::FINISHED);
         }
         self.bounds.forget();
-        self.send_totals(sink, &closed, &mut collected, entered_ns);
-        collected.total.clear();
         if let Some(worked) = closed.late_arming_worked
             && self.mask.book(worked)
         {
             self.lease.ask_for_always();
         }
+        self.send_totals(sink, &closed, &collected, entered_ns);
+        collected.total.clear();
     }
 
     fn send_bounds(&self, sink: Sink<'_>, phase: BoundsPhase) {
@@ -82,7 +82,7 @@ impl Profiler {
         }
     }
 
-    fn send_totals(&self, sink: Sink<'_>, closed: &Closed, collected: &mut Collected<'_>, entered_ns: u64) {
+    fn send_totals(&self, sink: Sink<'_>, closed: &Closed, collected: &Collected<'_>, entered_ns: u64) {
         let total = &*collected.total;
         let mut flags = closed.flags;
         if collected.incomplete {

@@ -17,7 +17,7 @@ impl Profiler {
     /// Leaves, on our own thread: nothing of this may be done inside a callback. Afterwards the thread
     /// touches nothing of the runtime's.
     pub(super) fn leave(&self, reason: NoteCode) {
-        let Some(info) = self.info() else { return };
+        let Some(info) = self.info_to_leave() else { return };
         self.write_note(info, reason, S_OK);
         if !self.enter(Phase::STOPPING) {
             return;
@@ -30,6 +30,9 @@ impl Profiler {
             if self.phase() != Phase::STOPPING {
                 return;
             }
+        }
+        if !self.enter(Phase::LEAVING) {
+            return;
         }
         self.mask.leave(info);
         self.write_note(info, NoteCode::LEAVING, S_OK);

@@ -2,7 +2,7 @@
 //!
 //! Everything the callbacks touch is made before the first of them and lives as long as the process:
 //! atomics in one static, and memory mapped once. They take no lock, allocate nothing and cannot
-//! panic. One thread of our own ([`lease`]) does all that must not be done inside a collection.
+//! panic. One thread of our own (`lease`) does all that must not be done inside a collection.
 
 mod accumulator;
 mod arming;
@@ -43,10 +43,12 @@ impl Phase {
     const ACTIVE: Self = Self(2);
     /// Asked to leave: no collection is armed any more.
     const STOPPING: Self = Self(3);
-    /// Detach was requested, or refused: nothing is called or reported.
-    const GONE: Self = Self(4);
+    /// No collection is armed: callbacks do nothing, our own thread is taking everything down.
+    const LEAVING: Self = Self(4);
+    /// Detach was requested, or refused: nothing is called.
+    const GONE: Self = Self(5);
     /// The runtime has shut down.
-    const SHUT_DOWN: Self = Self(5);
+    const SHUT_DOWN: Self = Self(6);
 }
 
 /// The profiler: the one object that the runtime calls.
@@ -97,10 +99,19 @@ impl Profiler {
         self.phase.fetch_update(Ordering::SeqCst, Ordering::SeqCst, step).is_ok()
     }
 
-    /// The runtime's interface, where it may be called.
+    /// The runtime's interface, for callbacks: as long as there is something to report.
     fn info(&self) -> Option<Info> {
+        self.info_before(Phase::LEAVING)
+    }
+
+    /// The same for our own thread, which calls it a little longer.
+    fn info_to_leave(&self) -> Option<Info> {
+        self.info_before(Phase::GONE)
+    }
+
+    fn info_before(&self, end: Phase) -> Option<Info> {
         let phase = self.phase();
-        if phase == Phase::IDLE || phase >= Phase::GONE {
+        if phase == Phase::IDLE || phase >= end {
             return None;
         }
         // SAFETY: the pointer is set while loading and released only in `detach_succeeded`, after

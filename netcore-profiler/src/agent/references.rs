@@ -7,9 +7,9 @@
 use core::slice;
 use core::sync::atomic::Ordering;
 
+use super::Profiler;
 use super::accumulator::Sink;
 use super::slots::Taken;
-use super::{Phase, Profiler};
 use crate::hresult::{E_FAIL, HResult, S_OK};
 use crate::info::Info;
 use crate::sys;
@@ -246,7 +246,7 @@ impl Profiler {
     /// `collected` is null or has `count` entries.
     pub(crate) unsafe fn gc_started(&self, count: i32, collected: *const i32, reason: u32) -> HResult {
         let entered_ns = sys::tick_ns();
-        let Some(info) = self.info().filter(|_| self.phase() <= Phase::STOPPING) else { return S_OK };
+        let Some(info) = self.info() else { return S_OK };
         let count = u32::try_from(count).unwrap_or(0).min(8);
         // SAFETY: by the contract.
         let flags = unsafe { array(collected, count) };

@@ -170,3 +170,38 @@ impl Slots {
         Some(Collected { total, incomplete })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_accumulator_is_given_to_one_thread_at_a_time() {
+        let slots = Slots::new();
+        assert!(slots.prepare(false));
+        assert!(slots.count() >= FEWEST);
+        let mut taken: Vec<_> = (0..slots.count()).map(|thread| slots.take(thread << 12).unwrap()).collect();
+        for _ in 0..3 {
+            assert!(slots.take(7).is_none(), "a failed attempt frees nothing");
+        }
+        let mut addresses: Vec<_> = taken.iter().map(|slot| ptr::from_ref::<Slot>(slot.0)).collect();
+        addresses.sort_unstable();
+        addresses.dedup();
+        assert_eq!(addresses.len(), slots.count());
+        taken.pop();
+        assert!(slots.take(7).is_some());
+    }
+
+    #[test]
+    fn one_in_use_is_left_out_and_told() {
+        let slots = Slots::new();
+        assert!(slots.prepare(false));
+        let mut seen = 0;
+        let busy = slots.take(1).unwrap();
+        busy.mark_used();
+        assert!(slots.collect(|_| seen += 1).unwrap().incomplete);
+        drop(busy);
+        assert!(!slots.collect(|_| seen += 1).unwrap().incomplete);
+        assert_eq!(seen, 1);
+    }
+}

@@ -1,0 +1,141 @@
+//! What the library asks of the process it is loaded into: nothing but a C library, of any kind and
+//! age. A dependency or a versioned symbol here would fail in somebody's container.
+#![cfg(target_os = "linux")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "tests say what is wrong by failing"
+)]
+
+use netcore_profiler::{LIBRARY, LIBRARY_FILE_NAME, LIBRARY_HASH};
+
+/// Functions that every libc has had for ages.
+const EXPECTED: [&str; 30] = [
+    "__errno_location",
+    "abort",
+    "bcmp",
+    "clock_gettime",
+    "close",
+    "connect",
+    "dladdr",
+    "dlopen",
+    "fcntl",
+    "memcmp",
+    "memcpy",
+    "memmove",
+    "memset",
+    "mmap",
+    "nanosleep",
+    "poll",
+    "pthread_attr_destroy",
+    "pthread_attr_init",
+    "pthread_attr_setdetachstate",
+    "pthread_attr_setstacksize",
+    "pthread_create",
+    "pthread_self",
+    "pthread_sigmask",
+    "read",
+    "sigdelset",
+    "sigfillset",
+    "socket",
+    "strlen",
+    "sysconf",
+    "unsetenv",
+];
+
+const SHT_DYNAMIC: u32 = 6;
+const SHT_DYNSYM: u32 = 11;
+
+/// One section header of a little-endian 64-bit ELF file.
+struct Section {
+    kind: u32,
+    offset: usize,
+    size: usize,
+    link: usize,
+}
+
+fn u16_at(offset: usize) -> usize {
+    u16::from_le_bytes(LIBRARY[offset..][..2].try_into().unwrap()).into()
+}
+
+fn u32_at(offset: usize) -> u32 {
+    u32::from_le_bytes(LIBRARY[offset..][..4].try_into().unwrap())
+}
+
+fn u64_at(offset: usize) -> usize {
+    u64::from_le_bytes(LIBRARY[offset..][..8].try_into().unwrap()) as usize
+}
+
+fn sections() -> Vec<Section> {
+    assert_eq!(&LIBRARY[..6], b"\x7fELF\x02\x01");
+    let (table, count) = (u64_at(40), u16_at(60));
+    let section = |index: usize| {
+        let at = table + index * 64;
+        Section {
+            kind: u32_at(at + 4),
+            offset: u64_at(at + 24),
+            size: u64_at(at + 32),
+            link: u32_at(at + 40) as usize,
+        }
+    };
+    (0..count).map(section).collect()
+}
+
+fn text(offset: usize) -> String {
+    let bytes = LIBRARY[offset..].iter().copied().take_while(|byte| *byte != 0).collect();
+    String::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn it_needs_no_library_and_no_version() {
+    const FORBIDDEN: [(usize, &str); 9] = [
+        (1, "DT_NEEDED"),
+        (12, "DT_INIT"),
+        (13, "DT_FINI"),
+        (25, "DT_INIT_ARRAY"),
+        (26, "DT_FINI_ARRAY"),
+        (22, "DT_TEXTREL"),
+        (36, "DT_RELR"),
+        (0x6fff_fffe, "DT_VERNEED"),
+        (0x6fff_fffc, "DT_VERDEF"),
+    ];
+    let sections = sections();
+    let dynamic = sections.iter().find(|section| section.kind == SHT_DYNAMIC).unwrap();
+    let mut entries = 0;
+    for at in (dynamic.offset..dynamic.offset + dynamic.size).step_by(16) {
+        let tag = u64_at(at);
+        if tag == 0 {
+            break;
+        }
+        entries += 1;
+        let forbidden = FORBIDDEN.iter().find(|(number, _)| *number == tag);
+        assert!(forbidden.is_none(), "the library has {}", forbidden.unwrap().1);
+    }
+    assert!(entries > 5);
+}
+
+#[test]
+fn it_uses_only_old_functions_and_offers_two() {
+    let sections = sections();
+    let symbols = sections.iter().find(|section| section.kind == SHT_DYNSYM).unwrap();
+    let names = sections[symbols.link].offset;
+    let (mut used, mut offered) = (Vec::new(), Vec::new());
+    for at in (symbols.offset + 24..symbols.offset + symbols.size).step_by(24) {
+        let name = text(names + u32_at(at) as usize);
+        if u16_at(at + 6) == 0 { used.push(name) } else { offered.push(name) }
+    }
+    let unexpected: Vec<_> = used.iter().filter(|name| !EXPECTED.contains(&name.as_str())).collect();
+    assert!(unexpected.is_empty(), "{unexpected:?}");
+    assert!(used.len() > 10);
+    offered.sort();
+    assert_eq!(offered, ["DllGetClassObject", "gcwatch_profiler_abi"]);
+}
+
+#[test]
+fn its_name_tells_its_content() {
+    assert_eq!(LIBRARY_HASH.len(), 32);
+    assert_eq!(LIBRARY_FILE_NAME, format!("libnetcore_profiler-{LIBRARY_HASH}.so"));
+}

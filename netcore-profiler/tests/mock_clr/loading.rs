@@ -1,0 +1,153 @@
+//! The way in: who is let in, and what is left behind by who is not.
+
+use std::sync::atomic::Ordering::SeqCst;
+
+use netcore_profiler::callback::{IIDS, LATEST};
+use netcore_profiler::com::{Guid, IID_CLASS_FACTORY, IID_UNKNOWN};
+use netcore_profiler::hresult::{
+    CLASS_E_CLASSNOTAVAILABLE, CONFIG_MALFORMED, CONFIG_MISSING, CONFIG_VERSION, E_NOINTERFACE, HResult,
+    NO_LEASE, RUNTIME_TOO_OLD,
+};
+use netcore_profiler::wire::{ABI_VERSION, Arming, Load};
+
+use crate::mock::info::{hellos, lock};
+use crate::mock::{Clr, Library};
+
+#[test]
+fn it_is_every_callback_interface() {
+    let library = Library::load();
+    for iid in &IIDS[..LATEST] {
+        assert_eq!(library.query(iid), 0, "{iid:?}");
+    }
+    assert_eq!(library.query(&IID_UNKNOWN), 0);
+    assert_eq!(library.query(&IID_CLASS_FACTORY), E_NOINTERFACE);
+    let mut answer = 7;
+    // SAFETY: arguments as the interface documents them.
+    unsafe { (library.table().LoadAsNotificationOnly)(library.callback(), &mut answer) };
+    assert_eq!(answer, 0);
+    // SAFETY: the export has this type.
+    let abi: extern "C" fn() -> u32 = unsafe { library.export("gcwatch_profiler_abi") };
+    assert_eq!(abi(), ABI_VERSION);
+}
+
+#[test]
+fn other_classes_are_not_available() {
+    type Get = unsafe extern "system" fn(*const Guid, *const Guid, *mut *mut std::ffi::c_void) -> HResult;
+    let library = Library::load();
+    let mut out = std::ptr::dangling_mut();
+    // SAFETY: the export has this type; the pointers are valid.
+    let answer =
+        unsafe { library.export::<Get>("DllGetClassObject")(&IID_UNKNOWN, &IID_CLASS_FACTORY, &mut out) };
+    assert_eq!((answer, out.is_null()), (CLASS_E_CLASSNOTAVAILABLE, true));
+}
+
+#[test]
+fn it_reports_in() {
+    let (library, clr) = (Library::load(), Clr::new());
+    assert_eq!(library.attach(clr, "gcwatch=1 arming=always blocks=1"), 0);
+    let [hello] = hellos(&clr.take_written())[..] else { panic!("one greeting") };
+    assert_eq!((hello.abi, hello.load, hello.arming), (ABI_VERSION, Load::ATTACH, Arming::ALWAYS));
+    assert_eq!((hello.blocks, hello.clr_version), (true, [9, 8, 7, 6]));
+    assert!(hello.slots >= 8 && !hello.lease_connected && hello.tick_ns > 0);
+
+    let (library, clr) = (Library::load(), Clr::new());
+    assert_eq!(library.start(clr, "gcwatch=1"), 0);
+    let [hello] = hellos(&clr.take_written())[..] else { panic!("one greeting") };
+    assert_eq!((hello.load, hello.arming, hello.blocks), (Load::STARTUP, Arming::LATE, false));
+}
+
+#[test]
+fn who_cannot_be_served_is_refused_and_left_as_before() {
+    let library = Library::load();
+    for (config, expected) in [
+        ("", CONFIG_MISSING),
+        ("gcwatch=2", CONFIG_VERSION),
+        ("arming=late", CONFIG_VERSION),
+        ("gcwatch=1 arming=never", CONFIG_MALFORMED),
+    ] {
+        let clr = Clr::new();
+        assert_eq!(library.attach(clr, config), expected, "{config}");
+        assert_eq!(library.start(clr, config), expected, "{config}");
+        assert_untouched(clr);
+    }
+    let clr = Clr::new();
+    // SAFETY: arguments as the interface documents them.
+    let answer = unsafe { (library.table().Initialize)(library.callback(), clr.unknown()) };
+    assert_eq!(answer, CONFIG_MISSING, "the variable is not set");
+    assert_untouched(clr);
+    let clr = Clr::new();
+    clr.has_info12.store(false, SeqCst);
+    assert_eq!(library.attach(clr, "gcwatch=1"), RUNTIME_TOO_OLD);
+    assert_untouched(clr);
+    // After all that it still serves.
+    let clr = Clr::new();
+    assert_eq!(library.attach(clr, "gcwatch=1"), 0);
+}
+
+fn assert_untouched(clr: &Clr) {
+    assert_eq!(clr.references.load(SeqCst), 0);
+    assert_eq!(clr.providers_made.load(SeqCst), 0);
+    assert_eq!(*lock(&clr.masks), []);
+    assert!(lock(&clr.written).is_empty());
+}
+
+#[test]
+fn a_refused_mask_refuses_the_attach() {
+    use crate::mock::info::REFUSED;
+    let (library, clr) = (Library::load(), Clr::new());
+    clr.refusals.store(1, SeqCst);
+    assert_eq!(library.attach(clr, "gcwatch=1"), REFUSED);
+    assert_eq!(clr.references.load(SeqCst), 0);
+    assert_eq!(clr.session.load(SeqCst), 0);
+    assert_eq!(library.attach(clr, "gcwatch=1"), 0, "the next one is served");
+    assert_eq!(clr.providers_made.load(SeqCst), 1, "by the same provider");
+}
+
+/// Without a lease and without word of the provider's listeners it would stay for ever.
+#[test]
+fn a_lease_that_cannot_be_had_is_refused_where_it_is_the_only_one() {
+    let (library, clr) = (Library::load(), Clr::new());
+    clr.has_info14.store(false, SeqCst);
+    let config = "gcwatch=1 lease=/nonexistent/socket";
+    assert_eq!(library.attach(clr, config), NO_LEASE);
+    assert_eq!(clr.references.load(SeqCst), 0);
+    assert_eq!(*lock(&clr.masks), []);
+    assert_eq!(library.attach(clr, "gcwatch=1"), 0);
+
+    let (library, clr) = (Library::load(), Clr::new());
+    assert_eq!(library.attach(clr, config), 0, "the provider is the lease");
+    assert!(!hellos(&clr.take_written())[0].lease_connected);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_variable_is_taken_from_the_environment_at_startup() {
+    const NAME: &str = "GCWATCH_TEST_OF_UNSET";
+    let (library, clr) = (Library::load(), Clr::new());
+    // SAFETY: no other test reads or writes the environment through the C library at the same time
+    // in a way that a changed variable of ours could disturb.
+    unsafe { std::env::set_var(NAME, "x") };
+    assert_eq!(library.start(clr, &format!("gcwatch=1 unset={NAME}")), 0);
+    assert_eq!(std::env::var_os(NAME), None);
+}
+
+/// A refused attach is followed by `dlclose`; an accepted one leaves code that may still run.
+#[cfg(target_os = "linux")]
+#[test]
+fn only_an_accepted_library_stays_mapped() {
+    use crate::mock::library::is_mapped;
+    let library = Library::load();
+    let path = library.path();
+    assert_eq!(library.attach(Clr::new(), "gcwatch=9"), CONFIG_VERSION);
+    assert!(is_mapped(&path));
+    let kept = library.unload();
+    assert!(!is_mapped(&path));
+    drop(kept);
+
+    let library = Library::load();
+    let path = library.path();
+    assert_eq!(library.attach(Clr::new(), "gcwatch=1"), 0);
+    let kept = library.unload();
+    assert!(is_mapped(&path));
+    drop(kept);
+}
