@@ -50,11 +50,12 @@ async fn attach(args: &AttachArgs) -> Result<Code, Failure> {
     if let Ended::Report(e) = &ended {
         return report_failed(e, file);
     }
-    if let Err(e) = session.finish() {
+    let cut = matches!(ended, Ended::Target { whole: false });
+    let finished = if cut { session.finish_cut() } else { session.finish() };
+    if let Err(e) = finished {
         return report_failed(&e, file);
     }
     let (code, reason) = ending(&ended);
-    let cut = matches!(ended, Ended::Target { whole: false });
     let code = match code {
         Code::OK if args.output.strict && (cut || session.incomplete()) => Code::INCOMPLETE,
         code => code,

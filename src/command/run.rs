@@ -48,7 +48,12 @@ async fn watch(args: &RunArgs) -> Result<Code, Failure> {
     let suspended = match first_runtime(&mut launched, &mut signals).await? {
         First::Runtime(s) => *s,
         First::Exited(status) => {
-            return unwatched(args, output.report.as_mut(), Some(status), no_runtime(args));
+            return unwatched(
+                args,
+                output.report.as_mut(),
+                Some(status),
+                no_runtime(args, launched.through_sdk),
+            );
         }
         First::Again(code) => return Ok(code),
     };
@@ -77,7 +82,11 @@ async fn watch(args: &RunArgs) -> Result<Code, Failure> {
     // A stream that nobody reads would hold the child up at its exit.
     drop(pump);
     let file = args.output.output.as_deref();
-    let report_error = match (session.finish(), &ended) {
+    let finished = match ended {
+        Ended::Target { whole: false } => session.finish_cut(),
+        _ => session.finish(),
+    };
+    let report_error = match (finished, &ended) {
         (Err(e), _) => Some(e),
         (Ok(_), Ended::Report(e)) => Some(std::io::Error::new(e.kind(), e.to_string())),
         (Ok(_), _) => None,
@@ -160,13 +169,18 @@ fn pass_on(pid: u32, signal: Signal) -> OnSignal {
 }
 
 /// No runtime has reported from the child.
-fn no_runtime(args: &RunArgs) -> Failure {
+fn no_runtime(args: &RunArgs, through_sdk: bool) -> Failure {
     let name = args.command[0].to_string_lossy();
     match launch::diagnostics_disabled_by() {
         Some(variable) => {
             Failure::new(Code::UNSUPPORTED, format!("{name} ran unwatched: its diagnostics are switched off"))
                 .seen(format!("{variable}=0 in the environment"))
                 .remedy("run it without that variable")
+        }
+        None if through_sdk => {
+            Failure::new(Code::NO_TARGET, format!("{name} ran unwatched: it started no program of its own"))
+                .seen("only the SDK's own commands ran (the build, perhaps)")
+                .remedy("did it fail? to watch such a command itself use gcwatch attach")
         }
         None => {
             let what = format!("{name} ran unwatched: no .NET runtime (5 or later) reported from it");

@@ -29,7 +29,7 @@ pub(crate) struct Launched {
     /// Runtimes that are none of ours: resumed, their connection kept, or they would dial on and on.
     parked: Vec<PortClient>,
     /// The first runtime was the `dotnet` command itself.
-    through_sdk: bool,
+    pub(crate) through_sdk: bool,
     _dir: tempfile::TempDir,
 }
 

@@ -219,6 +219,13 @@ impl<'r> Session<'r> {
         watch.duration_ns = Some(self.fold.last_ns);
     }
 
+    /// No more bytes will come, and the target did not end its stream: it was killed, or it crashed.
+    pub(crate) fn finish_cut(&mut self) -> Result<Progress, ReportError> {
+        let progress = self.finish()?;
+        self.warn("the process ended without a farewell: its last 100 ms are missing")?;
+        Ok(progress)
+    }
+
     /// No more bytes will come: what is open is cut off and shown as such.
     pub(crate) fn finish(&mut self) -> Result<Progress, ReportError> {
         self.reader.finish();
