@@ -8,6 +8,7 @@
 
 use std::env;
 use std::error::Error;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -62,6 +63,7 @@ fn compile(target: &str, os: &str, linker_variable: &str, library: &Path) -> Res
     for option in ["opt-level=3", "panic=abort", "strip=symbols", "lto=fat", "codegen-units=1"] {
         rustc.arg(format!("-C{option}"));
     }
+    let linker = env::var_os("RUSTC_LINKER").or_else(|| env::var_os(linker_variable));
     match os {
         "windows" => {
             rustc.arg("-Ctarget-feature=+crt-static");
@@ -69,18 +71,28 @@ fn compile(target: &str, os: &str, linker_variable: &str, library: &Path) -> Res
         "linux" => {
             // One file for glibc and musl: no library, no start files, no packed relocations.
             rustc.arg("-Ctarget-feature=-crt-static");
+            if target.starts_with("aarch64") {
+                // The choice of atomics at run time needs an initialiser.
+                rustc.arg("-Ctarget-feature=-outline-atomics");
+            }
             if target.contains("musl") {
                 rustc.arg("-Clink-self-contained=no");
             }
-            rustc.arg("-Clink-args=-nostartfiles -nostdlib -Wl,-z,nopack-relative-relocs,--hash-style=gnu");
+            // A bare linker adds neither by itself, and takes options without the compiler's prefix.
+            let stem = linker.as_deref().and_then(|path| Path::new(path).file_stem());
+            rustc.arg(if stem.is_some_and(|stem| stem.to_string_lossy().ends_with("ld")) {
+                "-Clink-args=-z nopack-relative-relocs --hash-style=gnu"
+            } else {
+                "-Clink-args=-nostartfiles -nostdlib -Wl,-z,nopack-relative-relocs,--hash-style=gnu"
+            });
         }
         _ => {}
     }
     if let Ok(most) = env::var(MAX_CALLBACK) {
         rustc.args(["--cfg", &format!("max_callback=\"{most}\"")]);
     }
-    if let Some(linker) = env::var_os("RUSTC_LINKER").or_else(|| env::var_os(linker_variable)) {
-        let mut option = std::ffi::OsString::from("-Clinker=");
+    if let Some(linker) = linker {
+        let mut option = OsString::from("-Clinker=");
         option.push(linker);
         rustc.arg(option);
     }

@@ -26,6 +26,10 @@ pub mod info;
 mod sys;
 pub mod wire;
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 /// The profiler library, to be written to a file that the target can open. Empty where the build was
 /// told to leave it out.
 #[cfg(not(agent))]
