@@ -7,6 +7,7 @@ use serde_json::json;
 use xtask::Clr;
 use xtask::testkit::{Skip, Target};
 
+use super::attach::check_attached;
 use super::suite::Suite;
 use super::support::{DEADLINE, Document, Json, start_attach};
 
@@ -42,9 +43,7 @@ fn attach(clr: &Clr) -> Result<()> {
     let version = document.0["target"].text("/runtime/version")?;
     ensure!(version.starts_with("10."), "{version}");
     ensure!(document.complete()?.len() >= 3, "{} collections", document.complete()?.len());
-    for gc in document.complete()? {
-        ensure!(gc.uint("/roots/by_kind/handle")? > 0 && gc["moved"].is_object(), "{gc}");
-    }
+    check_attached(&document)?;
     // It still answers.
     let request = json!({ "jsonrpc": "2.0", "id": id + 1, "method": "tools/list" });
     let answer = server.ask(&request.to_string(), "{", DEADLINE)?;

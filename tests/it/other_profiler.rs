@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use xtask::Clr;
 
-use super::attach::Churn;
+use super::attach::{Churn, check_attached};
 use super::suite::{Heap, Suite};
 use super::support::{DEADLINE, Document, Gcwatch, Json, Signal, attach_json, signal, start_attach};
 
@@ -31,8 +31,7 @@ fn attached(clr: &Clr) -> Result<()> {
     signal(first.pid(), Signal::INT)?;
     ensure!(first.wait(DEADLINE)?.success(), "{first:?}");
     let first = Document::read(&first_path)?;
-    ensure!(first.complete()?.iter().all(|gc| gc["roots"]["total"].is_u64()), "a collection without roots");
-    ensure!(first.complete()?.len() > 2, "{} collections", first.complete()?.len());
+    ensure!(check_attached(&first)?.len() > 2, "{} collections", first.complete()?.len());
     churn.stop(clr, WORK)
 }
 

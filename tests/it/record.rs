@@ -200,7 +200,7 @@ fn other_formats(clr: &Clr) -> Result<()> {
     ensure!(first["schema"] == json.0["schema"], "{first}");
     let text = Gcwatch::new().arg("report").arg(&recorded.recording).output()?.expect(0)?;
     let text = text.out()?;
-    let collections = format!("{} collections", json.0["summary"]["gcs"]);
+    let collections = format!("{} GCs in ", json.0["summary"]["gcs"]);
     ensure!(text.contains(&collections) && text.contains("churn"), "no {collections:?} in:\n{text}");
     let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
     ensure!(widest <= 80, "{widest} columns:\n{text}");

@@ -39,6 +39,9 @@ impl Program {
 
     /// All the changes, a collection after each.
     fn act(&mut self) -> Result<()> {
+        // Watching starts things in the runtime too: they are over when their finalizers have run.
+        self.collect("start", "2")?;
+        self.ask("release", "released ")?;
         self.collect("nothing", "2")?;
         for kind in ["pinned", "weak", "weaklong", "strong"] {
             self.ask(&format!("handles {kind} {MANY}"), "handles ")?;

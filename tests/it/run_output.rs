@@ -44,7 +44,7 @@ fn text(clr: &Clr) -> Result<()> {
     let numbered =
         |line: &&str| line.split_whitespace().next().is_some_and(|word| word.parse::<u64>().is_ok());
     ensure!(
-        text.contains(&format!("{collections} collections")),
+        text.contains(&format!("{collections} GCs in ")),
         "no summary of {collections} collections:\n{text}"
     );
     ensure!(

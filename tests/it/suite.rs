@@ -160,7 +160,7 @@ fn outcome(name: &str, result: Result<()>) -> Result<Completion, Failed> {
                 say(&format!("skipped {name}: {}", skip.reason()));
                 Ok(Completion::ignored_with(skip.reason()))
             }
-            None => Err(Failed::from(format!("{error:?}"))),
+            None => Err(Failed::from(format!("{error:#}"))),
         },
     }
 }

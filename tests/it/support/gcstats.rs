@@ -27,7 +27,7 @@ pub(crate) fn gcstats(recording: &Path) -> Result<Answer> {
     let all = clr::find_all()?;
     let newest = all.last().context("a runtime")?;
     let mut command = newest.command(&dll);
-    command.arg(recording).arg("-q");
+    command.arg(recording);
     let ended = run_to_end(command, Vec::new())?.expect(0)?;
     let mut answer = Answer { gcs: Vec::new(), totals: Value::Null };
     for line in ended.out()?.lines() {

@@ -62,6 +62,13 @@ impl Footprint {
         Ok(Footprint { threads, descriptors })
     }
 
+    /// The same with one more thread: a new one has the name of the one that started it.
+    pub(crate) fn with_a_thread(&self) -> Footprint {
+        let mut more = self.clone();
+        *more.threads.entry(".NET EventPipe".to_owned()).or_default() += 1;
+        more
+    }
+
     /// Nothing is there that was not there before. Threads and descriptors that went by themselves do not matter.
     pub(crate) fn within(&self, before: &Footprint) -> bool {
         let fits = |now: &BTreeMap<String, usize>, then: &BTreeMap<String, usize>| {
