@@ -204,7 +204,7 @@ pub struct Parts {
 /// Totals of one collection.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GcTotals<'a> {
-    /// The profiler's own running number from 1; a gap means lost events.
+    /// The profiler's own running number, from 1 in each stay; a gap means lost events.
     pub gc_seq: u64,
     /// Number of the collection as in the runtime's `GCStart` event (`Count`); 0 where unknown.
     pub gc_number: u32,
