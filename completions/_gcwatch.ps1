@@ -1,0 +1,133 @@
+
+using namespace System.Management.Automation
+using namespace System.Management.Automation.Language
+
+Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
+    param($wordToComplete, $commandAst, $cursorPosition)
+
+    $commandElements = $commandAst.CommandElements
+    $command = @(
+        'gcwatch'
+        for ($i = 1; $i -lt $commandElements.Count; $i++) {
+            $element = $commandElements[$i]
+            if ($element -isnot [StringConstantExpressionAst] -or
+                $element.StringConstantType -ne [StringConstantType]::BareWord -or
+                $element.Value.StartsWith('-') -or
+                $element.Value -eq $wordToComplete) {
+                break
+        }
+        $element.Value
+    }) -join ';'
+
+    $completions = @(switch ($command) {
+        'gcwatch' {
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('run', 'run', [CompletionResultType]::ParameterValue, 'Start a program and watch it from its first collection')
+            [CompletionResult]::new('attach', 'attach', [CompletionResultType]::ParameterValue, 'Watch a process that is already running')
+            [CompletionResult]::new('ps', 'ps', [CompletionResultType]::ParameterValue, 'List .NET processes, and whether they can be watched')
+            [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'The same reports from a recording (.nettrace)')
+            [CompletionResult]::new('schema', 'schema', [CompletionResultType]::ParameterValue, 'Print the JSON Schema of the document and of the NDJSON lines')
+            [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a completion script for a shell')
+            [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Print the manual page (roff)')
+            break
+        }
+        'gcwatch;run' {
+            [CompletionResult]::new('--level', '--level', [CompletionResultType]::ParameterName, 'basic: pauses and sizes; moves: and what moved and survived; roots: and what held it [default: roots, or what the target allows]')
+            [CompletionResult]::new('--record', '--record', [CompletionResultType]::ParameterName, 'Keep the raw stream as well: `gcwatch report`, PerfView and dotnet-trace read it')
+            [CompletionResult]::new('--duration', '--duration', [CompletionResultType]::ParameterName, 'Stop watching after this time; the target goes on')
+            [CompletionResult]::new('--gcs', '--gcs', [CompletionResultType]::ParameterName, 'Stop watching after this many collections (those of the last 100 ms are shown too)')
+            [CompletionResult]::new('--profiler-path', '--profiler-path', [CompletionResultType]::ParameterName, 'Another build of the profiler library')
+            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'text is live: a line per collection, then a summary')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]')
+            [CompletionResult]::new('--min-pause', '--min-pause', [CompletionResultType]::ParameterName, 'Text only: show collections that paused at least this long')
+            [CompletionResult]::new('--gen', '--gen', [CompletionResultType]::ParameterName, 'Text only: show collections of these generations')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour [NO_COLOR, CLICOLOR_FORCE and TERM=dumb are respected]')
+            [CompletionResult]::new('--units', '--units', [CompletionResultType]::ParameterName, 'KiB, kB, or plain bytes')
+            [CompletionResult]::new('--blocks', '--blocks', [CompletionResultType]::ParameterName, 'Keep every moved and surviving range and every root, not only totals')
+            [CompletionResult]::new('--strict', '--strict', [CompletionResultType]::ParameterName, 'Lost or incomplete data is a failure (exit code 11)')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Only errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Only errors')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say what is being done (-vv: every step)')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say what is being done (-vv: every step)')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'gcwatch;attach' {
+            [CompletionResult]::new('-p', '-p', [CompletionResultType]::ParameterName, 'The same, as the .NET tools spell it')
+            [CompletionResult]::new('--process-id', '--process-id', [CompletionResultType]::ParameterName, 'The same, as the .NET tools spell it')
+            [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'The one .NET process with this name')
+            [CompletionResult]::new('--name', '--name', [CompletionResultType]::ParameterName, 'The one .NET process with this name')
+            [CompletionResult]::new('--diagnostic-port', '--diagnostic-port', [CompletionResultType]::ParameterName, 'A diagnostics socket (or pipe) by its path, optionally `,connect`')
+            [CompletionResult]::new('--level', '--level', [CompletionResultType]::ParameterName, 'basic: pauses and sizes; moves: and what moved and survived; roots: and what held it [default: roots, or what the target allows]')
+            [CompletionResult]::new('--record', '--record', [CompletionResultType]::ParameterName, 'Keep the raw stream as well: `gcwatch report`, PerfView and dotnet-trace read it')
+            [CompletionResult]::new('--duration', '--duration', [CompletionResultType]::ParameterName, 'Stop watching after this time; the target goes on')
+            [CompletionResult]::new('--gcs', '--gcs', [CompletionResultType]::ParameterName, 'Stop watching after this many collections (those of the last 100 ms are shown too)')
+            [CompletionResult]::new('--profiler-path', '--profiler-path', [CompletionResultType]::ParameterName, 'Another build of the profiler library')
+            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'text is live: a line per collection, then a summary')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]')
+            [CompletionResult]::new('--min-pause', '--min-pause', [CompletionResultType]::ParameterName, 'Text only: show collections that paused at least this long')
+            [CompletionResult]::new('--gen', '--gen', [CompletionResultType]::ParameterName, 'Text only: show collections of these generations')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour [NO_COLOR, CLICOLOR_FORCE and TERM=dumb are respected]')
+            [CompletionResult]::new('--units', '--units', [CompletionResultType]::ParameterName, 'KiB, kB, or plain bytes')
+            [CompletionResult]::new('--blocks', '--blocks', [CompletionResultType]::ParameterName, 'Keep every moved and surviving range and every root, not only totals')
+            [CompletionResult]::new('--strict', '--strict', [CompletionResultType]::ParameterName, 'Lost or incomplete data is a failure (exit code 11)')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Only errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Only errors')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say what is being done (-vv: every step)')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say what is being done (-vv: every step)')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'gcwatch;ps' {
+            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'text is a table')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'The same as --format json')
+            [CompletionResult]::new('--why', '--why', [CompletionResultType]::ParameterName, 'Also processes that cannot be watched, and why')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'gcwatch;report' {
+            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'text is live: a line per collection, then a summary')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]')
+            [CompletionResult]::new('--min-pause', '--min-pause', [CompletionResultType]::ParameterName, 'Text only: show collections that paused at least this long')
+            [CompletionResult]::new('--gen', '--gen', [CompletionResultType]::ParameterName, 'Text only: show collections of these generations')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour [NO_COLOR, CLICOLOR_FORCE and TERM=dumb are respected]')
+            [CompletionResult]::new('--units', '--units', [CompletionResultType]::ParameterName, 'KiB, kB, or plain bytes')
+            [CompletionResult]::new('--blocks', '--blocks', [CompletionResultType]::ParameterName, 'Keep every moved and surviving range and every root, not only totals')
+            [CompletionResult]::new('--strict', '--strict', [CompletionResultType]::ParameterName, 'Lost or incomplete data is a failure (exit code 11)')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Only errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Only errors')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say what is being done (-vv: every step)')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say what is being done (-vv: every step)')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'gcwatch;schema' {
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'gcwatch;completions' {
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'gcwatch;man' {
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+    })
+
+    $completions.Where{ $_.CompletionText -like "$wordToComplete*" } |
+        Sort-Object -Property ListItemText
+}

@@ -1,0 +1,120 @@
+
+use builtin;
+use str;
+
+set edit:completion:arg-completer[gcwatch] = {|@words|
+    fn spaces {|n|
+        builtin:repeat $n ' ' | str:join ''
+    }
+    fn cand {|text desc|
+        edit:complex-candidate $text &display=$text' '(spaces (- 14 (wcswidth $text)))$desc
+    }
+    var command = 'gcwatch'
+    for word $words[1..-1] {
+        if (str:has-prefix $word '-') {
+            break
+        }
+        set command = $command';'$word
+    }
+    var completions = [
+        &'gcwatch'= {
+            cand -h 'Print help'
+            cand --help 'Print help'
+            cand -V 'Print version'
+            cand --version 'Print version'
+            cand run 'Start a program and watch it from its first collection'
+            cand attach 'Watch a process that is already running'
+            cand ps 'List .NET processes, and whether they can be watched'
+            cand report 'The same reports from a recording (.nettrace)'
+            cand schema 'Print the JSON Schema of the document and of the NDJSON lines'
+            cand completions 'Print a completion script for a shell'
+            cand man 'Print the manual page (roff)'
+        }
+        &'gcwatch;run'= {
+            cand --level 'basic: pauses and sizes; moves: and what moved and survived; roots: and what held it [default: roots, or what the target allows]'
+            cand --record 'Keep the raw stream as well: `gcwatch report`, PerfView and dotnet-trace read it'
+            cand --duration 'Stop watching after this time; the target goes on'
+            cand --gcs 'Stop watching after this many collections (those of the last 100 ms are shown too)'
+            cand --profiler-path 'Another build of the profiler library'
+            cand --format 'text is live: a line per collection, then a summary'
+            cand -o 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]'
+            cand --output 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]'
+            cand --min-pause 'Text only: show collections that paused at least this long'
+            cand --gen 'Text only: show collections of these generations'
+            cand --color 'When to colour [NO_COLOR, CLICOLOR_FORCE and TERM=dumb are respected]'
+            cand --units 'KiB, kB, or plain bytes'
+            cand --blocks 'Keep every moved and surviving range and every root, not only totals'
+            cand --strict 'Lost or incomplete data is a failure (exit code 11)'
+            cand -q 'Only errors'
+            cand --quiet 'Only errors'
+            cand -v 'Say what is being done (-vv: every step)'
+            cand --verbose 'Say what is being done (-vv: every step)'
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
+        &'gcwatch;attach'= {
+            cand -p 'The same, as the .NET tools spell it'
+            cand --process-id 'The same, as the .NET tools spell it'
+            cand -n 'The one .NET process with this name'
+            cand --name 'The one .NET process with this name'
+            cand --diagnostic-port 'A diagnostics socket (or pipe) by its path, optionally `,connect`'
+            cand --level 'basic: pauses and sizes; moves: and what moved and survived; roots: and what held it [default: roots, or what the target allows]'
+            cand --record 'Keep the raw stream as well: `gcwatch report`, PerfView and dotnet-trace read it'
+            cand --duration 'Stop watching after this time; the target goes on'
+            cand --gcs 'Stop watching after this many collections (those of the last 100 ms are shown too)'
+            cand --profiler-path 'Another build of the profiler library'
+            cand --format 'text is live: a line per collection, then a summary'
+            cand -o 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]'
+            cand --output 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]'
+            cand --min-pause 'Text only: show collections that paused at least this long'
+            cand --gen 'Text only: show collections of these generations'
+            cand --color 'When to colour [NO_COLOR, CLICOLOR_FORCE and TERM=dumb are respected]'
+            cand --units 'KiB, kB, or plain bytes'
+            cand --blocks 'Keep every moved and surviving range and every root, not only totals'
+            cand --strict 'Lost or incomplete data is a failure (exit code 11)'
+            cand -q 'Only errors'
+            cand --quiet 'Only errors'
+            cand -v 'Say what is being done (-vv: every step)'
+            cand --verbose 'Say what is being done (-vv: every step)'
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
+        &'gcwatch;ps'= {
+            cand --format 'text is a table'
+            cand --json 'The same as --format json'
+            cand --why 'Also processes that cannot be watched, and why'
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
+        &'gcwatch;report'= {
+            cand --format 'text is live: a line per collection, then a summary'
+            cand -o 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]'
+            cand --output 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]'
+            cand --min-pause 'Text only: show collections that paused at least this long'
+            cand --gen 'Text only: show collections of these generations'
+            cand --color 'When to colour [NO_COLOR, CLICOLOR_FORCE and TERM=dumb are respected]'
+            cand --units 'KiB, kB, or plain bytes'
+            cand --blocks 'Keep every moved and surviving range and every root, not only totals'
+            cand --strict 'Lost or incomplete data is a failure (exit code 11)'
+            cand -q 'Only errors'
+            cand --quiet 'Only errors'
+            cand -v 'Say what is being done (-vv: every step)'
+            cand --verbose 'Say what is being done (-vv: every step)'
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
+        &'gcwatch;schema'= {
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
+        &'gcwatch;completions'= {
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
+        &'gcwatch;man'= {
+            cand -h 'Print help'
+            cand --help 'Print help'
+        }
+    ]
+    $completions[$command]
+}

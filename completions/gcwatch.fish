@@ -1,0 +1,111 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_gcwatch_global_optspecs
+    string join \n h/help V/version
+end
+
+function __fish_gcwatch_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_gcwatch_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_gcwatch_using_subcommand
+    set -l cmd (__fish_gcwatch_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c gcwatch -n "__fish_gcwatch_needs_command" -s h -l help -d 'Print help'
+complete -c gcwatch -n "__fish_gcwatch_needs_command" -s V -l version -d 'Print version'
+complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "run" -d 'Start a program and watch it from its first collection'
+complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "attach" -d 'Watch a process that is already running'
+complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "ps" -d 'List .NET processes, and whether they can be watched'
+complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "report" -d 'The same reports from a recording (.nettrace)'
+complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "schema" -d 'Print the JSON Schema of the document and of the NDJSON lines'
+complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
+complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "man" -d 'Print the manual page (roff)'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l level -d 'basic: pauses and sizes; moves: and what moved and survived; roots: and what held it [default: roots, or what the target allows]' -r -f -a "basic\t''
+moves\t''
+roots\t''"
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l record -d 'Keep the raw stream as well: `gcwatch report`, PerfView and dotnet-trace read it' -r -F
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l duration -d 'Stop watching after this time; the target goes on' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l gcs -d 'Stop watching after this many collections (those of the last 100 ms are shown too)' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l profiler-path -d 'Another build of the profiler library' -r -F
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l format -d 'text is live: a line per collection, then a summary' -r -f -a "text\t''
+json\t''
+ndjson\t''"
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -s o -l output -d 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]' -r -F
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l min-pause -d 'Text only: show collections that paused at least this long' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l gen -d 'Text only: show collections of these generations' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l color -d 'When to colour [NO_COLOR, CLICOLOR_FORCE and TERM=dumb are respected]' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l units -d 'KiB, kB, or plain bytes' -r -f -a "iec\t''
+si\t''
+bytes\t''"
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l blocks -d 'Keep every moved and surviving range and every root, not only totals'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l strict -d 'Lost or incomplete data is a failure (exit code 11)'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -s q -l quiet -d 'Only errors'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -s v -l verbose -d 'Say what is being done (-vv: every step)'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -s h -l help -d 'Print help'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -s p -l process-id -d 'The same, as the .NET tools spell it' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -s n -l name -d 'The one .NET process with this name' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l diagnostic-port -d 'A diagnostics socket (or pipe) by its path, optionally `,connect`' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l level -d 'basic: pauses and sizes; moves: and what moved and survived; roots: and what held it [default: roots, or what the target allows]' -r -f -a "basic\t''
+moves\t''
+roots\t''"
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l record -d 'Keep the raw stream as well: `gcwatch report`, PerfView and dotnet-trace read it' -r -F
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l duration -d 'Stop watching after this time; the target goes on' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l gcs -d 'Stop watching after this many collections (those of the last 100 ms are shown too)' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l profiler-path -d 'Another build of the profiler library' -r -F
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l format -d 'text is live: a line per collection, then a summary' -r -f -a "text\t''
+json\t''
+ndjson\t''"
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -s o -l output -d 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]' -r -F
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l min-pause -d 'Text only: show collections that paused at least this long' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l gen -d 'Text only: show collections of these generations' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l color -d 'When to colour [NO_COLOR, CLICOLOR_FORCE and TERM=dumb are respected]' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l units -d 'KiB, kB, or plain bytes' -r -f -a "iec\t''
+si\t''
+bytes\t''"
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l blocks -d 'Keep every moved and surviving range and every root, not only totals'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l strict -d 'Lost or incomplete data is a failure (exit code 11)'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -s q -l quiet -d 'Only errors'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -s v -l verbose -d 'Say what is being done (-vv: every step)'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -s h -l help -d 'Print help'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand ps" -l format -d 'text is a table' -r -f -a "text\t''
+json\t''"
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand ps" -l json -d 'The same as --format json'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand ps" -l why -d 'Also processes that cannot be watched, and why'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand ps" -s h -l help -d 'Print help'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l format -d 'text is live: a line per collection, then a summary' -r -f -a "text\t''
+json\t''
+ndjson\t''"
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -s o -l output -d 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]' -r -F
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l min-pause -d 'Text only: show collections that paused at least this long' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l gen -d 'Text only: show collections of these generations' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l color -d 'When to colour [NO_COLOR, CLICOLOR_FORCE and TERM=dumb are respected]' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l units -d 'KiB, kB, or plain bytes' -r -f -a "iec\t''
+si\t''
+bytes\t''"
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l blocks -d 'Keep every moved and surviving range and every root, not only totals'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l strict -d 'Lost or incomplete data is a failure (exit code 11)'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -s q -l quiet -d 'Only errors'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -s v -l verbose -d 'Say what is being done (-vv: every step)'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -s h -l help -d 'Print help'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand schema" -s h -l help -d 'Print help'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand completions" -s h -l help -d 'Print help'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand man" -s h -l help -d 'Print help'
