@@ -1,11 +1,13 @@
 //! What each level shows, and what it leaves as it is.
 
+use std::path::Path;
+
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use xtask::Clr;
 
 use super::suite::{Heap, Suite};
-use super::support::{Document, GcFacts, Gcwatch, Json, check_counts};
+use super::support::{Document, GcFacts, Gcwatch, Json, brief, check_counts, stopped_ns};
 
 pub(crate) fn register(suite: &mut Suite) {
     suite.each("levels::basic", &[], |clr| level(clr, "basic"));
@@ -14,11 +16,13 @@ pub(crate) fn register(suite: &mut Suite) {
 
 fn level(clr: &Clr, level: &str) -> Result<()> {
     let dir = tempfile::tempdir()?;
-    let path = dir.path().join("out.json");
+    let (path, recording) = (dir.path().join("out.json"), dir.path().join("run.nettrace"));
     let ended = Gcwatch::on(clr)
         .envs(Heap::Workstation.environment())
         .args("run --format json --level")
         .arg(level)
+        .arg("--record")
+        .arg(&recording)
         .arg("-o")
         .arg(&path)
         .app(clr, "churn", "work=600000 live=40000")?
@@ -34,9 +38,10 @@ fn level(clr: &Clr, level: &str) -> Result<()> {
         "{watch}"
     );
     ensure!(watch["background_gc"] == background_gc, "{watch}");
+    check_stops(&document, &recording)?;
     let complete = document.complete()?;
     for gc in &complete {
-        check(gc, level).with_context(|| format!("GC {}: {gc}", gc["number"]))?;
+        check(gc, level).with_context(|| format!("GC {}: {}", gc["number"], brief(gc)))?;
     }
     let background: Vec<_> = complete.iter().filter(|gc| gc["kind"] == "background").collect();
     ensure!(!background.is_empty(), "no background collection in {}", complete.len());
@@ -48,10 +53,24 @@ fn level(clr: &Clr, level: &str) -> Result<()> {
             walks += u64::from(pause["phase"] == "survivor_walk");
         }
         // The runtime walks its survivors only for those who listen.
-        ensure!(walks == u64::from(level == "moves"), "{walks} walks: {gc}");
-        ensure!(gc["pauses"][0]["phase"] == "initial", "{gc}");
-        ensure!(level == "basic" || gc.uint("/surviving/blocks")? > 0, "nothing survived: {gc}");
+        ensure!(walks == u64::from(level == "moves"), "{walks} walks: {}", brief(gc));
+        ensure!(gc["pauses"][0]["phase"] == "initial", "pauses: {}", brief(gc));
+        ensure!(level == "basic" || gc.uint("/surviving/blocks")? > 0, "nothing survived: {}", brief(gc));
     }
+    Ok(())
+}
+
+/// All the time that the program stood still is in a pause of a collection or in the other suspensions, and nothing
+/// twice.
+fn check_stops(document: &Document, recording: &Path) -> Result<()> {
+    let mut paused = document.0.uint("/summary/other_suspensions/ns")?;
+    for gc in document.gcs()? {
+        for pause in gc.list("/pauses")? {
+            paused += pause.uint("/ns")?;
+        }
+    }
+    let stopped = stopped_ns(recording)?;
+    ensure!(paused == stopped, "{paused} ns in pauses, the program stood still for {stopped} ns");
     Ok(())
 }
 

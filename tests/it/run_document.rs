@@ -5,7 +5,7 @@ use serde_json::Value;
 use xtask::Clr;
 
 use super::suite::{Heap, Need, Suite};
-use super::support::{Document, GcFacts, Gcwatch, Json, check_counts, number};
+use super::support::{Document, GcFacts, Gcwatch, Json, brief, check_counts, number};
 
 pub(crate) fn register(suite: &mut Suite) {
     suite.each_heap("run::document_of_bench", &[], |clr, heap| document(clr, heap, &BENCH));
@@ -47,7 +47,7 @@ fn document(clr: &Clr, heap: Heap, program: &Program) -> Result<()> {
     check_watch(&document, clr, heap, program.exit)?;
     let mut moved = 0;
     for gc in document.gcs()? {
-        check_gc(gc).with_context(|| format!("GC {}: {gc}", gc["number"]))?;
+        check_gc(gc).with_context(|| format!("GC {}: {}", gc["number"], brief(gc)))?;
         moved += gc.uint("/moved/blocks")?;
     }
     ensure!(moved > 0, "in no collection anything moved");
@@ -102,17 +102,17 @@ fn check_gc(gc: &Value) -> Result<()> {
         moved += generation.uint("/moved_blocks")?;
         surviving += generation.uint("/surviving_blocks")?;
     }
-    ensure!(moved == gc.uint("/moved/blocks")?, "{moved} moved blocks by generation: {gc}");
-    ensure!(surviving == gc.uint("/surviving/blocks")?, "{surviving} surviving blocks by generation: {gc}");
+    ensure!(moved == gc.uint("/moved/blocks")?, "{moved} moved blocks by generation");
+    ensure!(surviving == gc.uint("/surviving/blocks")?, "{surviving} surviving blocks by generation");
 
     let mut paused = 0;
     for pause in gc.list("/pauses")? {
         paused += pause.uint("/ns")?;
     }
-    ensure!(paused > 0 && paused == gc.uint("/pause_ns")?, "pauses add up to {paused}: {gc}");
+    ensure!(paused > 0 && paused == gc.uint("/pause_ns")?, "pauses add up to {paused}");
     let ran = gc.uint("/gc_ns")?;
-    ensure!(0 < ran && ran <= paused, "it ran {ran} ns and paused {paused} ns: {gc}");
-    ensure!(gc.uint("/heap_before_bytes")? > 0 && gc.uint("/heap_after_bytes")? > 0, "no sizes: {gc}");
+    ensure!(0 < ran && ran <= paused, "it ran {ran} ns and paused {paused} ns");
+    ensure!(gc.uint("/heap_before_bytes")? > 0 && gc.uint("/heap_after_bytes")? > 0, "no sizes");
     Ok(())
 }
 
@@ -136,10 +136,10 @@ fn check_blocks(blocks: &Value) -> Result<()> {
 fn check_order(document: &Document) -> Result<()> {
     let mut end = 0;
     for gc in document.gcs()? {
-        ensure!(gc["at_ns"] == gc["pauses"][0]["at_ns"], "at_ns: {gc}");
+        ensure!(gc["at_ns"] == gc["pauses"][0]["at_ns"], "at_ns: {}", brief(gc));
         for pause in gc.list("/pauses")? {
             let at = pause.uint("/at_ns")?;
-            ensure!(at >= end, "a pause at {at} before the end of another at {end}: {gc}");
+            ensure!(at >= end, "a pause at {at} before the end of another at {end}: {}", brief(gc));
             end = at + pause.uint("/ns")?;
         }
     }

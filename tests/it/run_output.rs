@@ -43,10 +43,9 @@ fn text(clr: &Clr) -> Result<()> {
     );
     let numbered =
         |line: &&str| line.split_whitespace().next().is_some_and(|word| word.parse::<u64>().is_ok());
-    ensure!(
-        text.contains(&format!("{collections} GCs in ")),
-        "no summary of {collections} collections:\n{text}"
-    );
+    let count = format!("{collections} ");
+    let summed_up = text.lines().any(|line| line.starts_with(&count) && line.contains("paused"));
+    ensure!(summed_up, "no summary of {collections} collections:\n{text}");
     ensure!(
         text.lines().filter(numbered).count() as u64 >= collections,
         "fewer lines than {collections}:\n{text}"

@@ -4,9 +4,10 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use xtask::Clr;
 
+use super::attach::check_records;
 use super::record::{record_attach, record_run};
 use super::suite::{Heap, Need, Suite};
-use super::support::{Document, GCSTATS, Json, gcstats};
+use super::support::{Document, GCSTATS, Json, brief, gcstats};
 
 pub(crate) fn register(suite: &mut Suite) {
     let needs = [Need::Peer(GCSTATS)];
@@ -22,15 +23,17 @@ fn run(clr: &Clr, heap: Heap, level: &str) -> Result<()> {
     let recorded = record_run(clr, heap, level, "work=300000 live=20000")?;
     let answer = gcstats(&recorded.recording)?;
     ensure!(answer.totals["lost"] == 0, "{}", answer.totals);
-    let ours = recorded.live.complete()?;
-    ensure!(ours.len() == recorded.live.gcs()?.len(), "a record is cut off");
-    let numbers = |gcs: &mut dyn Iterator<Item = &Value>| {
-        let mut all: Vec<u64> = gcs.filter_map(|gc| gc["number"].as_u64()).collect();
-        all.sort_unstable();
-        all
-    };
-    let (own, theirs) = (numbers(&mut ours.into_iter()), numbers(&mut answer.gcs.iter()));
-    ensure!(own == theirs, "GCs {own:?}; TraceEvent: {theirs:?}");
+    // A background collection that runs when the program ends has no end, and for TraceEvent no existence.
+    check_records(&recorded.live)?;
+    let mut missing = Vec::new();
+    for gc in recorded.live.complete()? {
+        if !answer.gcs.iter().any(|other| other["number"] == gc["number"]) {
+            // It loses a foreground collection whose suspension begins before the end of the one before is written.
+            ensure!(gc["kind"] == "foreground", "TraceEvent does not know {}", brief(gc));
+            missing.push(&gc["number"]);
+        }
+    }
+    ensure!(missing.len() <= 3, "TraceEvent does not know {missing:?}");
     compare(&recorded.live, &answer.gcs, level == "moves")
 }
 
@@ -56,7 +59,8 @@ fn compare(live: &Document, theirs: &[Value], ranges: bool) -> Result<()> {
     for gc in theirs {
         let number = gc.uint("/number")?;
         let own = live.gc(number)?;
-        one(own, gc, ranges).with_context(|| format!("GC {number}: {own}\nTraceEvent: {gc}"))?;
+        ensure!(own["complete"] == true, "TraceEvent has all of GC {number}, we do not: {}", brief(own));
+        one(own, gc, ranges).with_context(|| format!("GC {number}: {}\nTraceEvent: {gc}", brief(own)))?;
     }
     Ok(())
 }
@@ -74,11 +78,15 @@ fn one(own: &Value, theirs: &Value, ranges: bool) -> Result<()> {
     let near = |own: u64, theirs_ms: &Value| {
         theirs_ms.as_f64().is_some_and(|ms| (own as f64 - ms * 1e6).abs() <= 1_000.0)
     };
-    ensure!(near(own.uint("/pause_ns")?, &theirs["pause_ms"]), "pause");
+    // It gives a foreground collection's stop to the background one, and the other way round, where they meet: pauses
+    // as a whole are compared in `levels`.
+    ensure!(kind != "blocking" || near(own.uint("/pause_ns")?, &theirs["pause_ms"]), "pause");
     let bytes = |own: u64, theirs_mb: &Value| {
         theirs_mb.as_f64().is_some_and(|mb| (own as f64 - mb * 1e6).abs() < 1.0)
     };
-    ensure!(bytes(own.uint("/heap_before_bytes")?, &theirs["before_mb"]), "heap before");
+    // What it does not know is 0.
+    let before = &theirs["before_mb"];
+    ensure!(*before == 0 || bytes(own.uint("/heap_before_bytes")?, before), "heap before");
     ensure!(bytes(own.uint("/heap_after_bytes")?, &theirs["after_mb"]), "heap after");
     ensure!(bytes(own.uint("/promoted_bytes")?, &theirs["promoted_mb"]), "promoted");
     ensure!(own["pinned_objects"] == theirs["pinned"], "pinned objects");

@@ -85,6 +85,29 @@ pub(crate) fn lines(bytes: &[u8]) -> Result<Vec<Value>> {
     Ok(lines)
 }
 
+/// A record in a line, for messages: a whole one fills screens.
+pub(crate) fn brief(gc: &Value) -> String {
+    let named = [
+        "number",
+        "level",
+        "generation",
+        "kind",
+        "incomplete",
+        "at_ns",
+        "pause_ns",
+        "gc_ns",
+        "pauses",
+        "cost",
+    ];
+    let mut parts: Vec<String> = named.iter().map(|key| format!("{key} {}", gc[*key])).collect();
+    for (part, key) in
+        [("moved", "blocks"), ("moved", "bytes"), ("surviving", "blocks"), ("roots", "by_kind")]
+    {
+        parts.push(format!("{part}.{key} {}", gc[part][key]));
+    }
+    parts.join(", ")
+}
+
 /// Values by JSON pointer, with an error that says what was there instead.
 pub(crate) trait Json {
     fn place(&self, pointer: &str) -> Result<&Value>;

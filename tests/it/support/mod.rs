@@ -8,10 +8,10 @@ mod process;
 mod schema;
 mod watched;
 
-pub(crate) use document::{Document, Json, lines};
+pub(crate) use document::{Document, Json, brief, lines};
 pub(crate) use gcstats::{GCSTATS, gcstats};
 pub(crate) use gcwatch::{Ended, Gcwatch, run_to_end};
-pub(crate) use own_events::{Ranges, environment as own_environment, read_ranges};
+pub(crate) use own_events::{Ranges, environment as own_environment, read_ranges, stopped_ns};
 pub(crate) use process::{Footprint, Guard, signal};
 pub(crate) use schema::schema;
 pub(crate) use watched::{GcFacts, attach_json, check_counts, start_attach};

@@ -9,6 +9,8 @@ use dotnet_diagnostics_client::nettrace::{Item, Reader};
 
 const RUNTIME: &str = "Microsoft-Windows-DotNETRuntime";
 const GC_START: u32 = 1;
+const RESTART_END: u32 = 3;
+const SUSPEND_BEGIN: u32 = 9;
 const SURVIVING_RANGES: u32 = 21;
 const MOVED_RANGES: u32 = 22;
 /// Index, count and CLR instance before the ranges.
@@ -92,6 +94,35 @@ pub(crate) fn read_ranges(path: &Path) -> Result<BTreeMap<u64, Ranges>> {
         }
     }
     Ok(all.into_iter().map(|(number, ranges)| (number, ranges.sorted())).collect())
+}
+
+/// How long the program in a recording stood still, in nanoseconds (the clock's unit on Linux).
+pub(crate) fn stopped_ns(path: &Path) -> Result<u64> {
+    let bytes = std::fs::read(path)?;
+    let mut reader = Reader::new();
+    reader.feed(&bytes);
+    reader.finish();
+    let (mut depth, mut since, mut total) = (0, 0, 0);
+    loop {
+        match reader.next_item()? {
+            Some(Item::Event(event)) if &*event.metadata.provider == RUNTIME => {
+                match event.metadata.event_id {
+                    SUSPEND_BEGIN => {
+                        // A thread that was let go may stop the others before the end of the last stop is written.
+                        since = if depth == 0 { event.timestamp } else { since };
+                        depth += 1;
+                    }
+                    RESTART_END if depth > 0 => {
+                        depth -= 1;
+                        total += if depth == 0 { event.timestamp - since } else { 0 };
+                    }
+                    _ => {}
+                }
+            }
+            Some(Item::End(_)) | None => return Ok(total.try_into()?),
+            Some(_) => {}
+        }
+    }
 }
 
 fn u32_at(payload: &[u8], at: usize) -> Result<u32> {
