@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use xtask::Clr;
+use xtask::testkit::Target;
 
 use super::attach::{Churn, check_attached, check_records};
 use super::suite::{Heap, Need, Suite};
@@ -120,13 +121,20 @@ fn background_gc_is_back(clr: &Clr) -> Result<()> {
 
 /// The runtime frees no event definition while it runs: ours are made once, however often we come.
 fn metadata_does_not_grow(clr: &Clr) -> Result<()> {
-    let churn = Churn::start(clr, Heap::Workstation, WORK)?;
+    let mut target = Target::app(clr, "roots", &[], &[])?;
+    target.wait_line("ready ", DEADLINE)?;
     let dir = tempfile::tempdir()?;
     let mut definitions = Vec::new();
     for n in 0..4 {
         let path = dir.path().join(format!("{n}.nettrace"));
-        let options = format!("--gcs 30 --blocks --record {}", path.display());
-        check_attached(&attach_json(clr, churn.pid(), &options)?)?;
+        let document = dir.path().join(format!("{n}.json"));
+        let options = format!("--gcs 3 --blocks --record {}", path.display());
+        let mut gcwatch = start_attach(clr, target.pid(), &options, &document)?;
+        for generation in 0..3 {
+            target.ask(&format!("collect {generation}"), "collected ", DEADLINE)?;
+        }
+        ensure!(gcwatch.wait(DEADLINE)?.success(), "{gcwatch:?}");
+        ensure!(check_attached(&Document::read(&document)?)?.len() == 3, "not all with roots");
         let bytes = std::fs::read(&path)?;
         // Each definition in a recording holds the provider's name, in UTF-16; nothing else does.
         let name: Vec<u8> =
@@ -137,5 +145,5 @@ fn metadata_does_not_grow(clr: &Clr) -> Result<()> {
         definitions[0] > 0 && definitions.iter().all(|count| *count == definitions[0]),
         "{definitions:?}"
     );
-    churn.stop(clr, WORK)
+    Ok(())
 }

@@ -7,10 +7,11 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use tempfile::TempDir;
 use xtask::Clr;
+use xtask::testkit::Target;
 
 use super::attach::Churn;
 use super::suite::{Heap, Suite};
-use super::support::{Document, Gcwatch, Json, attach_json, lines, schema};
+use super::support::{DEADLINE, Document, Gcwatch, Json, attach_json, lines, schema, start_attach};
 
 const WORK: &str = "live=8000 seed=3";
 
@@ -55,6 +56,23 @@ pub(crate) fn record_run(clr: &Clr, heap: Heap, level_and_blocks: &str, argument
     Ok(Recorded { live: Document::read(&path)?, recording, _dir: dir })
 }
 
+/// `gcwatch attach --record --blocks` to a program that collects when it is told to: what a program that collects all
+/// the time moves in a second fills screens and disks.
+fn record_blocks(clr: &Clr, level_and_blocks: &str) -> Result<Recorded> {
+    let mut target = Target::app(clr, "roots", &[], &[])?;
+    target.wait_line("ready ", DEADLINE)?;
+    let dir = tempfile::tempdir()?;
+    let (path, recording) = (dir.path().join("out.json"), dir.path().join("attach.nettrace"));
+    let options = format!("--gcs 6 --level {level_and_blocks} --record {}", recording.display());
+    let mut gcwatch = start_attach(clr, target.pid(), &options, &path)?;
+    for collect in ["0", "1", "2", "2 compacting", "0", "1"] {
+        target.ask(&format!("handles strong 500\ncollect {collect}"), "collected ", DEADLINE)?;
+    }
+    let status = gcwatch.wait(DEADLINE)?;
+    ensure!(status.success(), "{status}: {gcwatch:?}");
+    Ok(Recorded { live: Document::read(&path)?, recording, _dir: dir })
+}
+
 /// `gcwatch attach --record` to a program that goes on.
 pub(crate) fn record_attach(clr: &Clr, heap: Heap, level_and_blocks: &str, gcs: u32) -> Result<Recorded> {
     let churn = Churn::start(clr, heap, WORK)?;
@@ -80,7 +98,13 @@ fn of_run(clr: &Clr, options: &str) -> Result<()> {
 }
 
 fn of_attach(clr: &Clr, options: &str) -> Result<()> {
-    let recorded = record_attach(clr, Heap::Workstation, options, 12)?;
+    let recorded = if options.contains("--blocks") {
+        let recorded = record_blocks(clr, options)?;
+        ensure!(recorded.live.complete()?.len() == 6, "{} of 6 collections", recorded.live.complete()?.len());
+        recorded
+    } else {
+        record_attach(clr, Heap::Workstation, options, 12)?
+    };
     compare(&recorded, blocks(options))
 }
 
