@@ -30,11 +30,11 @@ fn leaves_nothing(clr: &Clr, heap: Heap) -> Result<()> {
     attach_json(clr, churn.pid(), "--gcs 5 --level basic")?;
     let unwatched = settled(churn.pid())?;
     // The first profiler that leaves makes the runtime start a thread for that, which it keeps.
-    attach_json(clr, churn.pid(), "--gcs 20")?;
+    attach_json(clr, churn.pid(), "--gcs 100")?;
     gone(churn.pid(), &unwatched.with_a_thread())?;
     let before = Footprint::of(churn.pid())?;
     for n in 1..=3 {
-        let document = attach_json(clr, churn.pid(), "--gcs 20")?;
+        let document = attach_json(clr, churn.pid(), "--gcs 100")?;
         check_attached(&document).with_context(|| format!("watch {n}"))?;
     }
     gone(churn.pid(), &before)?;
@@ -104,7 +104,7 @@ fn by_signal(clr: &Clr, with: Signal) -> Result<()> {
 
 fn background_gc_is_back(clr: &Clr) -> Result<()> {
     let churn = Churn::start(clr, Heap::Workstation, WORK)?;
-    let document = attach_json(clr, churn.pid(), "--gcs 20")?;
+    let document = attach_json(clr, churn.pid(), "--gcs 100")?;
     let seen = check_attached(&document)?;
     ensure!(seen.iter().any(|gc| gc["generation"] == 2), "no generation 2 while background GC was off");
     let dir = tempfile::tempdir()?;

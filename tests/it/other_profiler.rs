@@ -5,7 +5,7 @@ use xtask::Clr;
 
 use super::attach::{Churn, check_attached};
 use super::suite::{Heap, Suite};
-use super::support::{DEADLINE, Document, Gcwatch, Json, Signal, attach_json, signal, start_attach};
+use super::support::{DEADLINE, Document, Gcwatch, Json, Signal, attach_json, brief, signal, start_attach};
 
 pub(crate) fn register(suite: &mut Suite) {
     suite.each("errors::other_profiler_is_23_or_moves", &[], attached);
@@ -26,7 +26,9 @@ fn attached(clr: &Clr) -> Result<()> {
     let document = attach_json(clr, churn.pid(), "--gcs 2")?;
     let watch = &document.0["watch"];
     ensure!(watch["level"] == "moves" && watch.text("/level_reason")?.contains("profiler"), "{watch}");
-    ensure!(document.complete()?.iter().all(|gc| gc["moved"].is_object()), "no moves");
+    for gc in document.complete()? {
+        ensure!(gc["moved"].is_object(), "no moves: {}", brief(gc));
+    }
     // The first one did not notice.
     signal(first.pid(), Signal::INT)?;
     ensure!(first.wait(DEADLINE)?.success(), "{first:?}");

@@ -10,6 +10,7 @@ use dotnet_diagnostics_client::nettrace::{Item, Reader};
 const RUNTIME: &str = "Microsoft-Windows-DotNETRuntime";
 const GC_START: u32 = 1;
 const RESTART_END: u32 = 3;
+const RESTART_BEGIN: u32 = 7;
 const SUSPEND_BEGIN: u32 = 9;
 const SURVIVING_RANGES: u32 = 21;
 const MOVED_RANGES: u32 = 22;
@@ -97,32 +98,45 @@ pub(crate) fn read_ranges(path: &Path) -> Result<BTreeMap<u64, Ranges>> {
 }
 
 /// How long the program in a recording stood still, in nanoseconds (the clock's unit on Linux).
+///
+/// A stop ends when its thread says so (RestartEEEnd), or earlier: once it lets the others go (RestartEEBegin), another
+/// thread may stop them again before it comes to say so.
 pub(crate) fn stopped_ns(path: &Path) -> Result<u64> {
     let bytes = std::fs::read(path)?;
     let mut reader = Reader::new();
     reader.feed(&bytes);
     reader.finish();
-    let (mut depth, mut since, mut total) = (0, 0, 0);
+    // By thread: begin, and whether it has let go.
+    let mut open: BTreeMap<u64, (i64, bool)> = BTreeMap::new();
+    let mut stops = Vec::new();
     loop {
         match reader.next_item()? {
             Some(Item::Event(event)) if &*event.metadata.provider == RUNTIME => {
+                let (thread, at) = (event.thread_id, event.timestamp);
                 match event.metadata.event_id {
                     SUSPEND_BEGIN => {
-                        // A thread that was let go may stop the others before the end of the last stop is written.
-                        since = if depth == 0 { event.timestamp } else { since };
-                        depth += 1;
+                        stops.extend(open.values().filter(|(_, gone)| *gone).map(|(begin, _)| (*begin, at)));
+                        open.retain(|_, (_, gone)| !*gone);
+                        open.insert(thread, (at, false));
                     }
-                    RESTART_END if depth > 0 => {
-                        depth -= 1;
-                        total += if depth == 0 { event.timestamp - since } else { 0 };
+                    RESTART_BEGIN => {
+                        open.entry(thread).and_modify(|(_, gone)| *gone = true);
                     }
+                    RESTART_END => stops.extend(open.remove(&thread).map(|(begin, _)| (begin, at))),
                     _ => {}
                 }
             }
-            Some(Item::End(_)) | None => return Ok(total.try_into()?),
+            Some(Item::End(_)) | None => break,
             Some(_) => {}
         }
     }
+    stops.sort_unstable();
+    let (mut total, mut until) = (0, i64::MIN);
+    for (begin, end) in stops {
+        total += (end - begin.max(until)).max(0);
+        until = until.max(end);
+    }
+    Ok(total.try_into()?)
 }
 
 fn u32_at(payload: &[u8], at: usize) -> Result<u32> {
