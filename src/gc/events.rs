@@ -237,19 +237,17 @@ fn per_heap(c: &mut Cursor<'_>) -> Option<PerHeapHistory> {
     Some(PerHeapHistory { heap_index, condemn_reasons, compact_mechanisms, generations })
 }
 
-/// The one GCDynamicEvent that matters here; its parts are in use, in decommit lists, free, globally
-/// free, bookkeeping.
+/// The one GCDynamicEvent that matters here. Its parts are in use, in lists to decommit, free, free
+/// for all heaps, bookkeeping. The first and the third are what the program itself reads as
+/// `GCMemoryInfo.TotalCommittedBytes` (compared on .NET 8, 9, 10).
 fn committed_usage<'a>(c: &mut Cursor<'a>) -> Option<RuntimeEvent<'a>> {
     if c.utf16() != "CommittedUsage" {
         return None;
     }
     c.u32()?;
     c.u16()?;
-    let mut total_bytes = 0u64;
-    for _ in 0..5 {
-        total_bytes = total_bytes.saturating_add(c.u64()?);
-    }
-    Some(RuntimeEvent::CommittedUsage { total_bytes })
+    let (in_use, _decommit, free) = (c.u64()?, c.u64()?, c.u64()?);
+    Some(RuntimeEvent::CommittedUsage { total_bytes: in_use.saturating_add(free) })
 }
 
 /// ProcessInfo of [`EVENTPIPE_PROVIDER`]: (command line, OS, architecture); the last two since .NET 5.

@@ -35,6 +35,8 @@ struct Suspension {
     stopped_ns: Option<u64>,
     /// RestartEEBegin: from here on another thread's stop may follow.
     going_on_ns: Option<u64>,
+    /// Another thread's stop has come and gone since RestartEEBegin: this one was over when that began.
+    over_ns: Option<u64>,
     /// Where the collection in hand began to own it: `begin_ns`, or a later GCStart.
     owned_from_ns: u64,
     owner: Option<Owner>,
@@ -64,6 +66,7 @@ pub(crate) struct Fold {
     finished: VecDeque<Gc>,
     last_restart_ns: u64,
     seen_gc: bool,
+    first_started: Option<u32>,
     next_seq: Option<u64>,
     /// Lost records of the profiler (whole collections' totals).
     pub(crate) lost_totals: u64,
@@ -183,6 +186,9 @@ impl Fold {
             }
             RuntimeEvent::Global(global) => {
                 let owner = if global.concurrent() { Owner::Background } else { Owner::Blocking };
+                if owner == Owner::Blocking && self.blocking.as_ref().is_none_or(|gc| gc.ended) {
+                    self.turn_blocking();
+                }
                 self.history_of = Some(owner);
                 self.told.heaps(global.heaps);
                 if let Some(gc) = self.open(Some(owner)) {
@@ -259,6 +265,7 @@ impl Fold {
             begin_ns,
             stopped_ns: None,
             going_on_ns: None,
+            over_ns: None,
             owned_from_ns: begin_ns,
             owner: None,
             walked: false,
@@ -306,7 +313,25 @@ impl Fold {
             }
         }
         self.seen_gc = true;
+        self.first_started.get_or_insert(number);
         *self.slot(owner) = Some(gc);
+    }
+
+    /// It was announced as a background collection, and then ran in its first stop: the runtime does that
+    /// where it has no thread for it yet.
+    fn turn_blocking(&mut self) {
+        let Some(stop) = self.stop_in_force().filter(|s| s.owner == Some(Owner::Background)) else { return };
+        stop.owner = Some(Owner::Blocking);
+        if let Some(before) = self.blocking.take() {
+            self.emit(before);
+        }
+        self.blocking = self.background.take().map(|mut gc| {
+            gc.record.kind = Some(Kind::Blocking);
+            for pause in &mut gc.record.pauses {
+                pause.phase = Phase::Whole;
+            }
+            gc
+        });
     }
 
     fn gc_end(&mut self, e: &Occurrence<'_>, number: u32) {
@@ -322,7 +347,9 @@ impl Fold {
             None => {
                 let mut gc = Gc::unknown(self.told.level());
                 gc.number = Some(number);
-                gc.incomplete = Some(if self.seen_gc { Incomplete::Lost } else { Incomplete::BeganBefore });
+                // A background one may end after others that started in the watch, or ended in it.
+                let before = self.first_started.is_none_or(|first| number < first);
+                gc.incomplete = Some(if before { Incomplete::BeganBefore } else { Incomplete::Lost });
                 self.finished.push_back(gc);
                 self.seen_gc = true;
             }
@@ -331,8 +358,14 @@ impl Fold {
 
     fn restart(&mut self, e: &Occurrence<'_>) {
         let Some(s) = self.suspensions.remove(&e.thread) else { return };
-        let mut end_ns = e.at_ns;
-        for waiting in self.suspensions.values_mut().filter(|w| w.begin_ns < e.at_ns) {
+        let mut end_ns = s.over_ns.unwrap_or(e.at_ns);
+        let until_ns = end_ns;
+        for waiting in self.suspensions.values_mut().filter(|w| w.begin_ns < until_ns) {
+            if waiting.going_on_ns.is_some_and(|at| at <= s.begin_ns) {
+                // Its RestartEEEnd is late.
+                waiting.over_ns.get_or_insert(s.begin_ns);
+                continue;
+            }
             // It waited for this stop to end, and may have followed before RestartEEEnd was written:
             // the two share no time.
             end_ns = s.going_on_ns.unwrap_or(end_ns).max(s.owned_from_ns);
@@ -341,7 +374,7 @@ impl Fold {
             }
             waiting.begin_ns = end_ns;
         }
-        self.last_restart_ns = end_ns;
+        self.last_restart_ns = self.last_restart_ns.max(end_ns);
         let ns = end_ns.saturating_sub(s.owned_from_ns);
         let own = s.owned_from_ns == s.begin_ns;
         let suspend_ns = s.stopped_ns.filter(|_| own).map(|t| t.saturating_sub(s.begin_ns));

@@ -96,22 +96,7 @@ impl<'a, T: Transport> Pump<'a, T> {
                 .min();
             let mut stop = None;
             tokio::select! {
-                read = self.stream.read(&mut buffer) => match read {
-                    Ok(n) if n > 0 => {
-                        last_bytes = Instant::now();
-                        match session.bytes(&buffer[..n]) {
-                            Ok(Progress::Goes) => {}
-                            Ok(Progress::Ended) => return why.unwrap_or(Ended::Target { whole: true }),
-                            Ok(Progress::Broken) => return why.unwrap_or(Ended::Target { whole: false }),
-                            Err(e) => stop = Some(Ended::Report(e)),
-                        }
-                        if self.limits.gcs.is_some_and(|n| session.records >= n) {
-                            stop = stop.or(Some(Ended::Gcs));
-                        }
-                    }
-                    // A runtime that was killed resets the connection; that too is the end.
-                    Ok(_) | Err(_) => return why.unwrap_or(Ended::Target { whole: false }),
-                },
+                biased;
                 signal = signals.next() => {
                     if signalled {
                         return Ended::Again(signal);
@@ -134,6 +119,20 @@ impl<'a, T: Transport> Pump<'a, T> {
                     }
                 }
                 () = async { if let Some(s) = &mut stopping { s.await } }, if stopping.is_some() => stopping = None,
+                read = self.stream.read(&mut buffer) => match read {
+                    Ok(n) if n > 0 => {
+                        let progress = session.bytes(&buffer[..n]);
+                        last_bytes = Instant::now();
+                        match progress {
+                            Ok(Progress::Goes) => {}
+                            Ok(Progress::Ended) => return why.unwrap_or(Ended::Target { whole: true }),
+                            Ok(Progress::Broken) => return why.unwrap_or(Ended::Target { whole: false }),
+                            Err(e) => stop = Some(Ended::Report(e)),
+                        }
+                    }
+                    // A runtime that was killed resets the connection; that too is the end.
+                    Ok(_) | Err(_) => return why.unwrap_or(Ended::Target { whole: false }),
+                },
                 () = async { if let Some(at) = wake { sleep_until(at).await } }, if wake.is_some() => {
                     let now = Instant::now();
                     if hang_up_at.is_some_and(|at| now >= at) {
@@ -147,6 +146,9 @@ impl<'a, T: Transport> Pump<'a, T> {
                         stop = Some(Ended::Duration);
                     }
                 }
+            }
+            if self.limits.gcs.is_some_and(|n| session.records >= n) {
+                stop = stop.or(Some(Ended::Gcs));
             }
             if let (Some(reason), None) = (stop, &why) {
                 why = Some(reason);

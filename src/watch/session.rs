@@ -97,7 +97,6 @@ impl<'r> Session<'r> {
     /// Takes in the next bytes, in pieces of any size.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Result<Progress, ReportError> {
         self.reader.feed(bytes);
-        let progress = self.drain()?;
         if let Some(recorder) = &mut self.recorder
             && let Err(e) = recorder.write(bytes, self.reader.boundary())
         {
@@ -105,7 +104,7 @@ impl<'r> Session<'r> {
             self.record_error = Some((recorder.path().to_owned(), e));
             self.recorder = None;
         }
-        Ok(progress)
+        self.drain()
     }
 
     /// Events are held back for order.
