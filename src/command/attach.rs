@@ -104,6 +104,11 @@ async fn enter(found: &Found, args: &AttachArgs, wish: Wish) -> Result<In, Failu
             }
         }
     }
+    if wish.demanded == Some(Level::Moves)
+        && let Some(why) = profiler::no_moves(&found.client).await
+    {
+        (level, reason) = (Level::Basic, Some(why));
+    }
     let stream = stream::open(&found.client, level, blocks).await.map_err(failed)?;
     Ok(In { stream, lease: None, level, reason })
 }

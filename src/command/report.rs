@@ -10,13 +10,14 @@ use crate::exit::{Code, Failure};
 use crate::gc::facts::{BackgroundGc, Exit, Target, Watch};
 use crate::gc::record::Level;
 use crate::report::Facts;
-use crate::watch::session::{Progress, Session};
+use crate::target;
+use crate::watch::session::{Progress, Session, look_ahead};
 
 /// Reads the file to its end, damaged or not.
 pub(crate) fn run(args: &ReportArgs) -> Result<Code, Failure> {
     let mut input = open(&args.file)?;
     let mut output = output::open(&args.output, false, false)?;
-    let facts = Facts { target: Target::default(), watch: unknown(args.output.blocks) };
+    let facts = facts(args);
     let mut session = Session::new(facts, output.report.as_mut(), None);
     let mut buffer = vec![0; 1 << 20];
     let mut clean = false;
@@ -67,6 +68,30 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Code, Failure> {
     let code = if args.output.strict && incomplete { Code::INCOMPLETE } else { Code::OK };
     let reason = if whole { "end-of-file" } else { "truncated" };
     finish(session, Exit { gcwatch: code.0, child: None, reason }, args.output.output.as_deref())
+}
+
+/// What the report says first. A file is read twice: it tells of its target at its end.
+fn facts(args: &ReportArgs) -> Facts {
+    let mut facts = Facts {
+        target: Target { runtime_name: Some(".NET".into()), ..Target::default() },
+        watch: unknown(args.output.blocks),
+    };
+    if !args.file.is_file() {
+        return facts;
+    }
+    if let Ok(file) = File::open(&args.file) {
+        let told = look_ahead(file);
+        facts.watch.level = told.level();
+        facts.watch.arming = told.arming();
+        facts.watch.background_gc = told.background_gc();
+        facts.target.title = told.command_line.as_deref().map(target::title_of);
+        facts.target.command_line = told.command_line;
+        facts.target.os = told.os;
+        facts.target.arch = told.arch;
+        facts.target.runtime_version = told.runtime_version;
+        facts.target.gc = told.gc;
+    }
+    facts
 }
 
 /// What a file cannot know at its start.

@@ -241,6 +241,11 @@ async fn start(
             Err(refusal) => fallen = Some(wish.fall_back(refusal)?),
         }
     }
+    if wish.demanded == Some(Level::Moves)
+        && let Some(why) = profiler::no_moves(client).await
+    {
+        fallen = Some((Level::Basic, why));
+    }
     let (level, reason) = match fallen {
         Some((level, reason)) => (level, Some(reason)),
         None => (wish.level(), None),

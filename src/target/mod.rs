@@ -99,17 +99,25 @@ async fn named(name: &str) -> Result<u32, Failure> {
 
 /// What people call a process: `app.dll`, or the executable's name.
 pub(crate) fn title(info: Option<&ProcessInfo>, facts: Option<&ProcessFacts>) -> Option<String> {
-    let last = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
-    let args: Option<Vec<String>> = facts
-        .and_then(|f| f.command_line.as_ref())
-        .map(|a| a.iter().map(|s| s.to_string_lossy().into()).collect());
-    let words = args.or_else(|| info.map(|i| i.command_line.split(' ').map(str::to_owned).collect()))?;
-    let first = last(words.first()?);
-    if first == "dotnet" || first == "dotnet.exe" {
-        let dll = words.iter().skip(1).find(|w| w.ends_with(".dll") || w.ends_with(".exe"));
-        return Some(dll.map_or(first, |d| last(d)));
+    let args = facts.and_then(|f| f.command_line.as_ref());
+    match args {
+        Some(args) => Some(title_of_words(args.iter().map(|a| a.to_string_lossy().into_owned()))),
+        None => info.map(|i| title_of(&i.command_line)),
     }
-    Some(first)
+}
+
+/// The same, from a joined command line.
+pub(crate) fn title_of(command_line: &str) -> String {
+    title_of_words(command_line.split(' ').map(str::to_owned))
+}
+
+fn title_of_words(mut words: impl Iterator<Item = String>) -> String {
+    let last = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
+    let first = last(&words.next().unwrap_or_default());
+    if first != "dotnet" && first != "dotnet.exe" {
+        return first;
+    }
+    words.find(|w| w.ends_with(".dll") || w.ends_with(".exe")).map_or(first, |dll| last(&dll))
 }
 
 impl Found {
@@ -136,7 +144,7 @@ pub(crate) fn describe(info: Option<&ProcessInfo>, facts: Option<&ProcessFacts>)
     Target {
         pid: facts.map(|f| f.pid).or_else(|| info.and_then(|i| u32::try_from(i.pid).ok())),
         parent_pid: facts.and_then(|f| f.parent_pid),
-        command_line: info.map(|i| i.command_line.clone()),
+        command_line: info.map(|i| joined(&i.command_line, args.as_deref())),
         args,
         executable: facts.and_then(|f| f.executable.as_ref()).map(|p| p.to_string_lossy().into_owned()),
         title: title(info, facts),
@@ -145,6 +153,14 @@ pub(crate) fn describe(info: Option<&ProcessInfo>, facts: Option<&ProcessFacts>)
         arch: info.map(|i| i.arch.clone()),
         os: info.map(|i| i.os.clone()),
         gc: gc_settings(facts),
+    }
+}
+
+/// A runtime that has just been let go still knows only the first of its arguments.
+fn joined(told: &str, args: Option<&[String]>) -> String {
+    match args {
+        Some(args) if args.len() > 1 && args.first().is_some_and(|first| first == told) => args.join(" "),
+        _ => told.to_owned(),
     }
 }
 

@@ -140,6 +140,12 @@ impl Ready {
     }
 }
 
+/// Why a runtime has no `moves`: NativeAOT and Mono tell generation ranges and then none of their blocks.
+pub(crate) async fn no_moves<T: Transport>(client: &Client<T>) -> Option<String> {
+    let takes_profilers = client.supports_profilers().await.unwrap_or(true);
+    (!takes_profilers).then(|| "this runtime tells no blocks (NativeAOT or Mono)".to_owned())
+}
+
 /// The profiler's class identifier.
 pub(crate) fn clsid() -> Guid {
     Guid::from_bytes(wire::CLSID)

@@ -11,7 +11,47 @@ use crate::gc::facts::{Exit, Lost};
 use crate::gc::fold::{Fold, Occurrence};
 use crate::gc::record::{Gc, Incomplete};
 use crate::gc::summary::{Stops, Summary};
+use crate::gc::told::Told;
 use crate::report::{End, Facts, LiveState, Report};
+
+/// Reads a whole stream for what it tells of its target, which comes at its end. Damage ends it.
+pub(crate) fn look_ahead(mut input: impl io::Read) -> Told {
+    let (mut reader, mut fold) = (Reader::new(), Fold::new(false));
+    let mut buffer = vec![0; 1 << 20];
+    let mut clock: Option<nettrace::TraceInfo> = None;
+    loop {
+        match input.read(&mut buffer) {
+            Ok(0) | Err(_) => return fold.told,
+            Ok(n) => reader.feed(&buffer[..n]),
+        }
+        loop {
+            match reader.next_item() {
+                Ok(Some(Item::Trace(trace))) => clock = Some(trace.clone()),
+                Ok(Some(Item::Event(event))) => {
+                    if let Some(clock) = &clock {
+                        fold.event(occurrence(&event, clock));
+                    }
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => break,
+                Err(e) if e.is_fatal() => return fold.told,
+                Err(_) => {}
+            }
+            while fold.take().is_some() {}
+        }
+    }
+}
+
+fn occurrence<'a>(event: &nettrace::Event<'a>, clock: &nettrace::TraceInfo) -> Occurrence<'a> {
+    Occurrence {
+        provider: &event.metadata.provider,
+        id: event.metadata.event_id,
+        pointer_size: clock.pointer_size,
+        thread: event.thread_id,
+        at_ns: u64::try_from(clock.nanoseconds(event.timestamp)).unwrap_or(0),
+        payload: event.payload,
+    }
+}
 
 /// How far a stream has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,14 +180,7 @@ impl<'r> Session<'r> {
                 }
                 Ok(Some(Item::Event(event))) => {
                     let Some(clock) = &self.clock else { continue };
-                    self.fold.event(Occurrence {
-                        provider: &event.metadata.provider,
-                        id: event.metadata.event_id,
-                        pointer_size: clock.pointer_size,
-                        thread: event.thread_id,
-                        at_ns: u64::try_from(clock.nanoseconds(event.timestamp)).unwrap_or(0),
-                        payload: event.payload,
-                    });
+                    self.fold.event(occurrence(&event, clock));
                 }
                 Ok(Some(Item::Lost(lost))) => {
                     self.lost.events = self.lost.events.saturating_add(lost.events);

@@ -54,6 +54,7 @@ pub(super) struct Target {
     pub(super) executable: Option<String>,
     pub(super) runtime: Runtime,
     /// How its garbage collector is set up; each null until known.
+    /// A recording cannot tell this.
     pub(super) gc: GcSettings,
 }
 
@@ -62,6 +63,7 @@ pub(super) struct Target {
 #[serde(deny_unknown_fields)]
 pub(super) struct Runtime {
     pub(super) name: Option<String>,
+    /// A recording cannot tell this.
     pub(super) version: Option<String>,
     pub(super) arch: Option<String>,
     pub(super) os: Option<String>,
@@ -468,5 +470,6 @@ pub(super) struct Exit {
     /// A recording cannot tell this.
     pub(super) child: Option<i32>,
     /// "target-ended", "duration", "gcs", "interrupted", "end-of-file", "truncated" and others.
+    /// A recording cannot tell this.
     pub(super) reason: &'static str,
 }
