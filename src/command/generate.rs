@@ -24,7 +24,7 @@ pub(super) fn completions(shell: clap_complete::Shell) -> Result<Code, Failure> 
 /// `gcwatch man`.
 pub(super) fn man() -> Result<Code, Failure> {
     let mut page = Vec::new();
-    clap_mangen::Man::new(Cli::command()).render(&mut page)?;
+    clap_mangen::Man::new(Cli::command().version(crate::VERSION)).render(&mut page)?;
     print(&page)
 }
 
