@@ -6,6 +6,7 @@ mod version;
 
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -56,6 +57,19 @@ impl Clr {
         argv
     }
 
+    /// A copy of this runtime below another directory, for a user who may not read the original.
+    ///
+    /// # Errors
+    /// Where a file cannot be read or written.
+    pub fn copy_to(&self, root: &Path) -> Result<Clr> {
+        fs::create_dir_all(root)?;
+        let copy = Clr { root: root.to_path_buf(), newest: true, ..self.clone() };
+        fs::copy(self.dotnet(), copy.dotnet())?;
+        copy_dir(&self.root.join("host"), &root.join("host"))?;
+        copy_dir(&self.framework_dir(), &copy.framework_dir())?;
+        Ok(copy)
+    }
+
     /// Sets the environment that applications on this runtime need, and takes out what was inherited and
     /// would change how a runtime behaves. For commands that start .NET processes of their own, such as
     /// gcwatch. Call it first: it removes every `DOTNET_*`, `CORECLR_*` and `COMPlus_*`.
@@ -80,6 +94,21 @@ impl Clr {
         self.environment(&mut command);
         command
     }
+}
+
+fn copy_dir(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        // Through links: what they point to may be as closed as the rest.
+        if fs::metadata(entry.path())?.is_dir() {
+            copy_dir(&entry.path(), &to)?;
+        } else {
+            fs::copy(entry.path(), &to)?;
+        }
+    }
+    Ok(())
 }
 
 /// Takes every inherited variable that configures .NET out of a command's environment.
