@@ -136,6 +136,7 @@ fn other_user(clr: &Clr) -> Result<()> {
     anyone_may_enter(dir.path())?;
     let program = dir.path().join("gcwatch");
     std::fs::copy(env!("CARGO_BIN_EXE_gcwatch"), &program)?;
+    std::fs::set_permissions(&program, readable())?;
     let mut command = as_nobody(&program);
     command.arg("attach").arg(&pid);
     run_to_end(command, Vec::new())?.expect(21)?.says(&[&pid, "not permitted", "do:"])?;
@@ -157,6 +158,9 @@ fn root_watches(clr: &Clr) -> Result<()> {
     std::fs::copy(dll.with_extension(settings), copy.with_extension(settings))?;
     // The runtimes may lie in somebody's home directory.
     let clr = clr.copy_to(&dir.path().join("dotnet"))?;
+    // Whatever the umask is.
+    let opened = Command::new("chmod").args(["-R", "a+rX"]).arg(dir.path()).status()?;
+    ensure!(opened.success(), "chmod: {opened}");
     let argv = clr.argv(&copy);
     let mut command = as_nobody(std::path::Path::new(&argv[0]));
     command.args(&argv[1..]);
