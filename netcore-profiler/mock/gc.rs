@@ -199,15 +199,16 @@ impl Library {
             let ids: Vec<usize> = roots.iter().map(|root| root.root_id as usize).collect();
             // SAFETY: arguments as the interface documents them.
             unsafe {
-                let answer = (table.RootReferences2)(
-                    this,
-                    count,
-                    objects.as_ptr(),
-                    kinds.as_ptr(),
-                    flags.as_ptr(),
-                    ids.as_ptr(),
-                );
-                if succeeded(answer) {
+                let repeat = collection.is_old
+                    || succeeded((table.RootReferences2)(
+                        this,
+                        count,
+                        objects.as_ptr(),
+                        kinds.as_ptr(),
+                        flags.as_ptr(),
+                        ids.as_ptr(),
+                    ));
+                if repeat {
                     (table.RootReferences)(this, count, objects.as_ptr());
                 }
             }

@@ -41,6 +41,13 @@ pub const LATEST: usize = if cfg!(max_callback = "2") {
     IIDS.len()
 };
 
+/// The version that came with `EventPipeEventDelivered`.
+pub(crate) const DELIVERS_EVENTS: usize = 10;
+
+/// A build for tests that knows the first versions of the callbacks with data only. `RootReferences2` is older than
+/// the other second versions, and no runtime does without it: such a build lets it pass.
+pub(crate) const FIRST_VERSIONS_ONLY: bool = LATEST < 4;
+
 com_table! {
     /// The functions of `ICorProfilerCallback11`, with `IUnknown`'s in front.
     pub struct Callback11Table for Profiler as profiler {

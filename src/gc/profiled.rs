@@ -73,8 +73,8 @@ impl Raw {
     }
 }
 
-/// COR_PRF_GC_ROOT_KIND to the order of [`super::record::ROOT_KINDS`]. The first version of the
-/// callback tells no kind: "other".
+/// COR_PRF_GC_ROOT_KIND to the order of [`super::record::ROOT_KINDS`]. One that came after this was
+/// written is "other".
 fn kind_index(kind: wire::RootKind) -> u8 {
     match kind {
         wire::RootKind::STACK => 0,
@@ -125,6 +125,7 @@ pub(crate) fn apply(gc: &mut OpenGc, totals: &GcTotals<'_>, raw: Raw, keep: bool
     let mut roots = Roots {
         null_refs: totals.roots.nulls,
         counts: root_counts(totals),
+        bare: totals.roots.counts.iter().any(|c| bare(c.kind, c.flags)),
         dependent_pairs: totals.dependent_pairs,
         list: None,
     };
@@ -161,10 +162,15 @@ pub(crate) fn apply(gc: &mut OpenGc, totals: &GcTotals<'_>, raw: Raw, keep: bool
     }
 }
 
+/// Roots of the first version of the callback have neither kind nor flags.
+fn bare(kind: wire::RootKind, flags: wire::RootFlags) -> bool {
+    kind == wire::RootKind::UNKNOWN && flags == wire::RootFlags::UNKNOWN
+}
+
 fn root_counts(totals: &GcTotals<'_>) -> Vec<RootCount> {
     let mut counts: Vec<RootCount> = Vec::new();
     for c in &totals.roots.counts {
-        // An unknown set of flags (first version of the callback) is no flag.
+        // What is known of an unknown set of flags is that it has other ones.
         let flags = if c.flags == wire::RootFlags::UNKNOWN { 0 } else { c.flags.0 };
         let kind = kind_index(c.kind);
         match counts.iter_mut().find(|x| (x.kind, x.flags) == (kind, flags)) {

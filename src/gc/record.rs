@@ -270,6 +270,9 @@ pub(crate) struct Roots {
     pub(crate) null_refs: u64,
     /// Every non-null root once, weak ones too. Sorted by kind, then flags.
     pub(crate) counts: Vec<RootCount>,
+    /// They came by the first version of the callback, which tells neither kind nor flags nor id, nor dependent
+    /// pairs: only their number is known.
+    pub(crate) bare: bool,
     /// Key and value pairs of dependent handles and ConditionalWeakTables: edges, not roots.
     pub(crate) dependent_pairs: u64,
     /// Single roots, only with `--blocks`.
@@ -282,16 +285,20 @@ impl Roots {
         self.counts.iter().map(|c| c.count).sum()
     }
     /// Those of one kind (index into [`ROOT_KINDS`]).
-    pub(crate) fn of_kind(&self, kind: u8) -> u64 {
-        self.counts.iter().filter(|c| c.kind == kind).map(|c| c.count).sum()
+    pub(crate) fn of_kind(&self, kind: u8) -> Option<u64> {
+        self.told().map(|counts| counts.iter().filter(|c| c.kind == kind).map(|c| c.count).sum())
     }
     /// Those with one flag (index into [`ROOT_FLAGS`]).
-    pub(crate) fn with_flag(&self, flag: u8) -> u64 {
-        self.counts.iter().filter(|c| c.flags & (1 << flag) != 0).map(|c| c.count).sum()
+    pub(crate) fn with_flag(&self, flag: u8) -> Option<u64> {
+        self.told().map(|counts| counts.iter().filter(|c| c.flags & (1 << flag) != 0).map(|c| c.count).sum())
     }
     /// Those that keep their object alive: all but the weak ones.
-    pub(crate) fn holding(&self) -> u64 {
-        self.total() - self.with_flag(1)
+    pub(crate) fn holding(&self) -> Option<u64> {
+        self.with_flag(1).map(|weak| self.total() - weak)
+    }
+    /// The counts, where kinds and flags were told.
+    pub(crate) fn told(&self) -> Option<&[RootCount]> {
+        (!self.bare).then_some(&self.counts)
     }
 }
 

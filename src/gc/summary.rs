@@ -81,6 +81,10 @@ impl Tally {
         self.count += 1;
     }
 
+    fn add_known(&mut self, value: Option<u64>) {
+        value.into_iter().for_each(|value| self.add(value));
+    }
+
     /// Nearest-rank percentile, exact.
     pub(crate) fn percentile(&self, percent: f64) -> Option<u64> {
         let mut left = nearest_rank(percent, self.count)?;
@@ -146,12 +150,12 @@ impl RootsSummary {
     fn add(&mut self, roots: &Roots) {
         self.gcs += 1;
         self.total.add(roots.total());
-        self.holding.add(roots.holding());
+        self.holding.add_known(roots.holding());
         for (kind, tally) in (0u8..).zip(&mut self.by_kind) {
-            tally.add(roots.of_kind(kind));
+            tally.add_known(roots.of_kind(kind));
         }
         for (flag, tally) in (0u8..).zip(&mut self.by_flag) {
-            tally.add(roots.with_flag(flag));
+            tally.add_known(roots.with_flag(flag));
         }
     }
 }

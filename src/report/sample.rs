@@ -137,6 +137,7 @@ fn one(number: u32, at_ms: u64, dice: &mut Dice) -> Gc {
             RootCount { kind: 1, flags: 0b10, count: 12 },
             RootCount { kind: 2, flags: 0, count: 1 + dice.roll(3) },
         ],
+        bare: false,
         dependent_pairs: 4,
         list: None,
     });
@@ -221,6 +222,7 @@ pub(super) fn tiny() -> Gc {
     gc.roots = Some(Roots {
         null_refs: 0,
         counts: vec![RootCount { kind: 1, flags: 0b1, count: 1 }],
+        bare: false,
         dependent_pairs: 0,
         list: Some(vec![Root { object: 0x7f00_0000_1000, id: u64::MAX, kind: 1, flags: 0b1 }]),
     });

@@ -1,5 +1,8 @@
 //! `--blocks` against the runtime's own events of the same run: the same ranges, collection by collection.
 
+use std::ffi::OsStr;
+use std::path::Path;
+
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use xtask::Clr;
@@ -8,11 +11,14 @@ use super::suite::{Heap, Suite};
 use super::support::{Document, GcFacts, Gcwatch, Json, Ranges, check_counts, own_environment, read_ranges};
 
 pub(crate) fn register(suite: &mut Suite) {
-    suite.each_heap("blocks::same_ranges_as_the_runtime_itself", &[], |clr, heap| same(clr, heap, "roots"));
-    suite.once("blocks::same_ranges_at_level_moves", &[], |clr| same(clr, Heap::Workstation, "moves"));
+    suite.each_heap("blocks::same_ranges_as_the_runtime_itself", &[], |clr, heap| {
+        same(clr, heap, "roots", None)
+    });
+    suite.once("blocks::same_ranges_at_level_moves", &[], |clr| same(clr, Heap::Workstation, "moves", None));
 }
 
-fn same(clr: &Clr, heap: Heap, level: &str) -> Result<()> {
+/// With the profiler that gcwatch carries, or another build of it.
+pub(crate) fn same(clr: &Clr, heap: Heap, level: &str, profiler: Option<&Path>) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("out.json");
     let own = dir.path().join("own.nettrace");
@@ -24,6 +30,7 @@ fn same(clr: &Clr, heap: Heap, level: &str) -> Result<()> {
         .envs([("DOTNET_gcConcurrent", "0")])
         .args("run --blocks --format json --level")
         .arg(level)
+        .options(profiler.into_iter().flat_map(|path| [OsStr::new("--profiler-path"), path.as_os_str()]))
         .arg("-o")
         .arg(&path)
         .app(clr, "churn", "work=120000 live=8000")?

@@ -10,6 +10,7 @@ mod errors_target;
 mod grandchild;
 mod killed;
 mod levels;
+mod old_callbacks;
 mod other_profiler;
 mod record;
 mod roots;
@@ -46,6 +47,7 @@ pub(crate) fn main() -> ExitCode {
         attach::register,
         detach::register,
         blocks::register,
+        old_callbacks::register,
         roots::register,
         levels::register,
         record::register,

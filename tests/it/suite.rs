@@ -1,6 +1,7 @@
 //! The list of tests: one per runtime and kind of GC where that matters. What this machine cannot run
 //! is counted as ignored, and its reason is printed.
 
+use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -49,6 +50,8 @@ pub(crate) enum Need {
     Peer(&'static str),
     /// With one processor the runtime has no server GC.
     TwoProcessors,
+    /// So many GiB that nobody uses.
+    FreeMemory(u64),
 }
 
 impl Need {
@@ -64,8 +67,19 @@ impl Need {
                 let one = thread::available_parallelism().map_or(1, usize::from) < 2;
                 one.then(|| "server GC needs two processors".to_owned())
             }
+            Need::FreeMemory(gib) => match free_memory_gib() {
+                Some(free) if free >= gib => None,
+                Some(free) => Some(format!("{free} GiB of memory are free, {gib} are needed")),
+                None => Some(format!("nothing says whether {gib} GiB of memory are free")),
+            },
         }
     }
+}
+
+fn free_memory_gib() -> Option<u64> {
+    let facts = fs::read_to_string("/proc/meminfo").ok()?;
+    let available = facts.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    Some(available.split_whitespace().next()?.parse::<u64>().ok()? >> 20)
 }
 
 /// The tests so far.

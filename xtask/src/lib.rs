@@ -10,6 +10,7 @@ mod cache;
 pub mod clr;
 pub mod compiler;
 mod npm;
+pub mod profiler;
 mod progress;
 mod sys;
 pub mod targets;

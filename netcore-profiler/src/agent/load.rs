@@ -6,6 +6,7 @@ use core::sync::atomic::Ordering;
 
 use super::text::{terminated, utf8, utf16};
 use super::{PROFILER, Phase, Profiler, delivered};
+use crate::callback;
 use crate::config::{self, Config, ConfigError};
 use crate::hresult::{
     CONFIG_MALFORMED, CONFIG_MISSING, CONFIG_VERSION, HResult, NO_LEASE, NO_MEMORY, NO_PROVIDER, NO_THREAD,
@@ -130,7 +131,9 @@ impl Profiler {
         if !self.lease.start_thread() {
             return NO_THREAD;
         }
-        let answer = self.mask.load(info, config.arming != Arming::ALWAYS);
+        // Without events delivered there is no moment to arm at.
+        let late = config.arming != Arming::ALWAYS && callback::LATEST >= callback::DELIVERS_EVENTS;
+        let answer = self.mask.load(info, late);
         if !succeeded(answer) {
             return answer;
         }

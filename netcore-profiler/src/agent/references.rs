@@ -10,6 +10,7 @@ use core::sync::atomic::Ordering;
 use super::Profiler;
 use super::accumulator::Sink;
 use super::slots::Taken;
+use crate::callback::FIRST_VERSIONS_ONLY;
 use crate::hresult::{E_FAIL, HResult, S_OK};
 use crate::info::Info;
 use crate::sys;
@@ -137,6 +138,9 @@ impl Profiler {
         flags: *const u32,
         ids: *const usize,
     ) -> HResult {
+        if FIRST_VERSIONS_ONLY {
+            return S_OK;
+        }
         // SAFETY: by the contract.
         let (objects, kinds, flags, ids) =
             unsafe { (array(objects, count), array(kinds, count), array(flags, count), array(ids, count)) };
@@ -145,16 +149,17 @@ impl Profiler {
         E_FAIL
     }
 
-    /// `RootReferences`, where the second version is not known: roots without kind.
+    /// `RootReferences`, where the second version is not known: roots without kind, flags and id.
     ///
     /// # Safety
     /// The array is null or has `count` entries.
     pub(crate) unsafe fn roots_v1(&self, count: u32, objects: *const usize) -> HResult {
         const NO_KIND: u32 = RootKind::UNKNOWN.0 as u32;
+        const NO_FLAGS: u32 = RootFlags::UNKNOWN.0 as u32;
         self.collection.flag(GcFlags::V1_CALLBACKS);
         // SAFETY: by the contract.
         let objects = unsafe { array(objects, count) };
-        self.add_roots(objects, core::iter::repeat((NO_KIND, 0, 0)));
+        self.add_roots(objects, core::iter::repeat((NO_KIND, NO_FLAGS, 0)));
         S_OK
     }
 

@@ -24,7 +24,7 @@ impl GcFlags {
     pub const NO_SLOT: Self = Self(1 << 5);
     /// Generation bounds are complete, so ranges are booked to generations.
     pub const BOUNDS_KNOWN: Self = Self(1 << 6);
-    /// The runtime called only the first version of the callbacks: roots have no kind.
+    /// The runtime called only the first version of the callbacks: roots have neither kind nor flags.
     pub const V1_CALLBACKS: Self = Self(1 << 7);
     /// A background collection: it reports neither ranges nor roots to a profiler.
     pub const BACKGROUND: Self = Self(1 << 8);

@@ -269,9 +269,9 @@ fn raw_rows_are_what_was_told_in_numbered_parts() {
 fn a_runtime_with_only_the_first_callbacks_is_counted_too() {
     let (library, clr) = (Library::load(), Clr::new());
     *lock(&clr.bounds) = regions();
-    assert_eq!(library.attach(clr, "gcwatch=1 arming=always"), 0);
+    assert_eq!(library.attach(clr, "gcwatch=1 arming=always blocks=1"), 0);
     clr.take_written();
-    let mut told = collection(0, heaps(3, &mut Random(31)), Vec::new());
+    let mut told = collection(0, heaps(3, &mut Random(31)), roots(&mut Random(32)));
     told.is_old = true;
     told.pairs = 0;
     let huge = MovedRange { old: 0x10_0000, new: 0x20_0000, bytes: 5 << 30 };
@@ -282,9 +282,16 @@ fn a_runtime_with_only_the_first_callbacks_is_counted_too() {
     for range in told.heaps.iter_mut().flat_map(|heap| &mut heap.surviving) {
         range.bytes = range.bytes.min(u64::from(u32::MAX));
     }
+    // And what the first version tells of a root.
+    for root in &mut told.roots {
+        *root = Root { object: root.object, root_id: 0, kind: RootKind::UNKNOWN, flags: RootFlags::UNKNOWN };
+    }
     let written = clr.take_written();
     let found = totals(&written);
     check_totals(&told, &found, &regions());
+    let mut expected: Vec<_> = told.roots.iter().map(|root| (root.object, 0, 0xff, 0xff)).collect();
+    expected.sort_unstable();
+    assert!(rows(&written, found.gc_seq).roots == expected);
     assert!(found.flags.has(GcFlags::V1_CALLBACKS.with(GcFlags::MOVED_AT_LEAST)));
     assert!(found.flags.has(GcFlags::ARMED));
     let clamped = told.heaps.iter().flat_map(|heap| &heap.surviving);

@@ -15,22 +15,26 @@ pub(super) fn roots(to: &mut Convert, gc: &Gc) -> Option<wire::Roots> {
     Some(wire::Roots {
         total: to.known(seen.map(|r| r.total())),
         null_refs: to.known(seen.map(|r| r.null_refs)),
-        weak: to.known(seen.map(|r| r.with_flag(1))),
-        holding: to.known(seen.map(|r| r.holding())),
-        by_kind: seen.map(|r| wire::RootKinds {
-            stack: to.int(r.of_kind(0)),
-            handle: to.int(r.of_kind(1)),
-            finalizer: to.int(r.of_kind(2)),
-            other: to.int(r.of_kind(3)),
+        weak: to.known(seen.and_then(|r| r.with_flag(1))),
+        holding: to.known(seen.and_then(|r| r.holding())),
+        by_kind: seen.and_then(|r| {
+            Some(wire::RootKinds {
+                stack: to.int(r.of_kind(0)?),
+                handle: to.int(r.of_kind(1)?),
+                finalizer: to.int(r.of_kind(2)?),
+                other: to.int(r.of_kind(3)?),
+            })
         }),
-        by_flag: seen.map(|r| wire::RootFlags {
-            pinning: to.int(r.with_flag(0)),
-            weak: to.int(r.with_flag(1)),
-            interior: to.int(r.with_flag(2)),
-            refcounted: to.int(r.with_flag(3)),
+        by_flag: seen.and_then(|r| {
+            Some(wire::RootFlags {
+                pinning: to.int(r.with_flag(0)?),
+                weak: to.int(r.with_flag(1)?),
+                interior: to.int(r.with_flag(2)?),
+                refcounted: to.int(r.with_flag(3)?),
+            })
         }),
-        by_kind_and_flag: seen.map(|r| {
-            let counts = r.counts.iter().map(|c| wire::RootCount {
+        by_kind_and_flag: seen.and_then(|r| r.told()).map(|counts| {
+            let counts = counts.iter().map(|c| wire::RootCount {
                 kind: kind(c.kind),
                 flags: flags(c.flags),
                 count: to.int(c.count),
@@ -39,12 +43,15 @@ pub(super) fn roots(to: &mut Convert, gc: &Gc) -> Option<wire::Roots> {
         }),
         by_origin: None,
         promoted_bytes,
-        dependent_pairs: to.known(seen.map(|r| r.dependent_pairs)),
+        dependent_pairs: to.known(seen.filter(|r| !r.bare).map(|r| r.dependent_pairs)),
         methods: None,
         types: None,
         statics: None,
         pinned: None,
-        list: seen.and_then(|r| r.list.as_ref()).map(|all| all.iter().map(root).collect()),
+        list: seen.and_then(|r| Some((r.list.as_ref()?, !r.bare))).map(|(all, told)| {
+            let roots = all.iter().map(|r| root(r, told));
+            roots.collect()
+        }),
     })
 }
 
@@ -80,12 +87,12 @@ pub(super) fn promoted(
     })
 }
 
-fn root(root: &Root) -> wire::Root {
+fn root(root: &Root, told: bool) -> wire::Root {
     wire::Root {
         object: Address(root.object),
-        id: Address(root.id),
-        kind: kind(root.kind),
-        flags: flags(root.flags),
+        id: told.then_some(Address(root.id)),
+        kind: told.then(|| kind(root.kind)),
+        flags: told.then(|| flags(root.flags)),
     }
 }
 

@@ -307,7 +307,8 @@ pub(super) struct SurvivingRange {
     pub(super) generation: Option<&'static str>,
 }
 
-/// What held the heap. The counts are null where only the promoted bytes were seen.
+/// What held the heap. The counts are null where only the promoted bytes were seen; all but the total
+/// and the null ones are null where the runtime tells no kinds.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Roots {
@@ -394,9 +395,9 @@ pub(super) struct Root {
     /// Where its object lies after the collection.
     pub(super) object: Address,
     /// FunctionID of a stack root, the handle of a handle root, else opaque.
-    pub(super) id: Address,
-    pub(super) kind: &'static str,
-    pub(super) flags: Vec<&'static str>,
+    pub(super) id: Option<Address>,
+    pub(super) kind: Option<&'static str>,
+    pub(super) flags: Option<Vec<&'static str>>,
 }
 
 /// What watching one collection cost the target.

@@ -202,8 +202,8 @@ impl Lines {
             Column::Moved => blocks(gc.moved.as_ref().map(|m| m.count), &mut self.moved, slot.width),
             Column::Kept => blocks(kept(gc), &mut self.kept, slot.width),
             Column::Roots => counted(gc.roots.as_ref().map(|r| r.total()), slot.width),
-            Column::RootKind(kind) => counted(gc.roots.as_ref().map(|r| r.of_kind(kind)), slot.width),
-            Column::Pinning => counted(gc.roots.as_ref().map(|r| r.with_flag(0)), slot.width),
+            Column::RootKind(kind) => counted(gc.roots.as_ref().and_then(|r| r.of_kind(kind)), slot.width),
+            Column::Pinning => counted(gc.roots.as_ref().and_then(|r| r.with_flag(0)), slot.width),
         }
     }
 

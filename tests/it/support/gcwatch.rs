@@ -51,6 +51,12 @@ impl Gcwatch {
         self
     }
 
+    /// Several arguments, as they are.
+    pub(crate) fn options<'o>(mut self, options: impl IntoIterator<Item = &'o OsStr>) -> Gcwatch {
+        self.command.args(options);
+        self
+    }
+
     pub(crate) fn envs<'e>(mut self, variables: impl IntoIterator<Item = (&'e str, &'e str)>) -> Gcwatch {
         self.command.envs(variables);
         self
