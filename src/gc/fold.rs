@@ -9,7 +9,7 @@ use super::bounds::{Bound, Bounds};
 use super::events::{self, RuntimeEvent};
 use super::open::OpenGc;
 use super::profiled::{self, Raw};
-use super::record::{Gc, Incomplete, Kind, Phase, Reason};
+use super::record::{Gc, Incomplete, Kind, Pause, Phase, Reason};
 use super::told::Told;
 
 /// One event, free of the format it came in.
@@ -35,12 +35,27 @@ struct Suspension {
     stopped_ns: Option<u64>,
     /// RestartEEBegin: from here on another thread's stop may follow.
     going_on_ns: Option<u64>,
-    /// Another thread's stop has come and gone since RestartEEBegin: this one was over when that began.
+    /// Another thread's stop has followed before RestartEEEnd was written: this one was over when that began.
     over_ns: Option<u64>,
     /// Where the collection in hand began to own it: `begin_ns`, or a later GCStart.
     owned_from_ns: u64,
     owner: Option<Owner>,
     walked: bool,
+}
+
+impl Suspension {
+    /// Where it ends and one that began at `next_ns` begins: not before it lets the program go.
+    fn border(&self, next_ns: u64) -> u64 {
+        next_ns.max(self.going_on_ns.unwrap_or(0)).max(self.owned_from_ns)
+    }
+
+    /// It had to wait until then.
+    fn begin_at_least(&mut self, at_ns: u64) {
+        if self.owned_from_ns == self.begin_ns {
+            self.owned_from_ns = self.owned_from_ns.max(at_ns);
+        }
+        self.begin_ns = self.begin_ns.max(at_ns);
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,11 +177,7 @@ impl Fold {
         match event {
             RuntimeEvent::Triggered { reason } => self.trigger = Some(reason),
             RuntimeEvent::SuspendBegin { reason } => self.suspend(e, reason),
-            RuntimeEvent::SuspendEnd => {
-                if let Some(s) = self.suspensions.get_mut(&e.thread) {
-                    s.stopped_ns = Some(e.at_ns);
-                }
-            }
+            RuntimeEvent::SuspendEnd => self.stopped(e),
             RuntimeEvent::RestartBegin => {
                 if let Some(s) = self.suspensions.get_mut(&e.thread) {
                     s.going_on_ns = Some(e.at_ns);
@@ -273,6 +284,18 @@ impl Fold {
         self.suspensions.insert(e.thread, s);
     }
 
+    /// The program stands still, and only for this thread: the stop before is over, whether its RestartEEEnd has been
+    /// written or not.
+    fn stopped(&mut self, e: &Occurrence<'_>) {
+        let Some(mut s) = self.suspensions.remove(&e.thread) else { return };
+        for before in self.suspensions.values_mut().filter(|b| b.stopped_ns.is_some()) {
+            let border_ns = *before.over_ns.get_or_insert(before.border(s.begin_ns));
+            s.begin_at_least(border_ns);
+        }
+        s.stopped_ns = Some(e.at_ns);
+        self.suspensions.insert(e.thread, s);
+    }
+
     fn start(&mut self, e: &Occurrence<'_>, number: u32, generation: u32, reason: Reason, kind: u32) {
         let owner = if kind == 1 { Owner::Background } else { Owner::Blocking };
         if let Some(mut unfinished) = self.slot(owner).take() {
@@ -309,7 +332,8 @@ impl Fold {
             let suspend = (from == begin).then(|| stopped.map(|t| t.saturating_sub(begin))).flatten();
             if let Some(gc) = self.open(Some(before)) {
                 let phase = if before == Owner::Background { Phase::Initial } else { Phase::Whole };
-                gc.pause(phase, from, e.at_ns.saturating_sub(from), suspend);
+                let ns = e.at_ns.saturating_sub(from);
+                gc.pause(Pause { phase, at_ns: from, ns, suspend_ns: suspend, caused_by_watching: false });
             }
         }
         self.seen_gc = true;
@@ -359,20 +383,13 @@ impl Fold {
     fn restart(&mut self, e: &Occurrence<'_>) {
         let Some(s) = self.suspensions.remove(&e.thread) else { return };
         let mut end_ns = s.over_ns.unwrap_or(e.at_ns);
-        let until_ns = end_ns;
-        for waiting in self.suspensions.values_mut().filter(|w| w.begin_ns < until_ns) {
-            if waiting.going_on_ns.is_some_and(|at| at <= s.begin_ns) {
-                // Its RestartEEEnd is late.
-                waiting.over_ns.get_or_insert(s.begin_ns);
-                continue;
-            }
-            // It waited for this stop to end, and may have followed before RestartEEEnd was written:
-            // the two share no time.
-            end_ns = s.going_on_ns.unwrap_or(end_ns).max(s.owned_from_ns);
-            if waiting.owned_from_ns == waiting.begin_ns {
-                waiting.owned_from_ns = end_ns;
-            }
-            waiting.begin_ns = end_ns;
+        // Who waits for this stop to end follows at once: the two share no time.
+        let waiting = |w: &&mut Suspension| w.stopped_ns.is_none() && w.begin_ns < e.at_ns;
+        for next in self.suspensions.values_mut().filter(waiting) {
+            end_ns = end_ns.min(s.border(next.begin_ns));
+        }
+        for next in self.suspensions.values_mut().filter(waiting) {
+            next.begin_at_least(end_ns);
         }
         self.last_restart_ns = self.last_restart_ns.max(end_ns);
         let ns = end_ns.saturating_sub(s.owned_from_ns);
@@ -388,11 +405,14 @@ impl Fold {
         let phase = match owner {
             Owner::Blocking => Phase::Whole,
             Owner::Background if s.owner.is_some() => Phase::Initial,
-            Owner::Background if s.walked => Phase::SurvivorWalk,
+            // There is one final mark; what comes after it is the walk, whoever asked for it.
+            Owner::Background if s.walked || self.background.as_ref().is_some_and(OpenGc::marked) => {
+                Phase::SurvivorWalk
+            }
             Owner::Background => Phase::FinalMark,
         };
         if let Some(gc) = self.open(Some(owner)) {
-            gc.pause(phase, s.owned_from_ns, ns, suspend_ns);
+            gc.pause(Pause { phase, at_ns: s.owned_from_ns, ns, suspend_ns, caused_by_watching: s.walked });
         }
         // A blocking collection is over when the program goes on; so is one nested in a background
         // one's first stop.

@@ -71,9 +71,13 @@ impl OpenGc {
         self.ended && self.heap_stats_seen && self.heaps_due == Some(0)
     }
 
-    pub(crate) fn pause(&mut self, phase: Phase, at_ns: u64, ns: u64, suspend_ns: Option<u64>) {
-        let caused_by_watching = phase == Phase::SurvivorWalk;
-        self.record.pauses.push(Pause { phase, at_ns, ns, suspend_ns, caused_by_watching });
+    pub(crate) fn pause(&mut self, pause: Pause) {
+        self.record.pauses.push(pause);
+    }
+
+    /// The stop at the end of a background collection's marking is over.
+    pub(crate) fn marked(&self) -> bool {
+        self.record.pauses.iter().any(|p| p.phase == Phase::FinalMark)
     }
 
     pub(crate) fn mark(&mut self, mark_type: u32, bytes: u64) {

@@ -5,6 +5,7 @@ mod azmcp;
 mod blocks;
 mod command_line;
 mod detach;
+mod each_gc;
 mod errors_input;
 mod errors_target;
 mod grandchild;
@@ -49,6 +50,7 @@ pub(crate) fn main() -> ExitCode {
         blocks::register,
         old_callbacks::register,
         roots::register,
+        each_gc::register,
         levels::register,
         record::register,
         trace_event::register,

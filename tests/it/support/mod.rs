@@ -1,5 +1,7 @@
 //! What the tests share.
 
+mod account;
+mod agree;
 mod document;
 mod gcstats;
 mod gcwatch;
@@ -8,6 +10,8 @@ mod process;
 mod schema;
 mod watched;
 
+pub(crate) use account::{Account, Told, account};
+pub(crate) use agree::{Clock, agree, all_stops_once, same_starts};
 pub(crate) use document::{Document, Json, brief, lines};
 pub(crate) use gcstats::{GCSTATS, gcstats};
 pub(crate) use gcwatch::{Ended, Gcwatch, run_to_end};

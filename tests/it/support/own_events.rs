@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use dotnet_diagnostics_client::nettrace::{Item, Reader};
 
-const RUNTIME: &str = "Microsoft-Windows-DotNETRuntime";
+pub(super) const RUNTIME: &str = "Microsoft-Windows-DotNETRuntime";
 const GC_START: u32 = 1;
 const RESTART_END: u32 = 3;
 const RESTART_BEGIN: u32 = 7;
@@ -139,12 +139,12 @@ pub(crate) fn stopped_ns(path: &Path) -> Result<u64> {
     Ok(total.try_into()?)
 }
 
-fn u32_at(payload: &[u8], at: usize) -> Result<u32> {
+pub(super) fn u32_at(payload: &[u8], at: usize) -> Result<u32> {
     let bytes = payload.get(at..at + 4).context("a short payload")?;
     Ok(u32::from_le_bytes(bytes.try_into()?))
 }
 
-fn u64_at(payload: &[u8], at: usize) -> Result<u64> {
+pub(super) fn u64_at(payload: &[u8], at: usize) -> Result<u64> {
     let bytes = payload.get(at..at + 8).context("a short payload")?;
     Ok(u64::from_le_bytes(bytes.try_into()?))
 }

@@ -1,0 +1,104 @@
+//! Each collection once, whole and rightly named, where background and foreground ones run through each other: against
+//! the program, another session of the runtime, and a second reading of the recording.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use tempfile::TempDir;
+use xtask::Clr;
+
+use super::suite::{Heap, Suite};
+use super::support::{
+    Account, Clock, Document, GcFacts, Gcwatch, Json, account, agree, all_stops_once, brief, check_counts,
+    fact, number, own_environment, same_starts,
+};
+
+pub(crate) fn register(suite: &mut Suite) {
+    suite.each_heap("each_gc::background_at_moves", &[], |clr, heap| background(clr, heap, "moves"));
+    suite.each("each_gc::background_at_basic", &[], |clr| background(clr, Heap::Workstation, "basic"));
+}
+
+/// One run, three accounts of it.
+pub(crate) struct Seen {
+    pub(crate) document: Document,
+    /// gcwatch's own session.
+    pub(crate) recording: PathBuf,
+    /// The session that the runtime's environment asked for.
+    pub(crate) own: PathBuf,
+    pub(crate) said: String,
+    _dir: TempDir,
+}
+
+/// Runs a program, watched and recorded twice.
+pub(crate) fn watch(clr: &Clr, heap: Heap, level: &str, app: &str, arguments: &str) -> Result<Seen> {
+    let dir = tempfile::tempdir()?;
+    let file = |name: &str| dir.path().join(name);
+    let (path, recording, own) = (file("out.json"), file("run.nettrace"), file("own.nettrace"));
+    let ended = Gcwatch::on(clr)
+        .envs(heap.environment())
+        .envs(own_environment(&own.to_string_lossy()))
+        .args("run --format json --strict --level")
+        .arg(level)
+        .arg("--record")
+        .arg(&recording)
+        .arg("-o")
+        .arg(&path)
+        .app(clr, app, arguments)?
+        .output()?
+        .expect(0)?;
+    let document = Document::read(&path)?;
+    document.nothing_lost()?;
+    Ok(Seen { document, recording, own, said: ended.out()?.to_owned(), _dir: dir })
+}
+
+fn background(clr: &Clr, heap: Heap, level: &str) -> Result<()> {
+    let seen = watch(clr, heap, level, "background", "rounds=4")?;
+    let document = &seen.document;
+    check_counts(document, GcFacts::of(&seen.said)?)?;
+    let recording = account(&seen.recording)?;
+    agree(document, &recording, Clock::Same, level == "moves").context("gcwatch's recording")?;
+    same_starts(document, &recording)?;
+    all_stops_once(document, &recording)?;
+    let own = account(&seen.own)?;
+    agree(document, &own, Clock::Another, level == "moves").context("the runtime's own file")?;
+    as_told(document, &own, &seen.said)?;
+    let of = |kind: &str| document.complete().map(|all| all.iter().filter(|gc| gc["kind"] == kind).count());
+    let (background, foreground) = (of("background")?, of("foreground")?);
+    ensure!(
+        background >= 3 && foreground >= 1,
+        "{background} background, {foreground} foreground collections"
+    );
+    Ok(())
+}
+
+/// What the program read of its collections while they happened.
+fn as_told(document: &Document, own: &Account, said: &str) -> Result<()> {
+    let mut off_by = Vec::new();
+    for line in said.lines().filter(|line| line.starts_with("info ")) {
+        let index = number(line, "index")?;
+        let gc = document.gc(index)?;
+        let told = own.gcs.get(&index).with_context(|| format!("GC {index}"))?;
+        let differs = || format!("{line}: {}", brief(gc));
+        ensure!(gc.uint("/generation")? == number(line, "generation")?, "{}", differs());
+        let background = fact(line, "concurrent")? == "True";
+        ensure!(background == (gc["kind"] == "background"), "{}", differs());
+        let compacted = fact(line, "compacted")? == "True";
+        ensure!(gc["generations"][0]["compacted"] == compacted, "{}", differs());
+        if !background && !told.shares {
+            // It counts from the beginning of the suspension to that of the restart.
+            let stop =
+                own.stops.iter().find(|stop| stop.stopped <= told.started && told.started <= stop.going_on);
+            let stop = stop.context("no stop")?;
+            let pause: u64 = fact(line, "pauses_ns")?.split(',').next().context("a pause")?.parse()?;
+            off_by.push(pause.abs_diff(stop.going_on - stop.begin));
+        }
+    }
+    off_by.sort_unstable();
+    let median = off_by.get(off_by.len() / 2).context("the program caught no collection")?;
+    ensure!(
+        *median < 50_000,
+        "the program's own pauses differ by {median} ns in the middle of {}",
+        off_by.len()
+    );
+    Ok(())
+}
