@@ -415,8 +415,10 @@ impl Fold {
             gc.pause(Pause { phase, at_ns: s.owned_from_ns, ns, suspend_ns, caused_by_watching: s.walked });
         }
         // A blocking collection is over when the program goes on; so is one nested in a background
-        // one's first stop.
-        if self.blocking.as_ref().is_some_and(|gc| gc.ended)
+        // one's first stop. (It may be another stop's end that is written late.)
+        let stopped = self.suspensions.values().any(|s| s.owner == Some(Owner::Blocking));
+        if !stopped
+            && self.blocking.as_ref().is_some_and(|gc| gc.ended)
             && let Some(mut gc) = self.blocking.take()
         {
             if !gc.whole() {

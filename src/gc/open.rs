@@ -256,7 +256,8 @@ impl OpenGc {
             r.pause_ns = Some(r.pauses.iter().map(|p| p.ns).sum());
             r.suspend_ns = Some(r.pauses.iter().filter_map(|p| p.suspend_ns).sum());
         }
-        if r.missing != Missing::default() && r.incomplete.is_none() {
+        let stop_lost = r.pauses.is_empty() || r.missing != Missing::default();
+        if stop_lost && r.incomplete.is_none() {
             r.incomplete = Some(Incomplete::Lost);
         }
         self.record
