@@ -128,6 +128,10 @@ impl Fold {
     pub(crate) fn event(&mut self, e: Occurrence<'_>) {
         self.last_ns = self.last_ns.max(e.at_ns);
         match e.provider {
+            // Of a runtime that starts; others tell it in the rundown.
+            events::RUNTIME_PROVIDER if e.id == events::RUNTIME_INFORMATION => {
+                self.told.runtime_information(e.payload);
+            }
             events::RUNTIME_PROVIDER => {
                 if let Some(event) = events::decode(e.id, e.payload, e.pointer_size) {
                     self.runtime(&e, event);

@@ -35,12 +35,23 @@ impl Told {
                 self.gc.concurrent = events::gc_settings_concurrent(payload).or(self.gc.concurrent);
                 self.gc.source = Some("events");
             }
-            187 => {
-                if let Some((v, _)) = events::runtime_information(payload) {
-                    self.runtime_version.get_or_insert(format!("{}.{}.{}", v[0], v[1], v[2]));
-                }
-            }
+            events::RUNTIME_INFORMATION => self.runtime_information(payload),
             _ => {}
+        }
+    }
+
+    /// Which runtime it is, and how it was started.
+    pub(crate) fn runtime_information(&mut self, payload: &[u8]) {
+        let Some(information) = events::runtime_information(payload) else { return };
+        if self.runtime_version.is_none() {
+            self.runtime_version = information.version();
+        }
+        let Some(flags) = information.startup_flags() else { return };
+        self.gc.source = Some("events");
+        self.gc.concurrent.get_or_insert(flags.concurrent);
+        // The wish for server GC is not always granted; without it there is none.
+        if !flags.server {
+            self.gc.server = Some(false);
         }
     }
 

@@ -111,7 +111,11 @@ impl<'r> Session<'r> {
     /// The report's first lines.
     pub(crate) fn begin(&mut self) -> Result<(), ReportError> {
         self.began = true;
-        self.report.start(&self.facts)
+        // A recording that was read so far has no length yet, as a watch that begins has none.
+        let duration_ns = self.facts.watch.duration_ns.take();
+        self.report.start(&self.facts)?;
+        self.facts.watch.duration_ns = duration_ns;
+        Ok(())
     }
 
     /// From now on the end is our own doing.
