@@ -19,6 +19,9 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Code, Failure> {
     let mut output = output::open(&args.output, false, false)?;
     let facts = facts(args);
     let mut session = Session::new(facts, output.report.as_mut(), None);
+    if args.file.is_file() {
+        session.looked_ahead();
+    }
     let mut buffer = vec![0; 1 << 20];
     let mut clean = false;
     loop {

@@ -80,6 +80,8 @@ pub(crate) struct Session<'r> {
     lost: Lost,
     clock: Option<nettrace::TraceInfo>,
     began: bool,
+    /// The facts come from a look ahead: the stream read so far knows less.
+    looked_ahead: bool,
     damaged: Option<nettrace::Error>,
     /// Records shown so far.
     pub(crate) records: u64,
@@ -101,11 +103,17 @@ impl<'r> Session<'r> {
             lost: Lost::default(),
             clock: None,
             began: false,
+            looked_ahead: false,
             damaged: None,
             records: 0,
             incomplete_by_loss: 0,
             leaving: false,
         }
+    }
+
+    /// The first lines need not wait for what the stream tells first.
+    pub(crate) fn looked_ahead(&mut self) {
+        self.looked_ahead = true;
     }
 
     /// The report's first lines.
@@ -206,10 +214,13 @@ impl<'r> Session<'r> {
     /// Hands finished records on.
     fn show(&mut self) -> Result<(), ReportError> {
         while let Some(gc) = self.fold.take() {
-            self.learn();
             if !self.began {
+                if !self.looked_ahead {
+                    self.learn();
+                }
                 self.begin()?;
             }
+            self.learn();
             self.count(&gc);
             self.report.gc(&self.facts, &gc)?;
         }

@@ -14,6 +14,7 @@ mod levels;
 mod old_callbacks;
 mod other_profiler;
 mod record;
+mod replayed;
 mod roots;
 mod run_child;
 mod run_document;
@@ -53,6 +54,7 @@ pub(crate) fn main() -> ExitCode {
         each_gc::register,
         levels::register,
         record::register,
+        replayed::register,
         trace_event::register,
         killed::register,
         errors_target::register,

@@ -35,7 +35,7 @@ pub(crate) fn register(suite: &mut Suite) {
 pub(crate) struct Recorded {
     pub(crate) live: Document,
     pub(crate) recording: PathBuf,
-    _dir: TempDir,
+    pub(crate) _dir: TempDir,
 }
 
 /// `gcwatch run --record` of a program that ends.
@@ -112,11 +112,16 @@ fn blocks(options: &str) -> &'static str {
     if options.contains("--blocks") { "--blocks" } else { "" }
 }
 
+/// Figure for figure.
 fn compare(recorded: &Recorded, options: &str) -> Result<()> {
+    compare_but(recorded, options, &untold()?)
+}
+
+/// Figure for figure, but for these paths.
+pub(crate) fn compare_but(recorded: &Recorded, options: &str, but: &[Vec<String>]) -> Result<()> {
     let mut live = recorded.live.0.clone();
     let mut replayed = replay(&recorded.recording, options)?.0;
-    let untold = untold()?;
-    for path in &untold {
+    for path in but {
         blank(&mut live, path);
         blank(&mut replayed, path);
     }
@@ -129,43 +134,54 @@ fn compare(recorded: &Recorded, options: &str) -> Result<()> {
 
 /// The sentence that marks a field of the schema.
 const UNTOLD: &str = "A recording cannot tell this.";
+/// And the one that marks what comes at the end of a stream.
+const TOLD_LAST: &str = "A recording whose target was killed has no end that tells it.";
 
-/// Paths of all fields that are marked so, `*` for the items of a list.
-fn untold() -> Result<Vec<Vec<String>>> {
+/// Paths of all fields that no recording tells, `*` for the items of a list.
+pub(crate) fn untold() -> Result<Vec<Vec<String>>> {
+    marked(UNTOLD, 8)
+}
+
+/// Those that a recording does not tell whose target was killed.
+pub(crate) fn told_last() -> Result<Vec<Vec<String>>> {
+    Ok([untold()?, marked(TOLD_LAST, 3)?].concat())
+}
+
+fn marked(sentence: &str, most: usize) -> Result<Vec<Vec<String>>> {
     let schema = &schema()?.json;
     let mut found = Vec::new();
-    mark(schema, schema, &mut Vec::new(), &mut found);
-    ensure!(!found.is_empty(), "the schema marks no field");
+    mark(schema, schema, sentence, &mut Vec::new(), &mut found);
+    ensure!(!found.is_empty(), "the schema marks no field: {sentence}");
     // What is compared has to be nearly everything.
-    ensure!(found.len() <= 8, "too much that a recording cannot tell: {found:?}");
+    ensure!(found.len() <= most, "too much that a recording cannot tell: {found:?}");
     Ok(found)
 }
 
-fn mark(root: &Value, part: &Value, path: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
+fn mark(root: &Value, part: &Value, sentence: &str, path: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
     let said = part["description"].as_str().unwrap_or_default();
-    if !path.is_empty() && said.split_whitespace().collect::<Vec<_>>().join(" ").contains(UNTOLD) {
+    if !path.is_empty() && said.split_whitespace().collect::<Vec<_>>().join(" ").contains(sentence) {
         found.push(path.clone());
         return;
     }
     if let Some(target) = part["$ref"].as_str().and_then(|name| root.pointer(name.trim_start_matches('#'))) {
-        mark(root, target, path, found);
+        mark(root, target, sentence, path, found);
     }
     for choice in ["anyOf", "oneOf", "allOf"].iter().filter_map(|key| part[*key].as_array()).flatten() {
-        mark(root, choice, path, found);
+        mark(root, choice, sentence, path, found);
     }
     for (name, property) in part["properties"].as_object().into_iter().flatten() {
         path.push(name.clone());
-        mark(root, property, path, found);
+        mark(root, property, sentence, path, found);
         path.pop();
     }
     if part["items"].is_object() {
         path.push("*".to_owned());
-        mark(root, &part["items"], path, found);
+        mark(root, &part["items"], sentence, path, found);
         path.pop();
     }
 }
 
-fn blank(value: &mut Value, path: &[String]) {
+pub(crate) fn blank(value: &mut Value, path: &[String]) {
     match path {
         [] => *value = Value::Null,
         [first, rest @ ..] if first == "*" => {
@@ -179,7 +195,7 @@ fn blank(value: &mut Value, path: &[String]) {
     }
 }
 
-fn differences(path: &str, live: &Value, replayed: &Value, found: &mut Vec<String>) {
+pub(crate) fn differences(path: &str, live: &Value, replayed: &Value, found: &mut Vec<String>) {
     match (live, replayed) {
         (Value::Object(a), Value::Object(b)) if a.keys().eq(b.keys()) => {
             for (key, value) in a {

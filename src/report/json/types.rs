@@ -44,7 +44,7 @@ pub(super) struct Tool {
 #[serde(deny_unknown_fields)]
 pub(super) struct Target {
     pub(super) pid: Option<u32>,
-    /// As the runtime gives it: one joined line.
+    /// As the runtime gives it: one joined line. A recording whose target was killed has no end that tells it.
     pub(super) command_line: Option<String>,
     /// The arguments one by one; null where only the joined line is known.
     /// A recording cannot tell this.
@@ -65,7 +65,9 @@ pub(super) struct Runtime {
     pub(super) name: Option<String>,
     /// A recording cannot tell this.
     pub(super) version: Option<String>,
+    /// A recording whose target was killed has no end that tells it.
     pub(super) arch: Option<String>,
+    /// A recording whose target was killed has no end that tells it.
     pub(super) os: Option<String>,
 }
 
