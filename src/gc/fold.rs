@@ -7,6 +7,7 @@ use netcore_profiler::wire::{self, Record};
 
 use super::bounds::{Bound, Bounds};
 use super::events::{self, RuntimeEvent};
+use super::identity::Identity;
 use super::open::OpenGc;
 use super::profiled::{self, Raw};
 use super::record::{Gc, Incomplete, Kind, Pause, Phase, Reason};
@@ -78,6 +79,7 @@ pub(crate) struct Fold {
     bounds: Bounds,
     bounds_coming: Vec<Bound>,
     raw: Raw,
+    identity: Identity,
     finished: VecDeque<Gc>,
     last_restart_ns: u64,
     seen_gc: bool,
@@ -174,7 +176,9 @@ impl Fold {
     }
 
     fn runtime(&mut self, e: &Occurrence<'_>, event: RuntimeEvent<'_>) {
-        if !matches!(event, RuntimeEvent::GenerationRange { .. }) && !self.bounds_coming.is_empty() {
+        let new_bounds =
+            !matches!(event, RuntimeEvent::GenerationRange { .. }) && !self.bounds_coming.is_empty();
+        if new_bounds {
             self.bounds = Bounds::new(std::mem::take(&mut self.bounds_coming));
         }
         let current = self.current();
@@ -191,7 +195,7 @@ impl Fold {
             RuntimeEvent::GcStart { number, generation, reason, kind } => {
                 self.start(e, number, generation, Reason(reason), kind);
             }
-            RuntimeEvent::GcEnd { number } => self.gc_end(e, number),
+            RuntimeEvent::GcEnd { number } => self.gc_end(e, number, new_bounds),
             RuntimeEvent::HeapStats(stats) => {
                 let owner = self.last_ended;
                 if let Some(gc) = self.open(owner) {
@@ -362,13 +366,18 @@ impl Fold {
         });
     }
 
-    fn gc_end(&mut self, e: &Occurrence<'_>, number: u32) {
+    /// `end_bounds`: the bounds in hand are those at its end.
+    fn gc_end(&mut self, e: &Occurrence<'_>, number: u32, end_bounds: bool) {
         let owner = [Owner::Blocking, Owner::Background]
             .into_iter()
             .find(|o| self.slot(*o).as_ref().is_some_and(|gc| gc.record.number == Some(number)));
         self.last_ended = owner;
+        let mut bounds = std::mem::take(&mut self.bounds);
         match self.open(owner) {
             Some(gc) => {
+                if end_bounds {
+                    gc.end_bounds(&mut bounds);
+                }
                 gc.record.gc_ns = Some(e.at_ns.saturating_sub(gc.started_ns));
                 gc.ended = true;
             }
@@ -378,10 +387,12 @@ impl Fold {
                 // A background one may end after others that started in the watch, or ended in it.
                 let before = self.first_started.is_none_or(|first| number < first);
                 gc.incomplete = Some(if before { Incomplete::BeganBefore } else { Incomplete::Lost });
+                self.identity.follow(&mut gc, None);
                 self.finished.push_back(gc);
                 self.seen_gc = true;
             }
         }
+        self.bounds = bounds;
     }
 
     fn restart(&mut self, e: &Occurrence<'_>) {
@@ -445,8 +456,10 @@ impl Fold {
         }
     }
 
-    fn emit(&mut self, gc: OpenGc) {
-        let gc = gc.close(&mut self.bounds);
+    fn emit(&mut self, mut gc: OpenGc) {
+        let mut start_bounds = gc.start_bounds.take();
+        let mut gc = gc.close(&mut self.bounds);
+        self.identity.follow(&mut gc, start_bounds.as_mut());
         self.told.saw(gc.level);
         self.finished.push_back(gc);
     }

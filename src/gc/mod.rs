@@ -5,6 +5,7 @@ pub(crate) mod events;
 pub(crate) mod facts;
 pub(crate) mod fold;
 pub(crate) mod histogram;
+mod identity;
 mod open;
 mod profiled;
 pub(crate) mod record;

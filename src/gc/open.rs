@@ -29,6 +29,8 @@ pub(crate) struct OpenGc {
     moved_by_generation: ByGeneration,
     surviving_by_generation: ByGeneration,
     bounds_known: bool,
+    /// Where the generations lay when it began, with single blocks.
+    pub(crate) start_bounds: Option<Bounds>,
     /// Survivors in regions that were taken since the last bounds; those at its end will tell.
     unplaced: Vec<(u64, u64)>,
 }
@@ -58,6 +60,7 @@ impl OpenGc {
             moved_by_generation: Default::default(),
             surviving_by_generation: Default::default(),
             bounds_known: true,
+            start_bounds: None,
             unplaced: Vec::new(),
         }
     }
@@ -245,6 +248,15 @@ impl OpenGc {
             self.record.level = Level::Moves;
             self.record.moved.get_or_insert_default();
             self.record.surviving.get_or_insert_default();
+        }
+        // Single blocks are kept, and there were none of the other sort.
+        if let (Some(moved), Some(surviving)) = (&mut self.record.moved, &mut self.record.surviving)
+            && moved.ranges.is_some() != surviving.ranges.is_some()
+        {
+            if moved.ranges.get_or_insert_default().is_empty() {
+                moved.transitions.get_or_insert_default();
+            }
+            surviving.ranges.get_or_insert_default();
         }
         self.generations_of_ranges();
         self.compacting();

@@ -69,6 +69,7 @@ impl Raw {
             id: r.root_id,
             kind: kind_index(r.kind),
             flags: r.flags.0 & 15,
+            since_gc: None,
         }));
     }
 }
@@ -149,6 +150,7 @@ pub(crate) fn apply(gc: &mut OpenGc, totals: &GcTotals<'_>, raw: Raw, keep: bool
         let (mut m, mut s) = (raw.moved, raw.surviving);
         m.iter_mut().for_each(|r| r.from = start.generation(r.old));
         s.iter_mut().for_each(|r| r.generation = start.generation(r.start));
+        gc.start_bounds = (got.bounds == due.bounds && !start.is_empty()).then_some(start);
         moved.ranges = Some(m);
         surviving.ranges = Some(s);
         roots.list = Some(raw.roots);

@@ -313,6 +313,8 @@ pub(crate) struct Root {
     pub(crate) kind: u8,
     /// Bits in the order of [`ROOT_FLAGS`].
     pub(crate) flags: u8,
+    /// The first collection, of those watched without a gap, at which this object was among the roots.
+    pub(crate) since_gc: Option<u32>,
 }
 
 /// MarkType of GCMarkWithType, in the runtime's order; the names in JSON.

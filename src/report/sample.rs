@@ -224,7 +224,13 @@ pub(super) fn tiny() -> Gc {
         counts: vec![RootCount { kind: 1, flags: 0b1, count: 1 }],
         bare: false,
         dependent_pairs: 0,
-        list: Some(vec![Root { object: 0x7f00_0000_1000, id: u64::MAX, kind: 1, flags: 0b1 }]),
+        list: Some(vec![Root {
+            object: 0x7f00_0000_1000,
+            id: u64::MAX,
+            kind: 1,
+            flags: 0b1,
+            since_gc: Some(7),
+        }]),
     });
     gc.cost = Some(Cost { callback_ns: 900, walk_ns: 40_000, armed: true });
     gc

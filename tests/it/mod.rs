@@ -11,6 +11,7 @@ mod errors_target;
 mod grandchild;
 mod killed;
 mod levels;
+mod moves;
 mod old_callbacks;
 mod other_profiler;
 mod record;
@@ -49,6 +50,7 @@ pub(crate) fn main() -> ExitCode {
         attach::register,
         detach::register,
         blocks::register,
+        moves::register,
         old_callbacks::register,
         roots::register,
         each_gc::register,

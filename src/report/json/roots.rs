@@ -93,6 +93,7 @@ fn root(root: &Root, told: bool) -> wire::Root {
         id: told.then_some(Address(root.id)),
         kind: told.then(|| kind(root.kind)),
         flags: told.then(|| flags(root.flags)),
+        since_gc: root.since_gc,
     }
 }
 

@@ -400,6 +400,10 @@ pub(super) struct Root {
     pub(super) id: Option<Address>,
     pub(super) kind: Option<&'static str>,
     pub(super) flags: Option<Vec<&'static str>>,
+    /// The number of the first garbage collection at which this same object was among the roots, of
+    /// those watched without a gap up to this one. Null for a null root, in an incomplete record, and
+    /// where nothing tells whether it is the same object (a frozen one lies in no generation).
+    pub(super) since_gc: Option<u32>,
 }
 
 /// What watching one collection cost the target.

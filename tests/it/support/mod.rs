@@ -7,6 +7,7 @@ mod gcstats;
 mod gcwatch;
 mod own_events;
 mod process;
+mod ranges;
 mod schema;
 mod watched;
 
@@ -15,8 +16,11 @@ pub(crate) use agree::{Clock, agree, all_stops_once, same_starts};
 pub(crate) use document::{Document, Json, brief, lines};
 pub(crate) use gcstats::{GCSTATS, gcstats};
 pub(crate) use gcwatch::{Ended, Gcwatch, run_to_end};
-pub(crate) use own_events::{Ranges, environment as own_environment, read_ranges, stopped_ns};
+pub(crate) use own_events::{
+    Ranges, environment as own_environment, read_mechanisms, read_ranges, stopped_ns,
+};
 pub(crate) use process::{Footprint, Guard, signal};
+pub(crate) use ranges::{check_ranges, generation_of};
 pub(crate) use schema::schema;
 pub(crate) use watched::{GcFacts, attach_json, check_counts, start_attach};
 

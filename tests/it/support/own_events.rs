@@ -148,3 +148,49 @@ pub(super) fn u64_at(payload: &[u8], at: usize) -> Result<u64> {
     let bytes = payload.get(at..at + 8).context("a short payload")?;
     Ok(u64::from_le_bytes(bytes.try_into()?))
 }
+
+/// What the runtime says it did in one collection.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Mechanisms {
+    pub(crate) compacting: bool,
+    /// Heaps that give a reason for compacting: one is enough for all.
+    pub(crate) heaps_compacting: u32,
+    pub(crate) loh_compacted: bool,
+}
+
+/// From such a file, by number of the collection. For programs without background collections.
+pub(crate) fn read_mechanisms(path: &Path) -> Result<BTreeMap<u64, Mechanisms>> {
+    const PER_HEAP: u32 = 204;
+    const GLOBAL: u32 = 205;
+    const LOH_COMPACT: u32 = 208;
+    // After the instance, six sizes, the heap's number of reductions and two sets of reasons.
+    const COMPACT_REASON_AT: usize = 62;
+    let bytes = std::fs::read(path).with_context(|| format!("the runtime wrote no {}", path.display()))?;
+    let mut reader = Reader::new();
+    reader.feed(&bytes);
+    reader.finish();
+    let mut all: BTreeMap<u64, Mechanisms> = BTreeMap::new();
+    let mut current = 0;
+    loop {
+        match reader.next_item()? {
+            Some(Item::Event(event)) if &*event.metadata.provider == RUNTIME => {
+                let payload = event.payload;
+                if event.metadata.event_id == GC_START {
+                    current = u64::from(u32_at(payload, 0)?);
+                }
+                let of = all.entry(current).or_default();
+                match event.metadata.event_id {
+                    GLOBAL => {
+                        of.compacting = u32_at(payload, 24)? & 2 != 0;
+                    }
+                    PER_HEAP => of.heaps_compacting += u32_at(payload, COMPACT_REASON_AT)? >> 31,
+                    LOH_COMPACT => of.loh_compacted = true,
+                    _ => {}
+                }
+            }
+            Some(Item::Lost(lost)) => bail!("the runtime's own session lost {} events", lost.events),
+            Some(Item::End(_)) | None => return Ok(all),
+            Some(_) => {}
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Objects followed from one collection to the next.
+//!
+//! An address tells which object is meant only until the next collection. Through that one's ranges it can
+//! be followed, if all of them are known: an unbroken series of collections is needed, each with its ranges.
+//! After any other the past is unknown, and the series begins anew.
+
+use super::bounds::Bounds;
+use super::record::{Gc, Kind};
+
+/// An object that was among the roots of the last collection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Known {
+    address: u64,
+    /// The number of the first collection of the series at which it was among the roots. `None`: what lies
+    /// here now may be the same object, or another.
+    since: Option<u32>,
+}
+
+/// The objects among the roots of the last collection, by rising address. Nothing else is kept.
+#[derive(Debug, Default)]
+pub(super) struct Identity {
+    last_number: Option<u32>,
+    known: Vec<Known>,
+}
+
+impl Identity {
+    /// The next record, in the order in which they become complete. Its single roots are told since when
+    /// their objects are known; `bounds` are those at the collection's start.
+    pub(super) fn follow(&mut self, gc: &mut Gc, bounds: Option<&mut Bounds>) {
+        let usable = usable(gc);
+        let next = self.last_number.is_some_and(|last| gc.number == last.checked_add(1));
+        match bounds.filter(|_| usable && next) {
+            Some(bounds) => self.carry(gc, bounds),
+            None => self.known.clear(),
+        }
+        self.last_number = gc.number.filter(|_| usable);
+        let (true, Some(number)) = (usable, gc.number) else { return };
+        let Some(roots) = gc.roots.as_mut().and_then(|roots| roots.list.as_mut()) else { return };
+        for root in roots.iter_mut().filter(|root| root.object != 0) {
+            let found = self.known.binary_search_by_key(&root.object, |known| known.address);
+            root.since_gc = found.map_or(Some(number), |at| self.known.get(at).and_then(|known| known.since));
+        }
+        self.known.clear();
+        let objects = roots.iter().filter(|root| root.object != 0);
+        self.known.extend(objects.map(|root| Known { address: root.object, since: root.since_gc }));
+        self.known.sort_unstable();
+        self.known.dedup();
+        self.known.shrink_to(self.known.len().saturating_mul(2));
+    }
+
+    /// Takes every known object to where this collection left it.
+    fn carry(&mut self, gc: &Gc, bounds: &mut Bounds) {
+        let mut carried = Vec::with_capacity(self.known.len());
+        let mut told = vec![false; self.known.len()];
+        let mut hold = |old: u64, new: u64, bytes: u64| {
+            let first = self.known.partition_point(|known| known.address < old);
+            let inside = self.known.iter().zip(&mut told).skip(first);
+            for (known, told) in inside.take_while(|(known, _)| known.address - old < bytes) {
+                *told = true;
+                let address = new.wrapping_add(known.address - old);
+                carried.push(Known { address, since: known.since });
+            }
+        };
+        for range in gc.moved.iter().flat_map(|moved| moved.ranges.iter().flatten()) {
+            hold(range.old, range.new, range.bytes);
+        }
+        for range in gc.surviving.iter().flat_map(|surviving| surviving.ranges.iter().flatten()) {
+            hold(range.start, range.start, range.bytes);
+        }
+        for (known, _) in self.known.iter().zip(&told).filter(|(_, told)| !**told) {
+            match bounds.generation(known.address) {
+                // It was collected, and no range holds it: it is gone.
+                Some(generation) if condemned(generation, gc.generation) => {}
+                Some(_) => carried.push(*known),
+                None => carried.push(Known { since: None, ..*known }),
+            }
+        }
+        carried.sort_unstable();
+        // Two objects in one place: the ranges contradict each other.
+        carried.dedup_by(|next, kept| {
+            let same = next.address == kept.address;
+            if same {
+                kept.since = None;
+            }
+            same
+        });
+        self.known = carried;
+    }
+}
+
+/// The large and the pinned object heap are collected with gen2 only.
+fn condemned(generation: u8, collected: Option<u8>) -> bool {
+    collected.is_none_or(|collected| collected >= 2 || generation <= collected)
+}
+
+/// Every range of it is there. While a background collection runs, objects go away between collections too.
+fn usable(gc: &Gc) -> bool {
+    let moved = gc.moved.as_ref().is_some_and(|moved| moved.ranges.is_some() && !moved.bytes_at_least);
+    let surviving = gc.surviving.as_ref().is_some_and(|kept| kept.ranges.is_some() && !kept.bytes_at_least);
+    gc.complete() && gc.kind == Some(Kind::Blocking) && gc.generation.is_some() && moved && surviving
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bounds::Bound;
+    use super::super::record::{
+        Incomplete, Level, Moved, MovedRange, Root, Roots, Surviving, SurvivingRange,
+    };
+    use super::*;
+
+    /// gen0 at 0.., gen1 at 1000.., gen2 at 2000.., LOH at 3000.., frozen at 5000...
+    fn bounds() -> Bounds {
+        let at = |generation: u8| Bound { start: u64::from(generation) * 1000, bytes: 1000, generation };
+        Bounds::new([0, 1, 2, 3, 5].map(at).into())
+    }
+
+    fn gc(number: u32, generation: u8, moved: &[(u64, u64, u64)], kept: &[(u64, u64)], roots: &[u64]) -> Gc {
+        let mut gc = Gc::unknown(Level::Roots);
+        (gc.number, gc.generation, gc.kind) = (Some(number), Some(generation), Some(Kind::Blocking));
+        let moved =
+            moved.iter().map(|&(old, new, bytes)| MovedRange { old, new, bytes, from: None, to: None });
+        gc.moved = Some(Moved { ranges: Some(moved.collect()), ..Moved::default() });
+        let kept = kept.iter().map(|&(start, bytes)| SurvivingRange { start, bytes, generation: None });
+        gc.surviving = Some(Surviving { ranges: Some(kept.collect()), ..Surviving::default() });
+        let root = |&object: &u64| Root { object, id: 0, kind: 1, flags: 0, since_gc: None };
+        gc.roots = Some(Roots { list: Some(roots.iter().map(root).collect()), ..Roots::default() });
+        gc
+    }
+
+    fn since(identity: &mut Identity, mut gc: Gc) -> Vec<Option<u32>> {
+        identity.follow(&mut gc, Some(&mut bounds()));
+        gc.roots.unwrap().list.unwrap().iter().map(|root| root.since_gc).collect()
+    }
+
+    #[test]
+    fn through_moves_and_in_place() {
+        let mut i = Identity::default();
+        // A null root has no object.
+        assert_eq!(since(&mut i, gc(4, 0, &[], &[], &[8, 108, 0, 8])), [Some(4), Some(4), None, Some(4)]);
+        // One moves inside its block, the other survives where it lies; what lies where the first was is new.
+        let five = gc(5, 1, &[(0, 1000, 64)], &[(100, 24)], &[1008, 108, 8]);
+        assert_eq!(since(&mut i, five), [Some(4), Some(4), Some(5)]);
+        // The first byte after a block is not in it.
+        let six = gc(6, 2, &[(1000, 2000, 8), (1016, 2008, 8)], &[(100, 8), (8, 1)], &[2008, 108, 8]);
+        assert_eq!(since(&mut i, six), [Some(6), Some(6), Some(5)]);
+        // A block that was in a moved batch but stayed.
+        assert_eq!(since(&mut i, gc(7, 2, &[(2008, 2008, 8)], &[], &[2008])), [Some(6)]);
+    }
+
+    #[test]
+    fn outside_all_ranges() {
+        let mut i = Identity::default();
+        let all = [500, 1500, 2500, 3500, 5500, 9500];
+        assert_eq!(since(&mut i, gc(1, 0, &[], &[], &all)), [Some(1); 6]);
+        // Older than what was collected: untouched. Collected: gone, and what is there now is another object.
+        // In no generation: nobody says.
+        let expected = [Some(2), Some(2), Some(1), Some(1), None, None];
+        assert_eq!(since(&mut i, gc(2, 1, &[], &[], &all)), expected);
+        let expected = [Some(3), Some(3), Some(3), Some(3), None, None];
+        assert_eq!(since(&mut i, gc(3, 2, &[], &[], &all)), expected);
+        // No root for once: not followed any longer.
+        assert!(since(&mut i, gc(4, 0, &[], &[], &[])).is_empty());
+        assert_eq!(since(&mut i, gc(5, 0, &[], &[], &[2500, 5500])), [Some(5), Some(5)]);
+    }
+
+    #[test]
+    fn unknown_after_a_gap() {
+        let seen = || gc(2, 0, &[], &[], &[2500]);
+        type Cut = fn(&mut Gc);
+        let cuts: [(&str, Cut); 8] = [
+            ("another number", |gc| gc.number = Some(3)),
+            ("no number", |gc| gc.number = None),
+            ("lost", |gc| gc.incomplete = Some(Incomplete::Lost)),
+            ("half-armed", |gc| gc.incomplete = Some(Incomplete::HalfArmed)),
+            ("no ranges", |gc| (gc.moved, gc.surviving) = (None, None)),
+            ("ranges not kept", |gc| gc.moved = Some(Moved::default())),
+            ("lengths cut", |gc| gc.surviving.as_mut().unwrap().bytes_at_least = true),
+            ("foreground", |gc| gc.kind = Some(Kind::Foreground)),
+        ];
+        for (what, cut) in cuts {
+            let mut i = Identity::default();
+            assert_eq!(since(&mut i, gc(1, 0, &[], &[], &[2500])), [Some(1)]);
+            let mut second = seen();
+            cut(&mut second);
+            let number = second.number.unwrap_or(2);
+            let usable = usable(&second);
+            assert_eq!(since(&mut i, second), [usable.then_some(number).filter(|n| *n == 3)], "{what}");
+            assert_eq!(
+                since(&mut i, gc(number + 1, 0, &[], &[], &[2500]))[0],
+                Some(if usable { 3 } else { number + 1 }),
+                "{what}"
+            );
+        }
+        // The bounds did not come.
+        let mut i = Identity::default();
+        assert_eq!(since(&mut i, gc(1, 0, &[], &[], &[2500])), [Some(1)]);
+        let mut second = seen();
+        i.follow(&mut second, None);
+        assert_eq!(second.roots.unwrap().list.unwrap()[0].since_gc, Some(2));
+    }
+
+    #[test]
+    fn contradictions_and_any_numbers_are_harmless() {
+        let mut i = Identity::default();
+        assert_eq!(since(&mut i, gc(1, 0, &[], &[], &[8, 16, u64::MAX])), [Some(1); 3]);
+        let both = gc(2, 0, &[(8, 40, 8), (16, 40, 8), (u64::MAX, u64::MAX, u64::MAX)], &[], &[40, u64::MAX]);
+        assert_eq!(since(&mut i, both), [None, Some(1)]);
+        assert_eq!(since(&mut i, gc(u32::MAX, 2, &[], &[], &[8])), [Some(u32::MAX)]);
+        assert_eq!(since(&mut i, gc(0, 2, &[], &[], &[8])), [Some(0)]);
+    }
+}
