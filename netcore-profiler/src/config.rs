@@ -4,7 +4,7 @@
 //! startup, it is the environment variable [`VARIABLE`], as the runtime sees it.
 //!
 //! ```text
-//! gcwatch=1 arming=late blocks=0 unset=DOTNET_DiagnosticPorts lease=/tmp/with spaces/lease.sock
+//! gcwatch=2 arming=late blocks=0 names=1 unset=DOTNET_DiagnosticPorts lease=/tmp/with spaces/lease.sock
 //! ```
 //!
 //! `gcwatch` is [`ABI_VERSION`] and required. Every other key may be left out, unknown keys are
@@ -27,6 +27,8 @@ pub struct Config<'a> {
     pub arming: Arming,
     /// Send raw ranges and roots too.
     pub blocks: bool,
+    /// Look up the types of what roots hold, and send the names of types and methods.
+    pub names: bool,
     /// A variable to take out of the C library's environment, so that children do not inherit it
     /// (the runtime's own copy is out of its reach). A name without spaces.
     pub unset: Option<&'a str>,
@@ -36,7 +38,7 @@ pub struct Config<'a> {
 
 impl Default for Config<'_> {
     fn default() -> Self {
-        Self { arming: Arming::LATE, blocks: false, unset: None, lease: None }
+        Self { arming: Arming::LATE, blocks: false, names: false, unset: None, lease: None }
     }
 }
 
@@ -89,8 +91,10 @@ impl<'a> Config<'a> {
                 ("arming", "always") => config.arming = Arming::ALWAYS,
                 ("blocks", "0") => config.blocks = false,
                 ("blocks", "1") => config.blocks = true,
+                ("names", "0") => config.names = false,
+                ("names", "1") => config.names = true,
                 ("unset", name) if !name.is_empty() => config.unset = Some(name),
-                ("arming" | "blocks" | "unset" | "", _) => return Err(ConfigError::Malformed),
+                ("arming" | "blocks" | "names" | "unset" | "", _) => return Err(ConfigError::Malformed),
                 (key, _) if key.contains(' ') => return Err(ConfigError::Malformed),
                 _ => {}
             }
@@ -106,7 +110,8 @@ impl<'a> Config<'a> {
     #[must_use]
     pub fn to_text(&self) -> String {
         let arming = if self.arming == Arming::ALWAYS { "always" } else { "late" };
-        let mut text = format!("gcwatch={ABI_VERSION} arming={arming} blocks={}", u8::from(self.blocks));
+        let (blocks, names) = (u8::from(self.blocks), u8::from(self.names));
+        let mut text = format!("gcwatch={ABI_VERSION} arming={arming} blocks={blocks} names={names}");
         if let Some(name) = self.unset {
             text.push_str(" unset=");
             text.push_str(name);
@@ -126,10 +131,10 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         for arming in [Arming::LATE, Arming::ALWAYS] {
-            for blocks in [false, true] {
+            for (blocks, names) in [(false, false), (true, false), (false, true), (true, true)] {
                 for unset in [None, Some("DOTNET_DiagnosticPorts")] {
                     for lease in [None, Some("/tmp/a b=c  gcwatch=9/ü.sock")] {
-                        let config = Config { arming, blocks, unset, lease };
+                        let config = Config { arming, blocks, names, unset, lease };
                         let text = config.to_text();
                         assert_eq!(Config::parse(&text), Ok(config), "{text}");
                     }
@@ -141,29 +146,30 @@ mod tests {
     #[test]
     fn keys_may_be_missing_unknown_or_far_apart() {
         let default = Config::default();
-        assert_eq!(Config::parse("gcwatch=1"), Ok(default));
-        assert_eq!(Config::parse("  colour=red   gcwatch=1  "), Ok(default));
-        assert_eq!(Config::parse("gcwatch=1 lease="), Ok(default));
+        assert_eq!(Config::parse("gcwatch=2"), Ok(default));
+        assert_eq!(Config::parse("  colour=red   gcwatch=2  "), Ok(default));
+        assert_eq!(Config::parse("gcwatch=2 lease="), Ok(default));
     }
 
     #[test]
     fn others_are_refused() {
-        for text in ["", " ", "arming=late", "gcwatch=2", "gcwatch=0 blocks=1"] {
+        for text in ["", " ", "arming=late", "gcwatch=1", "gcwatch=0 blocks=1"] {
             assert_eq!(Config::parse(text), Err(ConfigError::Version), "{text:?}");
         }
         for text in [
             "gcwatch=x",
-            "gcwatch=1 arming=soon",
-            "gcwatch=1 blocks=2",
-            "gcwatch=1 unset=",
-            "gcwatch=1 word",
-            "gcwatch=1 word blocks=1",
-            "gcwatch=1 =1",
-            "gcwatch=1 lease=/a\0b",
+            "gcwatch=2 arming=soon",
+            "gcwatch=2 blocks=2",
+            "gcwatch=2 names=yes",
+            "gcwatch=2 unset=",
+            "gcwatch=2 word",
+            "gcwatch=2 word blocks=1",
+            "gcwatch=2 =1",
+            "gcwatch=2 lease=/a\0b",
         ] {
             assert_eq!(Config::parse(text), Err(ConfigError::Malformed), "{text:?}");
         }
-        let long = format!("gcwatch=1 lease=/{}", "x".repeat(MAX_LENGTH));
+        let long = format!("gcwatch=2 lease=/{}", "x".repeat(MAX_LENGTH));
         assert_eq!(Config::parse(&long), Err(ConfigError::Malformed));
     }
 }

@@ -96,7 +96,7 @@ impl Ready {
     /// The profiler's configuration.
     pub(crate) fn config(&self, blocks: bool, unset: Option<&str>) -> String {
         let lease = self.lease_path.to_string_lossy();
-        Config { arming: wire::Arming::LATE, blocks, unset, lease: Some(&lease) }.to_text()
+        Config { arming: wire::Arming::LATE, blocks, names: false, unset, lease: Some(&lease) }.to_text()
     }
 
     /// Loads it into a running process.

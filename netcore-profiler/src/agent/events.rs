@@ -183,6 +183,7 @@ impl Profiler {
             load: self.loaded_by(),
             arming: self.arming(),
             blocks: self.blocks.load(Ordering::Relaxed),
+            names: false,
             clr_version: info.runtime_version(),
             slots: u32::try_from(self.slots.count()).unwrap_or(u32::MAX),
             lease_connected: self.lease.is_connected(),

@@ -114,6 +114,7 @@ impl Profiler {
             missing_roots: closed.missing_roots,
             parts: self.events.take_parts(),
             bounds_ranges: closed.bounds_ranges,
+            naming: None,
         };
         // SAFETY: this thread alone is finishing, and `send_bounds` is over.
         let buffer = unsafe { self.events.scratch() };

@@ -92,7 +92,7 @@ pub struct BatchHeader {
     pub part: u32,
     /// Number of rows that follow.
     pub rows: u32,
-    /// [`BoundsPhase`] of bounds; 0 elsewhere.
+    /// [`BoundsPhase`] of bounds, [`StaticsPhase`](super::StaticsPhase) of statics; 0 elsewhere.
     pub phase: u8,
 }
 
@@ -112,7 +112,7 @@ impl BatchHeader {
         bytes
     }
 
-    fn decode<'a, T: Row>(payload: &'a [u8]) -> Result<(Self, Rows<'a, T>), WireError> {
+    pub(super) fn decode<'a, T: Row>(payload: &'a [u8]) -> Result<(Self, Rows<'a, T>), WireError> {
         let mut reader = Reader::new(payload);
         let header =
             Self { gc_seq: reader.u64()?, part: reader.u32()?, rows: reader.u32()?, phase: reader.u8()? };

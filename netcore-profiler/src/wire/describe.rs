@@ -1,7 +1,7 @@
 //! Names and types of the leading fields, given to EventPipe with each event, so that other readers
 //! of a recording can show them. Tables that follow are for [`decode`](super::decode) alone.
 
-use super::{KEYWORD_RAW, KEYWORD_TOTALS, event_id};
+use super::{KEYWORD_NAMES, KEYWORD_RAW, KEYWORD_TOTALS, event_id};
 
 /// Type of a field, as `COR_PRF_EVENTPIPE_PARAM_TYPE`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ const BATCH: &[(&str, FieldType)] =
 pub const MAX_FIELDS: usize = 24;
 
 /// Every event, ordered by number from 1.
-pub const EVENTS: [Description; 7] = [
+pub const EVENTS: [Description; 18] = [
     Description {
         id: event_id::HELLO,
         name: "Hello",
@@ -58,6 +58,7 @@ pub const EVENTS: [Description; 7] = [
             ("arming", Byte),
             ("blocks", Byte),
             ("lease_connected", Byte),
+            ("names", Byte),
         ],
     },
     Description {
@@ -101,4 +102,45 @@ pub const EVENTS: [Description; 7] = [
         keywords: KEYWORD_TOTALS,
         fields: &[("code", UInt32), ("hresult", Int32), ("tick_ns", UInt64)],
     },
+    names(event_id::HOLDERS, "Holders", BATCH),
+    names(
+        event_id::CLASS,
+        "Class",
+        &[("class_id", UInt64), ("shape", Byte), ("module_id", UInt64), ("token", UInt32)],
+    ),
+    names(
+        event_id::METHOD,
+        "Method",
+        &[
+            ("function_id", UInt64),
+            ("shape", Byte),
+            ("class_id", UInt64),
+            ("module_id", UInt64),
+            ("token", UInt32),
+        ],
+    ),
+    names(event_id::MODULE, "Module", &[("module_id", UInt64), ("flags", UInt32)]),
+    names(event_id::TYPE_DEF, "TypeDef", DEFINITION),
+    names(event_id::METHOD_DEF, "MethodDef", DEFINITION),
+    names(event_id::NAMES_DONE, "NamesDone", &[("gc_seq", UInt64)]),
+    names(event_id::TRIGGER, "Trigger", &[("reason", UInt32), ("os_thread", UInt64)]),
+    names(
+        event_id::FIELD_DEF,
+        "FieldDef",
+        &[
+            ("field", UInt32),
+            ("module_id", UInt64),
+            ("type_token", UInt32),
+            ("token", UInt32),
+            ("slot", UInt64),
+        ],
+    ),
+    names(event_id::STATICS, "Statics", BATCH),
+    names(event_id::FORGET, "Forget", &[]),
 ];
+
+const DEFINITION: &[(&str, FieldType)] = &[("module_id", UInt64), ("token", UInt32), ("status", Byte)];
+
+const fn names(id: u32, name: &'static str, fields: &'static [(&'static str, FieldType)]) -> Description {
+    Description { id, name, keywords: KEYWORD_NAMES, fields }
+}

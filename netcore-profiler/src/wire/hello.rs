@@ -37,6 +37,8 @@ pub struct Hello {
     pub blocks: bool,
     /// Version of the runtime as `GetRuntimeInformation` gives it: major, minor, build, QFE.
     pub clr_version: [u16; 4],
+    /// Whether types of roots are looked up and names are sent.
+    pub names: bool,
     /// Number of accumulators for concurrent GC threads.
     pub slots: u32,
     /// Whether the lease connection was made.
@@ -57,6 +59,8 @@ impl Hello {
             arming: Arming(reader.u8()?),
             blocks: reader.u8()? != 0,
             lease_connected: reader.u8()? != 0,
+            // The first version did not have it.
+            names: !reader.is_empty() && reader.u8()? != 0,
         })
     }
 
@@ -76,6 +80,7 @@ impl Hello {
         writer.u8(self.arming.0);
         writer.u8(u8::from(self.blocks));
         writer.u8(u8::from(self.lease_connected));
+        writer.u8(u8::from(self.names));
         writer.finish()
     }
 }

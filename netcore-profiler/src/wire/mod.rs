@@ -8,13 +8,23 @@
 //! The profiler sends exact totals of every collection ([`GcTotals`]). Raw ranges and roots follow
 //! only where the configuration asks for `blocks`: in numbered parts of at most
 //! [`MAX_EVENT_BYTES`], before the totals, which say how many parts there were.
+//!
+//! Names come in two steps. What holds the heap ([`Holders`], [`Statics`]) is told by identifiers, and
+//! each identifier's facts ([`Class`], [`Method`]) before the totals of the first collection that
+//! needs them: they are read while the world stands still. The names that the facts point to
+//! ([`TypeDef`], [`MethodDef`]) follow later, and [`NamesDone`] says how far. [`Forget`] makes all
+//! identifiers told so far void.
 
 mod batch;
 mod cursor;
+mod definitions;
 pub mod describe;
+mod facts;
 mod hello;
 pub mod histogram;
+mod holders;
 mod note;
+mod text;
 mod totals;
 
 pub use batch::{
@@ -22,19 +32,23 @@ pub use batch::{
     RootKind, Row, Rows, SurvivingRange, SurvivingRanges,
 };
 pub use cursor::WireError;
+pub use definitions::{DefStatus, FieldDef, MethodDef, Module, NamesDone, TypeDef};
+pub use facts::{Class, ClassShape, Ids, MAX_FRAMES, Method, MethodShape, Trigger};
 pub use hello::{Arming, Hello, Load};
 pub use histogram::{Bucket, Histogram};
+pub use holders::{Generation, HandleKind, HolderRow, Holders, StaticRow, Statics, StaticsPhase};
 pub use note::{Note, NoteCode};
+pub use text::{MAX_TEXT_UNITS, MAX_TEXTS, Text, Texts};
 pub use totals::{
-    BLOCK_GENERATIONS, GcFlags, GcTotals, Parts, ROOT_CELLS, RangeTotals, RootCount, RootCounts, RootTotals,
-    root_cell,
+    BLOCK_GENERATIONS, GcFlags, GcTotals, Naming, Parts, ROOT_CELLS, RangeTotals, RootCount, RootCounts,
+    RootTotals, root_cell,
 };
 
 /// Name of the EventPipe provider that carries the events.
 pub const PROVIDER_NAME: &str = "Gcwatch-Profiler";
 
 /// Version of this schema and of the configuration text. Both sides must have the same.
-pub const ABI_VERSION: u32 = 1;
+pub const ABI_VERSION: u32 = 2;
 
 /// Class identifier of the profiler, in the byte order of a COM `GUID` in memory:
 /// `{8E1CBDBC-A372-4EAE-8F84-91DA39DA2C47}`.
@@ -49,6 +63,9 @@ pub const KEYWORD_TOTALS: u64 = 1;
 
 /// Keyword of the raw events: bounds, moved, surviving and roots.
 pub const KEYWORD_RAW: u64 = 2;
+
+/// Keyword of everything that names need, [`event_id::HOLDERS`] and above.
+pub const KEYWORD_NAMES: u64 = 4;
 
 /// Level of every event: 4, informational.
 pub const LEVEL: u32 = 4;
@@ -72,6 +89,28 @@ pub mod event_id {
     pub const ROOTS: u32 = 6;
     /// Something worth knowing happened: [`Note`](super::Note).
     pub const NOTE: u32 = 7;
+    /// Roots with types: [`Holders`](super::Holders).
+    pub const HOLDERS: u32 = 8;
+    /// Facts of a class: [`Class`](super::Class).
+    pub const CLASS: u32 = 9;
+    /// Facts of a method: [`Method`](super::Method).
+    pub const METHOD: u32 = 10;
+    /// A module: [`Module`](super::Module).
+    pub const MODULE: u32 = 11;
+    /// Name of a type: [`TypeDef`](super::TypeDef).
+    pub const TYPE_DEF: u32 = 12;
+    /// Name of a method: [`MethodDef`](super::MethodDef).
+    pub const METHOD_DEF: u32 = 13;
+    /// Names are complete up to a collection: [`NamesDone`](super::NamesDone).
+    pub const NAMES_DONE: u32 = 14;
+    /// Who asked for a collection: [`Trigger`](super::Trigger).
+    pub const TRIGGER: u32 = 15;
+    /// A static field: [`FieldDef`](super::FieldDef).
+    pub const FIELD_DEF: u32 = 16;
+    /// What static fields hold: [`Statics`](super::Statics).
+    pub const STATICS: u32 = 17;
+    /// Identifiers are void: [`Record::Forget`](super::Record::Forget).
+    pub const FORGET: u32 = 18;
 }
 
 /// One decoded event.
@@ -93,6 +132,29 @@ pub enum Record<'a> {
     Roots(RootBatch<'a>),
     /// A notice.
     Note(Note),
+    /// Roots with types.
+    Holders(Holders<'a>),
+    /// Facts of a class.
+    Class(Class<'a>),
+    /// Facts of a method.
+    Method(Method<'a>),
+    /// A module.
+    Module(Module<'a>),
+    /// Name of a type.
+    TypeDef(TypeDef<'a>),
+    /// Name of a method.
+    MethodDef(MethodDef<'a>),
+    /// Names are complete up to a collection.
+    NamesDone(NamesDone),
+    /// Who asked for a collection.
+    Trigger(Trigger<'a>),
+    /// A static field.
+    FieldDef(FieldDef<'a>),
+    /// What static fields hold.
+    Statics(Statics<'a>),
+    /// Something was unloaded: classes, methods, modules and fields told so far are void, and their
+    /// identifiers may be used for others.
+    Forget,
     /// An event of a later version; the value is its number.
     Unknown(u32),
 }
@@ -110,6 +172,17 @@ pub fn decode(event_id: u32, payload: &[u8]) -> Result<Record<'_>, WireError> {
         event_id::SURVIVING => Record::Surviving(SurvivingRanges::decode(payload)?),
         event_id::ROOTS => Record::Roots(RootBatch::decode(payload)?),
         event_id::NOTE => Record::Note(Note::decode(payload)?),
+        event_id::HOLDERS => Record::Holders(Holders::decode(payload)?),
+        event_id::CLASS => Record::Class(Class::decode(payload)?),
+        event_id::METHOD => Record::Method(Method::decode(payload)?),
+        event_id::MODULE => Record::Module(Module::decode(payload)?),
+        event_id::TYPE_DEF => Record::TypeDef(TypeDef::decode(payload)?),
+        event_id::METHOD_DEF => Record::MethodDef(MethodDef::decode(payload)?),
+        event_id::NAMES_DONE => Record::NamesDone(NamesDone::decode(payload)?),
+        event_id::TRIGGER => Record::Trigger(Trigger::decode(payload)?),
+        event_id::FIELD_DEF => Record::FieldDef(FieldDef::decode(payload)?),
+        event_id::STATICS => Record::Statics(Statics::decode(payload)?),
+        event_id::FORGET => Record::Forget,
         other => Record::Unknown(other),
     })
 }

@@ -23,6 +23,9 @@ impl NoteCode {
     pub const PROVIDER_OFF: Self = Self(7);
     /// The in-process session for late arming could not be started; fell back to always on.
     pub const SESSION_FAILED: Self = Self(8);
+    /// So many handles are made a second that watching them would cost too much: from here on the
+    /// kind and the creator of handles are not known.
+    pub const HANDLE_WATCH_OFF: Self = Self(9);
 }
 
 /// One notice.

@@ -1,6 +1,8 @@
 use super::histogram::{BUCKETS, bucket, upper_end};
 use super::*;
 
+mod names;
+
 /// A small deterministic generator (xorshift64*), so that a failure can be repeated.
 struct Random(u64);
 
@@ -63,8 +65,13 @@ fn round_sizes_are_reported_exactly() {
 }
 
 fn round_trip(id: u32, encoded: &[u8], expected: Record<'_>) {
+    round_trip_from(id, encoded, expected, &[]);
+}
+
+/// `versions` are the lengths at which an earlier version ended.
+fn round_trip_from(id: u32, encoded: &[u8], expected: Record<'_>, versions: &[usize]) {
     assert_eq!(decode(id, encoded), Ok(expected));
-    for cut in 0..encoded.len() {
+    for cut in (0..encoded.len()).filter(|cut| !versions.contains(cut)) {
         let answer = decode(id, &encoded[..cut]);
         assert!(
             matches!(answer, Err(WireError::Truncated { .. })),
@@ -83,6 +90,7 @@ fn hello_and_note_round_trip() {
         load: Load::ATTACH,
         arming: Arming::ALWAYS,
         blocks: true,
+        names: true,
         clr_version: [10, 0, 12, 3],
         slots: 6,
         lease_connected: true,
@@ -90,7 +98,9 @@ fn hello_and_note_round_trip() {
     };
     let mut buffer = [0; 64];
     let length = hello.encode(&mut buffer).unwrap();
-    round_trip(event_id::HELLO, &buffer[..length], Record::Hello(hello));
+    round_trip_from(event_id::HELLO, &buffer[..length], Record::Hello(hello), &[length - 1]);
+    let first = Hello { names: false, ..hello };
+    assert_eq!(decode(event_id::HELLO, &buffer[..length - 1]), Ok(Record::Hello(first)));
 
     let note = Note { code: NoteCode::LEASE_LOST, hresult: 0x8013_1367_u32 as i32, tick_ns: 7 };
     let length = note.encode(&mut buffer).unwrap();
@@ -98,6 +108,15 @@ fn hello_and_note_round_trip() {
 
     assert_eq!(note.encode(&mut buffer[..3]), Err(WireError::BufferFull { capacity: 3 }));
 }
+
+const BATCHES: [u32; 6] = [
+    event_id::BOUNDS,
+    event_id::MOVED,
+    event_id::SURVIVING,
+    event_id::ROOTS,
+    event_id::HOLDERS,
+    event_id::STATICS,
+];
 
 /// The value of a described field, found by adding up the sizes of those before it.
 fn field(id: u32, name: &str, payload: &[u8]) -> u64 {
@@ -142,6 +161,7 @@ fn descriptions_match_the_layout() {
         load: Load(7),
         arming: Arming(8),
         blocks: true,
+        names: true,
         clr_version: [1, 2, 3, 4],
         slots: 5,
         lease_connected: true,
@@ -150,10 +170,10 @@ fn descriptions_match_the_layout() {
     let length = hello.encode(&mut buffer).unwrap();
     let read = |name| field(event_id::HELLO, name, &buffer[..length]);
     assert_eq!((read("tick_ns"), read("slots"), read("clr_qfe"), read("arming")), (6, 5, 4, 8));
-    assert_eq!(read("lease_connected"), 1);
+    assert_eq!((read("lease_connected"), read("names")), (1, 1));
 
     let header = BatchHeader { gc_seq: 9, part: 8, rows: 7, phase: 6 }.encode();
-    for id in [event_id::BOUNDS, event_id::MOVED, event_id::SURVIVING, event_id::ROOTS] {
+    for id in BATCHES {
         let read = |name| field(id, name, &header);
         assert_eq!([read("gc_seq"), read("part"), read("rows"), read("phase")], [9, 8, 7, 6]);
     }
@@ -214,6 +234,13 @@ impl Dense {
             missing_roots: random.value(),
             parts: Parts { bounds: 1, moved: 2, surviving: 3, roots: random.next() as u32 },
             bounds_ranges: random.next() as u32,
+            naming: (random.below(2) == 0).then(|| Naming {
+                naming_ns: random.value(),
+                typed_roots: random.value(),
+                untyped_roots: random.value(),
+                holders_parts: random.next() as u32,
+                statics_parts: random.next() as u32,
+            }),
         }
     }
 }
@@ -223,12 +250,19 @@ fn totals_round_trip() {
     let mut random = Random(42);
     for round in 0..200 {
         let dense = Dense::random(&mut random, 1 + round % 90);
-        let totals = dense.totals(&mut random);
+        let mut totals = dense.totals(&mut random);
+        if round == 89 {
+            totals.naming = Some(Naming { naming_ns: 5, ..Naming::default() });
+        }
         let mut buffer = vec![0; MAX_EVENT_BYTES];
         let length = totals.encode(&mut buffer).unwrap();
         assert_eq!(decode(event_id::GC_TOTALS, &buffer[..length]), Ok(Record::GcTotals(totals)));
         if round == 89 {
-            round_trip(event_id::GC_TOTALS, &buffer[..length], Record::GcTotals(totals));
+            let first = length - 32;
+            let expected = Record::GcTotals(totals);
+            round_trip_from(event_id::GC_TOTALS, &buffer[..length], expected, &[first]);
+            totals.naming = None;
+            assert_eq!(decode(event_id::GC_TOTALS, &buffer[..first]), Ok(Record::GcTotals(totals)));
         }
     }
 }
@@ -316,14 +350,14 @@ fn batches_round_trip() {
 #[test]
 fn an_absurd_count_is_an_error() {
     let header = BatchHeader { gc_seq: 1, part: 0, rows: u32::MAX, phase: 0 };
-    for id in [event_id::BOUNDS, event_id::MOVED, event_id::SURVIVING, event_id::ROOTS] {
+    for id in BATCHES {
         assert!(matches!(decode(id, &header.encode()), Err(WireError::Truncated { .. })));
     }
 }
 
 #[test]
 fn events_of_a_later_version_are_unknown() {
-    for id in [0, 8, u32::MAX] {
+    for id in [0, 19, u32::MAX] {
         assert_eq!(decode(id, &[1, 2, 3]), Ok(Record::Unknown(id)));
     }
 }
@@ -334,13 +368,13 @@ fn arbitrary_bytes_never_panic() {
     let mut random = Random(0xfeed);
     let mut payload = vec![0; 4096];
     let mut accepted = 0;
-    for _ in 0..200_000 {
+    for _ in 0..400_000 {
         let length = random.below(700) as usize;
         let zeros = random.below(3) == 0;
         for byte in &mut payload[..length] {
             *byte = if zeros && random.below(4) != 0 { 0 } else { random.next() as u8 };
         }
-        let id = random.below(9) as u32;
+        let id = random.below(20) as u32;
         let Ok(record) = decode(id, &payload[..length]) else { continue };
         accepted += 1;
         let read = match record {
@@ -354,7 +388,20 @@ fn arbitrary_bytes_never_panic() {
             Record::Moved(moved) => moved.ranges.count(),
             Record::Surviving(surviving) => surviving.ranges.count(),
             Record::Roots(roots) => roots.roots.count(),
-            Record::Hello(_) | Record::Note(_) | Record::Unknown(_) => 0,
+            Record::Holders(holders) => holders.rows.count(),
+            Record::Statics(statics) => statics.rows.count(),
+            Record::Class(class) => class.args.iter().count(),
+            Record::Method(method) => method.args.iter().count(),
+            Record::Trigger(trigger) => trigger.frames.iter().count(),
+            Record::Module(module) => module.path.chars().count(),
+            Record::TypeDef(def) => names::shown(def.name, def.params),
+            Record::MethodDef(def) => names::shown(def.name, def.params),
+            Record::FieldDef(field) => field.name.to_string().chars().count(),
+            Record::Hello(_)
+            | Record::Note(_)
+            | Record::NamesDone(_)
+            | Record::Forget
+            | Record::Unknown(_) => 0,
         };
         assert!(read <= length);
     }

@@ -28,6 +28,9 @@ impl GcFlags {
     pub const V1_CALLBACKS: Self = Self(1 << 7);
     /// A background collection: it reports neither ranges nor roots to a profiler.
     pub const BACKGROUND: Self = Self(1 << 8);
+    /// It needs names that have not been sent yet: they come before the
+    /// [`NamesDone`](super::NamesDone) of this or a later collection.
+    pub const NAMES_PENDING: Self = Self(1 << 9);
 
     /// Whether all bits of `other` are set.
     #[must_use]
@@ -201,6 +204,21 @@ pub struct Parts {
     pub roots: u32,
 }
 
+/// What the types of roots were looked up for, and what that took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Naming {
+    /// Time of the look-ups, inside the pause and part of [`GcTotals::callback_ns`], in nanoseconds.
+    pub naming_ns: u64,
+    /// Roots that are told in [`Holders`](super::Holders), repeats included.
+    pub typed_roots: u64,
+    /// Roots that are not null and not told there: there were too many.
+    pub untyped_roots: u64,
+    /// Parts of [`Holders`](super::Holders).
+    pub holders_parts: u32,
+    /// Parts of [`Statics`](super::Statics).
+    pub statics_parts: u32,
+}
+
 /// Totals of one collection.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GcTotals<'a> {
@@ -254,6 +272,31 @@ pub struct GcTotals<'a> {
     pub parts: Parts,
     /// Number of generation ranges at the start of the collection.
     pub bounds_ranges: u32,
+    /// Types of roots. `None` where they are switched off, or not known to the version that wrote.
+    pub naming: Option<Naming>,
+}
+
+impl Naming {
+    fn decode(r: &mut Reader<'_>) -> Result<Option<Self>, WireError> {
+        if r.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            naming_ns: r.u64()?,
+            typed_roots: r.u64()?,
+            untyped_roots: r.u64()?,
+            holders_parts: r.u32()?,
+            statics_parts: r.u32()?,
+        }))
+    }
+
+    fn encode(&self, w: &mut Writer<'_>) {
+        for value in [self.naming_ns, self.typed_roots, self.untyped_roots] {
+            w.u64(value);
+        }
+        w.u32(self.holders_parts);
+        w.u32(self.statics_parts);
+    }
 }
 
 fn decode_ranges<'a>(reader: &mut Reader<'a>) -> Result<RangeTotals<'a>, WireError> {
@@ -331,6 +374,7 @@ impl<'a> GcTotals<'a> {
                 let rows = Rows::take(&mut r, count)?;
                 RootTotals { nulls, counts: RootCounts(Cells::Rows(rows)) }
             },
+            naming: Naming::decode(&mut r)?,
         })
     }
 
@@ -367,6 +411,9 @@ impl<'a> GcTotals<'a> {
         encode_ranges(&mut w, &self.surviving);
         w.u64(self.roots.nulls);
         encode_rows(&mut w, self.roots.counts.iter());
+        if let Some(naming) = self.naming {
+            naming.encode(&mut w);
+        }
         w.finish()
     }
 }

@@ -1,0 +1,163 @@
+//! Everything with [`KEYWORD_NAMES`].
+
+use super::*;
+
+/// Reads all of it.
+pub(super) fn shown(name: Text<'_>, params: Texts<'_>) -> usize {
+    name.chars().count() + params.iter().map(|text| text.units().count()).sum::<usize>()
+}
+
+fn units(text: &str) -> Vec<u16> {
+    text.encode_utf16().collect()
+}
+
+type Encoded = Result<usize, WireError>;
+
+/// Encodes, and reads back what `expected` says.
+fn both(id: u32, encode: impl Fn(&mut [u8]) -> Encoded, expected: Record<'_>) {
+    let mut buffer = vec![0; 4096];
+    let length = encode(&mut buffer).unwrap();
+    round_trip(id, &buffer[..length], expected);
+    for room in 0..length {
+        assert_eq!(encode(&mut buffer[..room]), Err(WireError::BufferFull { capacity: room }));
+    }
+}
+
+#[test]
+fn facts_round_trip() {
+    let args = [1, u64::MAX, 0];
+    for args in [&args[..], &[]] {
+        let class = Class {
+            class_id: 0x7fff_0000_1238,
+            shape: ClassShape::ARRAY,
+            module_id: 2,
+            token: 0x0200_0003,
+            rank: 4,
+            element_class: 5,
+            element_type: 0x12,
+            args: Ids::new(args),
+        };
+        both(event_id::CLASS, |buffer| class.encode(buffer), Record::Class(class));
+        let method = Method {
+            function_id: 1,
+            shape: MethodShape::DYNAMIC,
+            class_id: 2,
+            module_id: 3,
+            token: 0x0600_0001,
+            args: Ids::new(args),
+        };
+        both(event_id::METHOD, |buffer| method.encode(buffer), Record::Method(method));
+        let trigger = Trigger { reason: 1, os_thread: 77, frames: Ids::new(args) };
+        both(event_id::TRIGGER, |buffer| trigger.encode(buffer), Record::Trigger(trigger));
+        assert_eq!((trigger.frames.len(), trigger.frames.is_empty()), (args.len(), args.is_empty()));
+    }
+    both(
+        event_id::NAMES_DONE,
+        |b| NamesDone { gc_seq: 9 }.encode(b),
+        Record::NamesDone(NamesDone { gc_seq: 9 }),
+    );
+    assert_eq!(decode(event_id::FORGET, &[]), Ok(Record::Forget));
+}
+
+#[test]
+fn definitions_round_trip() {
+    let (name, first, second) = (units("Demo.Ördered\u{1b}[31m`2"), units("TKey"), units(""));
+    let list = [Text::new(&first), Text::new(&second)];
+    for (params, name) in [(&list[..], &name[..]), (&[], &[0xd800, 65, 0xdfff]), (&list[..1], &[])] {
+        let (name, params) = (Text::new(name), Texts::new(params));
+        let module = Module { module_id: 1, flags: 2, path: name };
+        both(event_id::MODULE, |buffer| module.encode(buffer), Record::Module(module));
+        let def = TypeDef { module_id: 1, token: 2, status: DefStatus::UNLOADED, name, params };
+        both(event_id::TYPE_DEF, |buffer| def.encode(buffer), Record::TypeDef(def));
+        let def = MethodDef {
+            module_id: 1,
+            token: 2,
+            status: DefStatus::UNREADABLE,
+            type_token: 3,
+            name,
+            is_async: true,
+            params,
+        };
+        both(event_id::METHOD_DEF, |buffer| def.encode(buffer), Record::MethodDef(def));
+        let field =
+            FieldDef { field: 1, module_id: 2, type_token: 3, token: 4, slot: 5, thread_static: true, name };
+        both(event_id::FIELD_DEF, |buffer| field.encode(buffer), Record::FieldDef(field));
+    }
+}
+
+#[test]
+fn text_that_is_none_is_shown_all_the_same() {
+    let broken = [65, 0xd800, 66, 0xdc00];
+    assert_eq!(Text::new(&broken).to_string(), "A\u{fffd}B\u{fffd}");
+    assert_eq!(Text::new(&units("𝄞\0x")).to_string(), "𝄞\0x");
+    assert!(Text::new(&[]).is_empty() && !Text::new(&broken).is_empty());
+}
+
+#[test]
+fn long_text_is_cut_where_it_can_be_seen() {
+    let path_length = |length: usize| {
+        let path = vec![u16::from(b'x'); length];
+        let mut buffer = vec![0; 2048];
+        let written = Module { module_id: 1, flags: 2, path: Text::new(&path) }.encode(&mut buffer).unwrap();
+        match decode(event_id::MODULE, &buffer[..written]).unwrap() {
+            Record::Module(module) => module.path.to_string(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(path_length(MAX_TEXT_UNITS), "x".repeat(MAX_TEXT_UNITS));
+    let cut = format!("{}…", "x".repeat(MAX_TEXT_UNITS - 1));
+    assert_eq!(path_length(MAX_TEXT_UNITS + 1), cut);
+    assert_eq!(path_length(70_000), cut);
+}
+
+#[test]
+fn lists_are_cut_at_what_their_count_can_say() {
+    let ids = vec![7; 300];
+    let trigger = Trigger { reason: 1, os_thread: 2, frames: Ids::new(&ids) };
+    let mut buffer = vec![0; 4096];
+    let length = trigger.encode(&mut buffer).unwrap();
+    let Ok(Record::Trigger(read)) = decode(event_id::TRIGGER, &buffer[..length]) else { panic!() };
+    assert_eq!(read.frames.len(), 255);
+    assert_eq!(length, 4 + 8 + 1 + 255 * 8);
+    let texts = vec![Text::new(&[65]); 300];
+    let def = TypeDef {
+        module_id: 1,
+        token: 2,
+        status: DefStatus::OK,
+        name: Text::new(&[]),
+        params: Texts::new(&texts),
+    };
+    let length = def.encode(&mut buffer).unwrap();
+    let Ok(Record::TypeDef(read)) = decode(event_id::TYPE_DEF, &buffer[..length]) else { panic!() };
+    assert_eq!(read.params.iter().count(), MAX_TEXTS);
+}
+
+#[test]
+fn rows_round_trip() {
+    let header = BatchHeader { gc_seq: 9, part: 4, rows: 2, phase: 1 };
+    let row = HolderRow {
+        object: 1,
+        root_id: 2,
+        class_id: 3,
+        bytes: 4,
+        creator: u64::MAX,
+        kind: RootKind::HANDLE,
+        flags: RootFlags(RootFlags::PINNING),
+        generation: Generation::FROZEN,
+        handle_kind: HandleKind::PINNED,
+        repeats: 0xfffe,
+    };
+    let rows = [row, HolderRow { handle_kind: HandleKind::UNKNOWN, generation: Generation(2), ..row }];
+    let payload = batch(header, &rows);
+    assert_eq!(payload.len(), BatchHeader::SIZE + 2 * 46);
+    let Ok(Record::Holders(decoded)) = decode(event_id::HOLDERS, &payload) else { panic!() };
+    assert!(decoded.gc_seq == 9 && decoded.part == 4 && decoded.rows.eq(rows));
+    round_trip(event_id::HOLDERS, &payload, Record::Holders(decoded));
+
+    let row = StaticRow { field: 1, object: 2, class_id: 3, bytes: 4, generation: Generation(0) };
+    let rows = [row, StaticRow { field: u32::MAX, object: 0, ..row }];
+    let payload = batch(header, &rows);
+    let Ok(Record::Statics(decoded)) = decode(event_id::STATICS, &payload) else { panic!() };
+    assert!(decoded.phase == StaticsPhase::FULL && decoded.part == 4 && decoded.rows.eq(rows));
+    round_trip(event_id::STATICS, &payload, Record::Statics(decoded));
+}

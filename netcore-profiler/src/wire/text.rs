@@ -1,0 +1,146 @@
+//! Text: UTF-16 as the runtime has it, valid or not.
+
+use core::fmt;
+
+use super::cursor::{Reader, WireError, Writer};
+
+/// The most units a text has on the wire. A longer one is cut and ends with U+2026.
+pub const MAX_TEXT_UNITS: usize = 512;
+
+/// The most texts that a list has.
+pub const MAX_TEXTS: usize = 255;
+
+const ELLIPSIS: u16 = 0x2026;
+
+/// Some UTF-16, not necessarily valid. It is input from a stranger: [`fmt::Display`] replaces only
+/// what is no text at all, and shows everything else as it is, control characters included.
+#[derive(Debug, Clone, Copy)]
+pub struct Text<'a>(Units<'a>);
+
+#[derive(Debug, Clone, Copy)]
+enum Units<'a> {
+    /// Little-endian, on the wire.
+    Bytes(&'a [u8]),
+    Native(&'a [u16]),
+}
+
+impl<'a> Text<'a> {
+    /// Text to be written.
+    #[must_use]
+    pub const fn new(units: &'a [u16]) -> Self {
+        Self(Units::Native(units))
+    }
+
+    /// The units, as many as there are.
+    pub fn units(self) -> impl Iterator<Item = u16> + 'a {
+        let (bytes, native): (&[u8], &[u16]) = match self.0 {
+            Units::Bytes(bytes) => (bytes, &[]),
+            Units::Native(units) => (&[], units),
+        };
+        let pairs = bytes.as_chunks::<2>().0;
+        pairs.iter().map(|pair| u16::from_le_bytes(*pair)).chain(native.iter().copied())
+    }
+
+    /// The characters, with U+FFFD for what is none.
+    pub fn chars(self) -> impl Iterator<Item = char> + 'a {
+        char::decode_utf16(self.units()).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
+    }
+
+    /// Whether there is nothing.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        match self.0 {
+            Units::Bytes(bytes) => bytes.is_empty(),
+            Units::Native(units) => units.is_empty(),
+        }
+    }
+
+    pub(super) fn decode(reader: &mut Reader<'a>) -> Result<Self, WireError> {
+        let units = usize::from(reader.u16()?);
+        Ok(Self(Units::Bytes(reader.take(units.saturating_mul(2))?)))
+    }
+
+    pub(super) fn encode(self, writer: &mut Writer<'_>) {
+        let length = match self.0 {
+            Units::Bytes(bytes) => bytes.len() / 2,
+            Units::Native(units) => units.len(),
+        };
+        let kept = if length > MAX_TEXT_UNITS { MAX_TEXT_UNITS.saturating_sub(1) } else { length };
+        let at = writer.count();
+        let mut count = 0_u16;
+        let end = (length > kept).then_some(ELLIPSIS);
+        for unit in self.units().take(kept).chain(end) {
+            writer.u16(unit);
+            count = count.saturating_add(1);
+        }
+        writer.set_count(at, count);
+    }
+}
+
+impl PartialEq for Text<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.units().eq(other.units())
+    }
+}
+
+impl Eq for Text<'_> {}
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use fmt::Write as _;
+        self.chars().try_for_each(|character| f.write_char(character))
+    }
+}
+
+/// A list of texts.
+#[derive(Debug, Clone, Copy)]
+pub struct Texts<'a>(List<'a>);
+
+#[derive(Debug, Clone, Copy)]
+enum List<'a> {
+    /// On the wire, checked.
+    Bytes(&'a [u8]),
+    Slice(&'a [Text<'a>]),
+}
+
+impl<'a> Texts<'a> {
+    /// Texts to be written; those after [`MAX_TEXTS`] are left out.
+    #[must_use]
+    pub const fn new(texts: &'a [Text<'a>]) -> Self {
+        Self(List::Slice(texts))
+    }
+
+    /// The texts.
+    pub fn iter(self) -> impl Iterator<Item = Text<'a>> {
+        let (bytes, slice): (&[u8], &[Text<'a>]) = match self.0 {
+            List::Bytes(bytes) => (bytes, &[]),
+            List::Slice(slice) => (&[], slice),
+        };
+        let mut reader = Reader::new(bytes);
+        core::iter::from_fn(move || Text::decode(&mut reader).ok()).chain(slice.iter().copied())
+    }
+
+    pub(super) fn decode(reader: &mut Reader<'a>) -> Result<Self, WireError> {
+        let count = reader.u8()?;
+        let all = reader.rest();
+        for _ in 0..count {
+            Text::decode(reader)?;
+        }
+        let length = all.len().saturating_sub(reader.rest().len());
+        Ok(Self(List::Bytes(all.get(..length).unwrap_or_default())))
+    }
+
+    pub(super) fn encode(self, writer: &mut Writer<'_>) {
+        let count = self.iter().take(MAX_TEXTS).count();
+        writer.u8(u8::try_from(count).unwrap_or(u8::MAX));
+        self.iter().take(MAX_TEXTS).for_each(|text| text.encode(writer));
+    }
+}
+
+impl PartialEq for Texts<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for Texts<'_> {}
