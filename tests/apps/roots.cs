@@ -1,6 +1,7 @@
 // Makes roots in known numbers. stdout: "ready pid=N", then one line for each line of stdin:
 //
 //   handles strong|pinned|weak|weaklong N   N more GCHandles to N live objects     "handles total=N"
+//   where                                   "where gc0=N HANDLE:OBJECT ...": each handle's id, and where its object is
 //   free                                    frees them all                         "freed handles=N"
 //   finalizable N                           holds the finalizer thread inside a finalizer, then makes N dead
 //                                           objects with finalizers                "finalizable held=true dead=N"
@@ -45,6 +46,7 @@ static class Roots
         switch (words[0])
         {
             case "handles": return AddHandles(words[1], int.Parse(words[2]));
+            case "where": return Where();
             case "free": return FreeHandles();
             case "finalizable": return AddFinalizable(int.Parse(words[1]));
             case "release": return Release();
@@ -75,6 +77,18 @@ static class Roots
         }
         return $"handles total={handles.Count}";
     }
+
+    // In small pieces: a long line would make the console take a pooled array, and the pool registers handles. The
+    // lowest bit of a pinned handle's value is a mark, not a part of its id.
+    static string Where()
+    {
+        Console.Write($"where gc0={GC.CollectionCount(0)}");
+        foreach (var handle in handles)
+            Console.Write($" 0x{(ulong)GCHandle.ToIntPtr(handle) & ~1UL:x}:0x{Address(handle.Target):x}");
+        return "";
+    }
+
+    static ulong Address(object target) => Unsafe.As<object, ulong>(ref target);
 
     static string FreeHandles()
     {

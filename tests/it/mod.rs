@@ -17,6 +17,8 @@ mod other_profiler;
 mod record;
 mod replayed;
 mod roots;
+mod roots_frames;
+mod roots_held;
 mod run_child;
 mod run_document;
 mod run_output;
@@ -54,6 +56,8 @@ pub(crate) fn main() -> ExitCode {
         old_callbacks::register,
         roots::register,
         each_gc::register,
+        roots_held::register,
+        roots_frames::register,
         levels::register,
         record::register,
         replayed::register,

@@ -8,7 +8,9 @@ mod gcwatch;
 mod own_events;
 mod process;
 mod ranges;
+mod roots;
 mod schema;
+mod scripted;
 mod watched;
 
 pub(crate) use account::{Account, Told, account};
@@ -21,7 +23,9 @@ pub(crate) use own_events::{
 };
 pub(crate) use process::{Footprint, Guard, signal};
 pub(crate) use ranges::{check_ranges, generation_of};
+pub(crate) use roots::{NULL, PAIRS, Tally};
 pub(crate) use schema::schema;
+pub(crate) use scripted::{By, Scripted};
 pub(crate) use watched::{GcFacts, attach_json, check_counts, start_attach};
 
 use std::thread;
