@@ -1,10 +1,11 @@
 // Every way for a program to ask for collections or to hold them off, one after the other.
 //
-//   modes [storm=N]
+//   modes [wait] [storm=N]
 //
-// stdout: "ready pid=N"; for each phase "phase name= first= last= index= generation= compacted=", of the collections
-// with a number above first and up to last; index, generation and compacted are what the runtime tells of the latest
-// one. A NoGC region adds "started= full_before= full_after=". At the end "done gc0= gc1= gc2=".
+// stdout: "ready pid=N"; with "wait" it then waits for the line "go", and at the end for the line "exit". For each
+// phase "phase name= first= last= index= generation= compacted=", of the collections with a number above first and up
+// to last; index, generation and compacted are what the runtime tells of the latest one that is over. The start of a
+// NoGC region adds "started=". At the end "done gc0= gc1= gc2=".
 using System;
 using System.Runtime;
 
@@ -14,7 +15,9 @@ static class Modes
 
     static int Main(string[] args)
     {
+        bool wait = Array.IndexOf(args, "wait") >= 0;
         App.Ready();
+        while (wait && Console.ReadLine() is string line && line != "go") { }
         foreach (GCCollectionMode mode in new[] { GCCollectionMode.Forced, GCCollectionMode.Optimized })
             foreach (int generation in new[] { 0, 1, 2 })
                 Phase($"induced-{mode.ToString().ToLowerInvariant()}-{generation}",
@@ -34,7 +37,7 @@ static class Modes
             Phase(mode.ToString().ToLowerInvariant(), () =>
             {
                 GCSettings.LatencyMode = mode;
-                Allocate(40_000_000);
+                Allocate(6_000_000);
             });
             GCSettings.LatencyMode = before;
         }
@@ -42,28 +45,23 @@ static class Modes
         // Room enough: whatever happens inside happens without a collection.
         NoGc("no-gc-kept", 1_000_000, () => Allocate(500_000));
         // More than was asked for: the region ends by itself.
-        NoGc("no-gc-broken", 1_000_000, () => Allocate(60_000_000));
+        NoGc("no-gc-broken", 1_000_000, () => Allocate(6_000_000));
 
-        int storm = App.Number(args, "storm", 3000);
+        int storm = App.Number(args, "storm", 1000);
         Phase("storm", () =>
         {
             int end = GC.CollectionCount(0) + storm;
             while (GC.CollectionCount(0) < end) Allocate(100_000);
         });
         Console.WriteLine($"done {App.Counts()}");
+        while (wait && Console.ReadLine() is string line && line != "exit") { }
         return 0;
     }
 
     static void NoGc(string name, long size, Action inside)
     {
-        int before = GC.CollectionCount(2);
-        int after = 0;
         bool started = false;
-        Phase(name + "-start", () => started = GC.TryStartNoGCRegion(size), () =>
-        {
-            after = GC.CollectionCount(2);
-            return $" started={started} full_before={before} full_after={after}";
-        });
+        Phase(name + "-start", () => started = GC.TryStartNoGCRegion(size), () => $" started={started}");
         Phase(name, inside);
         Phase(name + "-end", () =>
         {

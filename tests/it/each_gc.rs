@@ -30,13 +30,21 @@ pub(crate) struct Seen {
 }
 
 /// Runs a program, watched and recorded twice.
-pub(crate) fn watch(clr: &Clr, heap: Heap, level: &str, app: &str, arguments: &str) -> Result<Seen> {
+pub(crate) fn watch(
+    clr: &Clr,
+    heap: Heap,
+    more: &[(&str, &str)],
+    level: &str,
+    app: &str,
+    arguments: &str,
+) -> Result<Seen> {
     let dir = tempfile::tempdir()?;
     let file = |name: &str| dir.path().join(name);
     let (path, recording, own) = (file("out.json"), file("run.nettrace"), file("own.nettrace"));
     let ended = Gcwatch::on(clr)
         .envs(heap.environment())
         .envs(own_environment(&own.to_string_lossy()))
+        .envs(more.iter().copied())
         .args("run --format json --strict --level")
         .arg(level)
         .arg("--record")
@@ -52,7 +60,7 @@ pub(crate) fn watch(clr: &Clr, heap: Heap, level: &str, app: &str, arguments: &s
 }
 
 fn background(clr: &Clr, heap: Heap, level: &str) -> Result<()> {
-    let seen = watch(clr, heap, level, "background", "rounds=4")?;
+    let seen = watch(clr, heap, &[], level, "background", "rounds=4")?;
     let document = &seen.document;
     check_counts(document, GcFacts::of(&seen.said)?)?;
     let recording = account(&seen.recording)?;

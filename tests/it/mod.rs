@@ -11,6 +11,7 @@ mod errors_target;
 mod grandchild;
 mod killed;
 mod levels;
+mod modes;
 mod moves;
 mod old_callbacks;
 mod other_profiler;
@@ -58,6 +59,7 @@ pub(crate) fn main() -> ExitCode {
         each_gc::register,
         roots_held::register,
         roots_frames::register,
+        modes::register,
         levels::register,
         record::register,
         replayed::register,
