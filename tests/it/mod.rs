@@ -8,6 +8,7 @@ mod detach;
 mod each_gc;
 mod errors_input;
 mod errors_target;
+mod facts;
 mod grandchild;
 mod killed;
 mod levels;
@@ -67,6 +68,7 @@ pub(crate) fn main() -> ExitCode {
         killed::register,
         errors_target::register,
         errors_input::register,
+        facts::register,
         other_profiler::register,
         azmcp::register,
         command_line::register,
