@@ -26,6 +26,7 @@ mod run_document;
 mod run_output;
 mod run_signals;
 mod suite;
+mod sums;
 mod support;
 mod trace_event;
 
@@ -64,6 +65,7 @@ pub(crate) fn main() -> ExitCode {
         levels::register,
         record::register,
         replayed::register,
+        sums::register,
         trace_event::register,
         killed::register,
         errors_target::register,
