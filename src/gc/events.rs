@@ -63,7 +63,9 @@ impl<'a> Cursor<'a> {
 pub(crate) struct HeapStatsEvent {
     /// (size, promoted) in bytes: gen0, gen1, gen2, LOH, POH (0 before .NET 5).
     pub(crate) generations: [(u64, u64); 5],
-    pub(crate) finalization_bytes: u64,
+    /// Not known where a heap was put to use again: the runtime adds in the pattern (0xbaadbaad...) that marks what
+    /// it has yet to fill (.NET 10, server GC, background collections).
+    pub(crate) finalization_bytes: Option<u64>,
     pub(crate) finalization_objects: u64,
     pub(crate) pinned_objects: u32,
     pub(crate) handles: u32,
@@ -204,6 +206,9 @@ fn heap_stats(c: &mut Cursor<'_>) -> Option<HeapStatsEvent> {
     if let (Some(size), Some(promoted)) = (c.u64(), c.u64()) {
         generations[4] = (size, promoted);
     }
+    /// No process has more memory than addresses.
+    const ADDRESSES: u64 = 1 << 47;
+    let finalization_bytes = Some(finalization_bytes).filter(|bytes| *bytes < ADDRESSES);
     Some(HeapStatsEvent { generations, finalization_bytes, finalization_objects, pinned_objects, handles })
 }
 
@@ -384,6 +389,23 @@ mod tests {
         }
         assert!(decode(1, &[0; 15], 8).is_none());
         assert!(matches!(decode(1, &[0; 16], 8), Some(RuntimeEvent::GcStart { .. })));
+    }
+
+    #[test]
+    fn a_pattern_for_not_yet_is_no_size() {
+        let mut payload = [0_u8; 110];
+        for (value, known) in [(0_u64, Some(0)), (96, Some(96)), (0xbaad_baad_baad_baad, None)] {
+            payload[64..72].copy_from_slice(&value.to_le_bytes());
+            let Some(RuntimeEvent::HeapStats(stats)) = decode(4, &payload, 8) else {
+                panic!("no statistics")
+            };
+            assert_eq!(stats.finalization_bytes, known);
+        }
+        // Two of them wrap around.
+        payload[64..72].copy_from_slice(&0xbaad_baad_baad_baad_u64.wrapping_mul(2).to_le_bytes());
+        assert!(
+            matches!(decode(4, &payload, 8), Some(RuntimeEvent::HeapStats(s)) if s.finalization_bytes.is_none())
+        );
     }
 
     #[test]

@@ -114,7 +114,7 @@ impl OpenGc {
         r.handles = Some(stats.handles);
         r.pinned_objects = Some(stats.pinned_objects);
         r.finalization_objects = Some(stats.finalization_objects);
-        r.finalization_bytes = Some(stats.finalization_bytes);
+        r.finalization_bytes = stats.finalization_bytes;
     }
 
     pub(crate) fn global_history(&mut self, global: GlobalHeapHistory) {
