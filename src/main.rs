@@ -1,5 +1,6 @@
 //! gcwatch: every garbage collection of a .NET process, what moved, what survived, what held it.
 
+mod check;
 mod cli;
 mod command;
 mod exit;

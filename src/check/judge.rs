@@ -1,0 +1,302 @@
+//! Judges bounds: collections as they come, the whole at the end.
+
+use super::expr::{Expr, Op};
+use super::metric::{Unit, Value};
+use super::statistic::{Statistic, Values};
+use crate::gc::facts::{BackgroundGc, Lost, Watch};
+use crate::gc::record::{Gc, Incomplete, Level};
+use crate::gc::summary::{INCOMPLETE, Summary};
+
+/// So many collections are named that broke a bound.
+const MOST_NAMED: usize = 100;
+
+/// What became of one bound.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Verdict {
+    /// As it was typed.
+    pub(crate) text: String,
+    /// In `unit`; `None` without data.
+    pub(crate) value: Option<f64>,
+    pub(crate) unit: Unit,
+    /// The level of the watch that it was judged at.
+    pub(crate) level: Level,
+    /// Watching changed what was judged: background GC was off.
+    pub(crate) disturbed: bool,
+    /// `None`: it could not be judged.
+    pub(crate) holds: Option<bool>,
+    /// Why it could not.
+    pub(crate) unjudged: Option<&'static str>,
+    /// The numbers of the collections that broke it, the first 100.
+    pub(crate) gcs: Vec<u32>,
+}
+
+/// All bounds of one watch.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Checks {
+    checks: Vec<Check>,
+}
+
+#[derive(Debug, Clone)]
+struct Check {
+    expr: Expr,
+    state: State,
+    broken_by: Vec<u32>,
+}
+
+#[derive(Debug, Clone)]
+enum State {
+    PerGc(fn(&Gc) -> Option<u64>, Values),
+    Count(fn(&Gc) -> bool, u64),
+    /// Heap after the first and the last gen2 collection.
+    Growth(Option<u64>, Option<u64>),
+    /// The last known share of free space.
+    Fragmentation(usize, Option<f64>),
+    PausePercent,
+    Lost,
+}
+
+impl Checks {
+    pub(crate) fn new(exprs: impl IntoIterator<Item = Expr>) -> Checks {
+        Checks { checks: exprs.into_iter().map(Check::new).collect() }
+    }
+
+    /// There is nothing to judge.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.checks.is_empty()
+    }
+
+    /// The lowest level that can answer all of them.
+    pub(crate) fn level(&self) -> Option<Level> {
+        self.checks.iter().map(|c| c.expr.metric.level).max()
+    }
+
+    /// Takes in one collection; only complete ones count.
+    pub(crate) fn add(&mut self, gc: &Gc) {
+        if gc.complete() {
+            self.checks.iter_mut().for_each(|check| check.add(gc));
+        }
+    }
+
+    /// The verdicts, in the order of the bounds.
+    pub(crate) fn judge(&self, summary: &Summary, lost: &Lost, watch: &Watch) -> Vec<Verdict> {
+        self.checks.iter().map(|check| check.judge(summary, lost, watch)).collect()
+    }
+}
+
+impl Check {
+    fn new(expr: Expr) -> Check {
+        let state = match expr.metric.value {
+            Value::PerGc(of) => State::PerGc(of, Values::new(expr.statistic.unwrap_or(Statistic::Max))),
+            Value::Count(of) => State::Count(of, 0),
+            Value::PausePercent => State::PausePercent,
+            Value::HeapGrowthPercent => State::Growth(None, None),
+            Value::FragmentationPercent(generation) => State::Fragmentation(generation, None),
+            Value::Lost => State::Lost,
+        };
+        Check { expr, state, broken_by: Vec::new() }
+    }
+
+    fn add(&mut self, gc: &Gc) {
+        let mut broke = false;
+        match &mut self.state {
+            State::PerGc(of, values) => {
+                if let Some(value) = of(gc) {
+                    values.add(value);
+                    let whole = matches!(self.expr.statistic, Some(Statistic::Total | Statistic::Mean));
+                    broke = !whole && !self.expr.op.holds(value as f64, self.expr.bound);
+                }
+            }
+            State::Count(of, count) => {
+                if of(gc) {
+                    *count += 1;
+                    // Too few of them are not the fault of one that was there.
+                    broke = matches!(self.expr.op, Op::Lt | Op::Le | Op::Eq);
+                }
+            }
+            State::Growth(first, last) => {
+                if gc.generation == Some(2)
+                    && let Some(after) = gc.heap_after_bytes
+                {
+                    if first.is_some() {
+                        *last = Some(after);
+                    } else {
+                        *first = Some(after);
+                    }
+                }
+            }
+            State::Fragmentation(generation, last) => {
+                if let Some(g) = gc.generations.get(*generation)
+                    && let (Some(free), Some(size)) = (g.fragmentation_bytes, g.size_after_bytes)
+                    && size > 0
+                {
+                    *last = Some(free as f64 / size as f64 * 100.0);
+                }
+            }
+            State::PausePercent | State::Lost => {}
+        }
+        if broke && self.broken_by.len() < MOST_NAMED {
+            self.broken_by.extend(gc.number);
+        }
+    }
+
+    fn value(&self, summary: &Summary, lost: &Lost, watch: &Watch) -> Option<f64> {
+        match &self.state {
+            State::PerGc(_, values) => values.result(),
+            State::Count(_, count) => Some(*count as f64),
+            State::PausePercent => summary.pause_percent(watch.duration_ns),
+            State::Growth(first, last) => {
+                let first = (*first).filter(|bytes| *bytes > 0)? as f64;
+                Some(((*last)? as f64 - first) / first * 100.0)
+            }
+            State::Fragmentation(_, last) => *last,
+            State::Lost => {
+                let sum = lost.events.saturating_add(lost.ranges).saturating_add(lost.roots);
+                Some(sum as f64)
+            }
+        }
+    }
+
+    fn judge(&self, summary: &Summary, lost: &Lost, watch: &Watch) -> Verdict {
+        let value = self.value(summary, lost, watch);
+        let mut holds = value.map(|value| self.expr.op.holds(value, self.expr.bound));
+        let mut unjudged = match (&self.state, value) {
+            (_, Some(_)) => None,
+            (State::Growth(..), None) => Some("fewer than two gen2 collections"),
+            (_, None) if self.expr.metric.level > watch.level => Some("not seen at this level"),
+            (_, None) => Some("no data"),
+        };
+        // What was not seen could have broken it.
+        let proof = matches!(self.state, State::Count(..)) && self.expr.op.grows_truer();
+        if holds == Some(true) && !proof && !matches!(self.state, State::Lost) && holes(summary, lost) {
+            (holds, unjudged) = (None, Some("collections or events were lost"));
+        }
+        let background_off = matches!(
+            watch.background_gc,
+            BackgroundGc::OffInWindows | BackgroundGc::OffWhileWatched | BackgroundGc::OffUntilExit
+        );
+        Verdict {
+            text: self.expr.text.clone(),
+            value,
+            unit: self.expr.metric.unit,
+            level: watch.level,
+            disturbed: self.expr.metric.disturbed && background_off,
+            holds,
+            unjudged,
+            gcs: if holds == Some(false) { self.broken_by.clone() } else { Vec::new() },
+        }
+    }
+}
+
+/// Something between the ends of the watch is missing.
+fn holes(summary: &Summary, lost: &Lost) -> bool {
+    let broken =
+        INCOMPLETE.iter().zip(summary.incomplete).any(|(why, count)| *why == Incomplete::Lost && count > 0);
+    broken || lost.events > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gc::record::{Kind, Roots};
+    use crate::report::Facts;
+
+    fn gc(number: u32, generation: u8, pause_ns: u64) -> Gc {
+        let mut gc = Gc::unknown(Level::Basic);
+        gc.number = Some(number);
+        gc.generation = Some(generation);
+        gc.kind = Some(Kind::Blocking);
+        gc.pause_ns = Some(pause_ns);
+        gc
+    }
+
+    fn judge_with(text: &str, gcs: &[Gc], lost: Lost, watch: &Watch) -> Verdict {
+        let mut checks = Checks::new([text.parse().unwrap()]);
+        let mut summary = Summary::default();
+        for gc in gcs {
+            checks.add(gc);
+            summary.add(gc);
+        }
+        checks.judge(&summary, &lost, watch).remove(0)
+    }
+
+    fn judge(text: &str, gcs: &[Gc]) -> Verdict {
+        judge_with(text, gcs, Lost::default(), &Facts::default().watch)
+    }
+
+    #[test]
+    fn names_the_collections_that_broke_a_bound() {
+        let gcs = [gc(1, 0, 5_000_000), gc(2, 2, 12_000_000), gc(3, 1, 20_000_000)];
+        let v = judge("pause.max < 10ms", &gcs);
+        assert_eq!((v.holds, v.value, v.gcs), (Some(false), Some(20e6), vec![2, 3]));
+        let v = judge("gc.gen2.count <= 0", &gcs);
+        assert_eq!((v.holds, v.value, v.gcs), (Some(false), Some(1.0), vec![2]));
+        let v = judge("gc.gen2.count >= 2", &gcs);
+        assert_eq!((v.holds, v.gcs), (Some(false), vec![]));
+        let v = judge("pause.max <= 20ms", &gcs);
+        assert_eq!((v.holds, v.gcs), (Some(true), vec![]));
+        assert_eq!(judge("pause.total <= 37ms", &gcs).holds, Some(true));
+        assert_eq!(judge("pause.gen1.first == 20ms", &gcs).holds, Some(true));
+    }
+
+    #[test]
+    fn without_data_nothing_passes() {
+        for text in
+            ["pause.max < 10ms", "pause.gen2.p99 < 1s", "heap.growth.percent < 5%", "pause.percent < 5%"]
+        {
+            assert_eq!(judge(text, &[]).holds, None, "{text}");
+        }
+        assert_eq!(judge("roots.stack.max < 5", &[gc(1, 0, 1)]).unjudged, Some("not seen at this level"));
+        assert_eq!(judge("gc.gen2.count <= 0", &[]).holds, Some(true), "none is a number");
+        let mut one = gc(1, 2, 1);
+        one.heap_after_bytes = Some(100);
+        assert_eq!(
+            judge("heap.growth.percent < 5", &[one.clone()]).unjudged,
+            Some("fewer than two gen2 collections")
+        );
+        let mut two = gc(2, 2, 1);
+        two.heap_after_bytes = Some(104);
+        assert_eq!(judge("heap.growth.percent < 5", &[one, two]).value, Some(4.0));
+    }
+
+    #[test]
+    fn incomplete_ones_do_not_count() {
+        let mut cut = gc(2, 2, 50_000_000);
+        cut.incomplete = Some(Incomplete::EndedAfter);
+        let v = judge("pause.max < 10ms", &[gc(1, 0, 1), cut]);
+        assert_eq!((v.holds, v.value), (Some(true), Some(1.0)));
+    }
+
+    #[test]
+    fn what_was_lost_could_have_broken_it() {
+        let lost = Lost { events: 3, ..Lost::default() };
+        let watch = Facts::default().watch;
+        let of = |text| judge_with(text, &[gc(1, 0, 5)], lost, &watch).holds;
+        assert_eq!(of("pause.max < 10ms"), None);
+        assert_eq!(of("pause.max < 1ns"), Some(false), "broken is broken");
+        assert_eq!(of("gc.count <= 1"), None);
+        assert_eq!(of("gc.count >= 1"), Some(true), "more cannot break it");
+        assert_eq!(of("lost == 0"), Some(false));
+        assert_eq!(of("lost <= 3"), Some(true));
+    }
+
+    #[test]
+    fn says_that_watching_disturbed() {
+        let mut watch = Facts::default().watch;
+        watch.level = Level::Roots;
+        watch.background_gc = BackgroundGc::OffWhileWatched;
+        let mut gc = gc(1, 0, 5);
+        gc.roots = Some(Roots::default());
+        let of = |text| judge_with(text, std::slice::from_ref(&gc), Lost::default(), &watch).disturbed;
+        assert!(of("pause.max < 1s") && of("gc.count > 0"));
+        assert!(!of("roots.total.max >= 0") && !of("lost == 0"));
+    }
+
+    #[test]
+    fn the_lowest_level_that_answers_all() {
+        let level = |texts: &[&str]| Checks::new(texts.iter().map(|t| t.parse().unwrap())).level();
+        assert_eq!(level(&[]), None);
+        assert_eq!(level(&["gc.count < 5", "pause.max < 1s"]), Some(Level::Basic));
+        assert_eq!(level(&["gc.count < 5", "moved.bytes.max < 1MiB"]), Some(Level::Moves));
+        assert_eq!(level(&["roots.stack.max < 5", "moved.bytes.max < 1MiB"]), Some(Level::Roots));
+    }
+}

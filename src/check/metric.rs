@@ -1,0 +1,247 @@
+//! Everything that can be bounded or compared, by name.
+
+use crate::gc::record::{Gc, Kind, Level};
+
+/// What a metric is measured in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// Nanoseconds.
+    Ns,
+    Bytes,
+    /// A number of things.
+    Count,
+    Percent,
+}
+
+impl Unit {
+    /// The word in JSON.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Unit::Ns => "ns",
+            Unit::Bytes => "bytes",
+            Unit::Count => "count",
+            Unit::Percent => "percent",
+        }
+    }
+}
+
+/// Where the value comes from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Value {
+    /// One per collection; `None` where it is not known of it. Needs a statistic.
+    PerGc(fn(&Gc) -> Option<u64>),
+    /// The number of collections of which it is true.
+    Count(fn(&Gc) -> bool),
+    /// Share of the watch for which collections stopped the program.
+    PausePercent,
+    /// Heap after the last gen2 collection against after the first.
+    HeapGrowthPercent,
+    /// Free space in a generation (index) as a share of it, after the last collection.
+    FragmentationPercent(usize),
+    /// Events, ranges and roots that were lost.
+    Lost,
+}
+
+/// Something that can be bounded.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Metric {
+    pub(crate) name: &'static str,
+    pub(crate) unit: Unit,
+    /// The lowest level that sees it.
+    pub(crate) level: Level,
+    /// It is another one where background GC is off.
+    pub(crate) disturbed: bool,
+    /// More of it is worse, as for nearly all of them; `None`: neither is.
+    pub(crate) more_is_worse: Option<bool>,
+    pub(crate) value: Value,
+    pub(crate) about: &'static str,
+}
+
+const fn per_gc(
+    name: &'static str,
+    unit: Unit,
+    level: Level,
+    value: fn(&Gc) -> Option<u64>,
+    about: &'static str,
+) -> Metric {
+    let disturbed = matches!(level, Level::Basic);
+    Metric { name, unit, level, disturbed, more_is_worse: Some(true), value: Value::PerGc(value), about }
+}
+
+const fn count(name: &'static str, value: fn(&Gc) -> bool, about: &'static str) -> Metric {
+    Metric {
+        name,
+        unit: Unit::Count,
+        level: Level::Basic,
+        disturbed: true,
+        more_is_worse: Some(true),
+        value: Value::Count(value),
+        about,
+    }
+}
+
+const fn percent(name: &'static str, value: Value, about: &'static str) -> Metric {
+    Metric {
+        name,
+        unit: Unit::Percent,
+        level: Level::Basic,
+        disturbed: true,
+        more_is_worse: Some(true),
+        value,
+        about,
+    }
+}
+
+const fn root(name: &'static str, value: fn(&Gc) -> Option<u64>, about: &'static str) -> Metric {
+    per_gc(name, Unit::Count, Level::Roots, value, about)
+}
+
+fn pause_of(gc: &Gc, generation: u8) -> Option<u64> {
+    gc.pause_ns.filter(|_| gc.generation == Some(generation))
+}
+
+fn kind(gc: &Gc, kind: u8) -> Option<u64> {
+    gc.roots.as_ref()?.of_kind(kind)
+}
+
+fn flag(gc: &Gc, flag: u8) -> Option<u64> {
+    gc.roots.as_ref()?.with_flag(flag)
+}
+
+/// All of them, in the order of the documentation.
+pub(crate) const METRICS: &[Metric] = &[
+    per_gc(
+        "pause",
+        Unit::Ns,
+        Level::Basic,
+        |gc| gc.pause_ns,
+        "time the program stood still for a collection",
+    ),
+    per_gc("pause.gen0", Unit::Ns, Level::Basic, |gc| pause_of(gc, 0), "the same, of generation 0 only"),
+    per_gc("pause.gen1", Unit::Ns, Level::Basic, |gc| pause_of(gc, 1), "the same, of generation 1 only"),
+    per_gc("pause.gen2", Unit::Ns, Level::Basic, |gc| pause_of(gc, 2), "the same, of generation 2 only"),
+    per_gc(
+        "suspend",
+        Unit::Ns,
+        Level::Basic,
+        |gc| gc.suspend_ns,
+        "part of the pause that stopping the threads took",
+    ),
+    percent(
+        "pause.percent",
+        Value::PausePercent,
+        "share of the watch for which collections stopped the program",
+    ),
+    count("gc.count", |_| true, "collections"),
+    count("gc.gen0.count", |gc| gc.generation == Some(0), "collections of exactly generation 0"),
+    count("gc.gen1.count", |gc| gc.generation == Some(1), "collections of exactly generation 1"),
+    count("gc.gen2.count", |gc| gc.generation == Some(2), "collections of generation 2, background ones too"),
+    count(
+        "gc.gen2.blocking.count",
+        |gc| gc.generation == Some(2) && gc.kind == Some(Kind::Blocking),
+        "collections of generation 2 that blocked",
+    ),
+    count("gc.background.count", |gc| gc.kind == Some(Kind::Background), "background collections"),
+    count(
+        "gc.induced.count",
+        |gc| gc.reason.is_some_and(crate::gc::record::Reason::induced),
+        "collections that the program asked for",
+    ),
+    per_gc(
+        "heap.after",
+        Unit::Bytes,
+        Level::Basic,
+        |gc| gc.heap_after_bytes,
+        "heap after a collection, free space in it included",
+    ),
+    per_gc("heap.before", Unit::Bytes, Level::Basic, |gc| gc.heap_before_bytes, "heap before a collection"),
+    percent(
+        "heap.growth.percent",
+        Value::HeapGrowthPercent,
+        "heap after the last gen2 collection against after the first",
+    ),
+    per_gc("committed", Unit::Bytes, Level::Basic, |gc| gc.committed_bytes, "memory committed for the heap"),
+    per_gc("promoted", Unit::Bytes, Level::Basic, |gc| gc.promoted_bytes, "bytes that a collection promoted"),
+    percent(
+        "frag.gen2.percent",
+        Value::FragmentationPercent(2),
+        "free share of generation 2 after the last collection",
+    ),
+    percent(
+        "frag.loh.percent",
+        Value::FragmentationPercent(3),
+        "free share of the large object heap after the last collection",
+    ),
+    per_gc(
+        "pinned",
+        Unit::Count,
+        Level::Basic,
+        |gc| gc.pinned_objects.map(u64::from),
+        "pinned objects that a collection met",
+    ),
+    per_gc("handles", Unit::Count, Level::Basic, |gc| gc.handles.map(u64::from), "GC handles in use"),
+    per_gc(
+        "moved.bytes",
+        Unit::Bytes,
+        Level::Moves,
+        |gc| Some(gc.moved.as_ref()?.count.bytes),
+        "bytes that a collection moved",
+    ),
+    per_gc(
+        "moved.blocks",
+        Unit::Count,
+        Level::Moves,
+        |gc| Some(gc.moved.as_ref()?.count.blocks),
+        "blocks that a collection moved",
+    ),
+    per_gc(
+        "surviving.bytes",
+        Unit::Bytes,
+        Level::Moves,
+        |gc| Some(gc.surviving.as_ref()?.count.bytes),
+        "bytes that survived where they lay",
+    ),
+    per_gc(
+        "surviving.blocks",
+        Unit::Count,
+        Level::Moves,
+        |gc| Some(gc.surviving.as_ref()?.count.blocks),
+        "blocks that survived where they lay",
+    ),
+    root(
+        "roots.total",
+        |gc| Some(gc.roots.as_ref()?.total()),
+        "roots that point to an object, weak ones included",
+    ),
+    root("roots.holding", |gc| gc.roots.as_ref()?.holding(), "roots that keep their object alive"),
+    root("roots.stack", |gc| kind(gc, 0), "roots on stacks"),
+    root("roots.handle", |gc| kind(gc, 1), "roots that are GC handles"),
+    root("roots.finalizer", |gc| kind(gc, 2), "objects that wait for their finalizer"),
+    root("roots.other", |gc| kind(gc, 3), "roots of another kind"),
+    root("roots.pinning", |gc| flag(gc, 0), "roots that pin"),
+    root("roots.weak", |gc| flag(gc, 1), "weak roots"),
+    root("roots.interior", |gc| flag(gc, 2), "roots that point into an object"),
+    root("roots.refcounted", |gc| flag(gc, 3), "reference-counted handles"),
+    Metric {
+        name: "lost",
+        unit: Unit::Count,
+        level: Level::Basic,
+        disturbed: false,
+        more_is_worse: Some(true),
+        value: Value::Lost,
+        about: "events, ranges and roots that were lost on the way",
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_one_word_each_and_unlike() {
+        for (n, metric) in METRICS.iter().enumerate() {
+            assert!(METRICS[..n].iter().all(|other| other.name != metric.name), "{}", metric.name);
+            assert!(!metric.about.is_empty() && !metric.name.contains(char::is_whitespace));
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! Bounds that a watch must keep: `pause.p99 < 10ms`. Knows records and summaries, no output format.
+
+mod expr;
+mod judge;
+mod metric;
+mod statistic;
+
+pub(crate) use expr::{BadExpr, Expr};
+pub(crate) use judge::{Checks, Verdict};
+pub(crate) use metric::{METRICS, Metric, Unit, Value};
+pub(crate) use statistic::Statistic;
