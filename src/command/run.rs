@@ -207,7 +207,7 @@ fn unwatched(
         let exit = Exit { gcwatch: failure.code.0, child, reason: "not-watched" };
         let (facts, lost) = (Facts::default(), Lost::default());
         let ended = report.start(&facts).and_then(|()| {
-            report.end(&facts, &End { summary: &Summary::default(), lost: &lost, exit: &exit })
+            report.end(&facts, &End { summary: &Summary::default(), lost: &lost, verdicts: &[], exit: &exit })
         });
         if let Err(e) = ended {
             report_failed(&e, args.output.output.as_deref())?;

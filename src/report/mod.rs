@@ -6,6 +6,7 @@ mod units;
 
 use std::io;
 
+use crate::check::Verdict;
 use crate::gc::facts::{Arming, BackgroundGc, Exit, Lost, Target, Watch};
 use crate::gc::record::{Gc, Level};
 use crate::gc::summary::Summary;
@@ -49,6 +50,8 @@ impl Default for Facts {
 pub(crate) struct End<'a> {
     pub(crate) summary: &'a Summary,
     pub(crate) lost: &'a Lost,
+    /// What became of the bounds that were asked for.
+    pub(crate) verdicts: &'a [Verdict],
     pub(crate) exit: &'a Exit,
 }
 

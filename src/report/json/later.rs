@@ -86,21 +86,3 @@ pub(super) struct InducedBy {
     pub(super) count: Int,
     pub(super) pause_ns: Int,
 }
-
-/// The verdict on one bound.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Assertion {
-    /// As it was typed.
-    pub(super) expr: String,
-    pub(super) value: Option<f64>,
-    pub(super) unit: Option<String>,
-    /// The level it was judged at.
-    pub(super) level: &'static str,
-    /// Watching itself changed what was judged: background GC was off.
-    pub(super) disturbed: bool,
-    /// Null: it could not be judged.
-    pub(super) holds: Option<bool>,
-    /// The numbers of collections that broke it.
-    pub(super) gcs: Vec<u32>,
-}

@@ -1,5 +1,6 @@
 //! JSON: one document, or one line per collection. The types of the wire stand apart from the model.
 
+mod assertions;
 mod blocks;
 mod convert;
 mod later;

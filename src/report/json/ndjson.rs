@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::assertions::{Assertion, assertions};
 use super::convert::{Convert, exit, target, tool};
-use super::later::Assertion;
 use super::summary::summary;
 use super::sums::Summary;
 use super::types::{self as wire, SCHEMA};
@@ -120,7 +120,7 @@ impl<W: Write> Report for NdjsonReport<W> {
             target: target(&facts.target),
             watch: self.convert.watch(&facts.watch),
             summary: summary(&mut self.convert, end.summary, facts.watch.duration_ns),
-            assertions: Vec::new(),
+            assertions: assertions(end.verdicts),
             lost: self.convert.lost(end.lost),
             exit: exit(end.exit),
         };

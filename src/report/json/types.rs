@@ -4,7 +4,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::later::{Assertion, Pinned, RootMethod, RootOrigins, RootStatic, RootType, TriggeredBy};
+use super::assertions::Assertion;
+use super::later::{Pinned, RootMethod, RootOrigins, RootStatic, RootType, TriggeredBy};
 use super::number::{Address, Int};
 use super::sums::Summary;
 

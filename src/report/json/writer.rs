@@ -5,9 +5,11 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use super::assertions::assertions;
 use super::convert::{Convert, exit, target, tool};
 use super::summary::summary;
 use super::types as wire;
+use crate::check::Verdict;
 use crate::gc::facts::{Lost, Watch};
 use crate::gc::record::Gc;
 use crate::report::{End, Facts, Report};
@@ -56,7 +58,7 @@ impl<W: Write> JsonReport<W> {
         }
         let facts = self.facts.take().unwrap_or_default();
         let cut = wire::Exit { gcwatch: None, child: None, reason: "interrupted" };
-        self.attempt(|doc| doc.finish(&facts, None, &Lost::default(), cut))
+        self.attempt(|doc| doc.finish(&facts, None, &[], &Lost::default(), cut))
     }
 
     fn attempt(&mut self, write: impl FnOnce(&mut Self) -> io::Result<()>) -> io::Result<()> {
@@ -98,6 +100,7 @@ impl<W: Write> JsonReport<W> {
         &mut self,
         facts: &Facts,
         sum: Option<&crate::gc::summary::Summary>,
+        verdicts: &[Verdict],
         lost: &Lost,
         exit: wire::Exit,
     ) -> io::Result<()> {
@@ -106,7 +109,8 @@ impl<W: Write> JsonReport<W> {
         let wired = self.convert.watch(watch);
         self.put("\n],\n\"watch\":", &wired, ",\n")?;
         let wired = sum.map(|s| summary(&mut self.convert, s, watch.duration_ns));
-        self.put("\"summary\":", &wired, ",\n\"assertions\":[],\n")?;
+        self.put("\"summary\":", &wired, ",\n")?;
+        self.put("\"assertions\":", &assertions(verdicts), ",\n")?;
         let wired = self.convert.lost(lost);
         self.put("\"lost\":", &wired, ",\n")?;
         self.put("\"exit\":", &exit, "}\n")?;
@@ -136,7 +140,7 @@ impl<W: Write> Report for JsonReport<W> {
     }
 
     fn end(&mut self, facts: &Facts, end: &End<'_>) -> io::Result<()> {
-        self.attempt(|doc| doc.finish(facts, Some(end.summary), end.lost, exit(end.exit)))
+        self.attempt(|doc| doc.finish(facts, Some(end.summary), end.verdicts, end.lost, exit(end.exit)))
     }
 }
 

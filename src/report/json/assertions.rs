@@ -1,0 +1,39 @@
+//! The verdicts on `--assert`.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::check::Verdict;
+
+/// The verdict on one bound.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Assertion {
+    /// As it was typed.
+    pub(super) expr: String,
+    /// Null without data.
+    pub(super) value: Option<f64>,
+    /// "ns", "bytes", "count" or "percent".
+    pub(super) unit: &'static str,
+    /// The level it was judged at.
+    pub(super) level: &'static str,
+    /// Watching itself changed what was judged: background GC was off.
+    pub(super) disturbed: bool,
+    /// Null: it could not be judged.
+    pub(super) holds: Option<bool>,
+    /// The numbers of collections that broke it, the first 100.
+    pub(super) gcs: Vec<u32>,
+}
+
+pub(super) fn assertions(verdicts: &[Verdict]) -> Vec<Assertion> {
+    let one = |v: &Verdict| Assertion {
+        expr: v.text.clone(),
+        value: v.value,
+        unit: v.unit.name(),
+        level: v.level.name(),
+        disturbed: v.disturbed,
+        holds: v.holds,
+        gcs: v.gcs.clone(),
+    };
+    verdicts.iter().map(one).collect()
+}
