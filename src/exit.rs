@@ -11,7 +11,9 @@ impl Code {
     /// An unexpected failure of gcwatch.
     pub(crate) const FAILED: Code = Code(1);
     pub(crate) const USAGE: Code = Code(2);
-    /// Data lost or incomplete under `--strict`.
+    /// An assertion does not hold.
+    pub(crate) const BROKEN: Code = Code(10);
+    /// Data lost or incomplete under `--strict`, or an assertion that could not be judged.
     pub(crate) const INCOMPLETE: Code = Code(11);
     /// Input cannot be read or is no nettrace stream.
     pub(crate) const BAD_INPUT: Code = Code(12);

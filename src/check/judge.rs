@@ -4,11 +4,22 @@ use super::expr::{Expr, Op};
 use super::metric::{Unit, Value};
 use super::statistic::{Statistic, Values};
 use crate::gc::facts::{BackgroundGc, Lost, Watch};
-use crate::gc::record::{Gc, Incomplete, Level};
+use crate::gc::record::{Gc, Incomplete, Kind, Level, Reason};
 use crate::gc::summary::{INCOMPLETE, Summary};
 
 /// So many collections are named that broke a bound.
 const MOST_NAMED: usize = 100;
+
+/// A collection that broke a bound.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Breaker {
+    pub(crate) number: u32,
+    pub(crate) generation: Option<u8>,
+    pub(crate) kind: Option<Kind>,
+    pub(crate) reason: Option<Reason>,
+    /// Its own value, in the metric's unit; `None` where being there is what broke it.
+    pub(crate) value: Option<u64>,
+}
 
 /// What became of one bound.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,8 +37,8 @@ pub(crate) struct Verdict {
     pub(crate) holds: Option<bool>,
     /// Why it could not.
     pub(crate) unjudged: Option<&'static str>,
-    /// The numbers of the collections that broke it, the first 100.
-    pub(crate) gcs: Vec<u32>,
+    /// The collections that broke it, the first 100.
+    pub(crate) broken_by: Vec<Breaker>,
 }
 
 /// All bounds of one watch.
@@ -40,7 +51,7 @@ pub(crate) struct Checks {
 struct Check {
     expr: Expr,
     state: State,
-    broken_by: Vec<u32>,
+    broken_by: Vec<Breaker>,
 }
 
 #[derive(Debug, Clone)]
@@ -98,10 +109,12 @@ impl Check {
 
     fn add(&mut self, gc: &Gc) {
         let mut broke = false;
+        let mut own = None;
         match &mut self.state {
             State::PerGc(of, values) => {
                 if let Some(value) = of(gc) {
                     values.add(value);
+                    own = Some(value);
                     let whole = matches!(self.expr.statistic, Some(Statistic::Total | Statistic::Mean));
                     broke = !whole && !self.expr.op.holds(value as f64, self.expr.bound);
                 }
@@ -135,7 +148,13 @@ impl Check {
             State::PausePercent | State::Lost => {}
         }
         if broke && self.broken_by.len() < MOST_NAMED {
-            self.broken_by.extend(gc.number);
+            self.broken_by.extend(gc.number.map(|number| Breaker {
+                number,
+                generation: gc.generation,
+                kind: gc.kind,
+                reason: gc.reason,
+                value: own,
+            }));
         }
     }
 
@@ -182,7 +201,7 @@ impl Check {
             disturbed: self.expr.metric.disturbed && background_off,
             holds,
             unjudged,
-            gcs: if holds == Some(false) { self.broken_by.clone() } else { Vec::new() },
+            broken_by: if holds == Some(false) { self.broken_by.clone() } else { Vec::new() },
         }
     }
 }
@@ -197,8 +216,12 @@ fn holes(summary: &Summary, lost: &Lost) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gc::record::{Kind, Roots};
+    use crate::gc::record::Roots;
     use crate::report::Facts;
+
+    fn numbers(verdict: &Verdict) -> Vec<u32> {
+        verdict.broken_by.iter().map(|b| b.number).collect()
+    }
 
     fn gc(number: u32, generation: u8, pause_ns: u64) -> Gc {
         let mut gc = Gc::unknown(Level::Basic);
@@ -227,13 +250,13 @@ mod tests {
     fn names_the_collections_that_broke_a_bound() {
         let gcs = [gc(1, 0, 5_000_000), gc(2, 2, 12_000_000), gc(3, 1, 20_000_000)];
         let v = judge("pause.max < 10ms", &gcs);
-        assert_eq!((v.holds, v.value, v.gcs), (Some(false), Some(20e6), vec![2, 3]));
+        assert_eq!((v.holds, v.value, numbers(&v)), (Some(false), Some(20e6), vec![2, 3]));
         let v = judge("gc.gen2.count <= 0", &gcs);
-        assert_eq!((v.holds, v.value, v.gcs), (Some(false), Some(1.0), vec![2]));
+        assert_eq!((v.holds, v.value, numbers(&v)), (Some(false), Some(1.0), vec![2]));
         let v = judge("gc.gen2.count >= 2", &gcs);
-        assert_eq!((v.holds, v.gcs), (Some(false), vec![]));
+        assert_eq!((v.holds, numbers(&v)), (Some(false), vec![]));
         let v = judge("pause.max <= 20ms", &gcs);
-        assert_eq!((v.holds, v.gcs), (Some(true), vec![]));
+        assert_eq!((v.holds, numbers(&v)), (Some(true), vec![]));
         assert_eq!(judge("pause.total <= 37ms", &gcs).holds, Some(true));
         assert_eq!(judge("pause.gen1.first == 20ms", &gcs).holds, Some(true));
     }

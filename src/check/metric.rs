@@ -51,8 +51,6 @@ pub(crate) struct Metric {
     pub(crate) level: Level,
     /// It is another one where background GC is off.
     pub(crate) disturbed: bool,
-    /// More of it is worse, as for nearly all of them; `None`: neither is.
-    pub(crate) more_is_worse: Option<bool>,
     pub(crate) value: Value,
     pub(crate) about: &'static str,
 }
@@ -65,7 +63,7 @@ const fn per_gc(
     about: &'static str,
 ) -> Metric {
     let disturbed = matches!(level, Level::Basic);
-    Metric { name, unit, level, disturbed, more_is_worse: Some(true), value: Value::PerGc(value), about }
+    Metric { name, unit, level, disturbed, value: Value::PerGc(value), about }
 }
 
 const fn count(name: &'static str, value: fn(&Gc) -> bool, about: &'static str) -> Metric {
@@ -74,22 +72,13 @@ const fn count(name: &'static str, value: fn(&Gc) -> bool, about: &'static str) 
         unit: Unit::Count,
         level: Level::Basic,
         disturbed: true,
-        more_is_worse: Some(true),
         value: Value::Count(value),
         about,
     }
 }
 
 const fn percent(name: &'static str, value: Value, about: &'static str) -> Metric {
-    Metric {
-        name,
-        unit: Unit::Percent,
-        level: Level::Basic,
-        disturbed: true,
-        more_is_worse: Some(true),
-        value,
-        about,
-    }
+    Metric { name, unit: Unit::Percent, level: Level::Basic, disturbed: true, value, about }
 }
 
 const fn root(name: &'static str, value: fn(&Gc) -> Option<u64>, about: &'static str) -> Metric {
@@ -227,7 +216,6 @@ pub(crate) const METRICS: &[Metric] = &[
         unit: Unit::Count,
         level: Level::Basic,
         disturbed: false,
-        more_is_worse: Some(true),
         value: Value::Lost,
         about: "events, ranges and roots that were lost on the way",
     },

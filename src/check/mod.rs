@@ -6,6 +6,6 @@ mod metric;
 mod statistic;
 
 pub(crate) use expr::{BadExpr, Expr};
-pub(crate) use judge::{Checks, Verdict};
-pub(crate) use metric::{METRICS, Metric, Unit, Value};
+pub(crate) use judge::{Breaker, Checks, Verdict};
+pub(crate) use metric::{METRICS, Unit, Value};
 pub(crate) use statistic::Statistic;

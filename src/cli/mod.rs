@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::check::Expr;
 use crate::gc::record::Level;
 
 /// Watch the garbage collector of a .NET process: every collection, what moved, what survived,
@@ -15,8 +16,8 @@ use crate::gc::record::Level;
 #[derive(Debug, Parser)]
 #[command(name = "gcwatch", version = version(), max_term_width = 100, disable_help_subcommand = true)]
 #[command(
-    after_help = "Exit codes: 0 done, the child's own in `run`, 2 bad arguments, 11 incomplete under --strict, \
-    12 unreadable input, 20 no such .NET process, 21 not permitted, 22 the runtime cannot do it, \
+    after_help = "Exit codes: 0 done, the child's own in `run`, 2 bad arguments, 10 an assertion does not hold, \
+    11 incomplete under --strict or an assertion that could not be judged, 12 unreadable input, 20 no such .NET process, 21 not permitted, 22 the runtime cannot do it, \
     23 another profiler is active."
 )]
 pub(crate) struct Cli {
@@ -44,6 +45,8 @@ pub(crate) enum Command {
     Ps(PsArgs),
     /// The same reports from a recording (.nettrace)
     Report(ReportArgs),
+    /// List what --assert can bound
+    Metrics,
     /// Print the JSON Schema of the document and of the NDJSON lines
     Schema,
     /// Print a completion script for a shell
@@ -91,6 +94,22 @@ pub(crate) struct OutputArgs {
     pub(crate) verbose: u8,
 }
 
+/// Bounds that must hold.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Verdict")]
+pub(crate) struct CheckArgs {
+    /// A bound that must hold, such as `pause.p99 < 10ms`; can be given more than once.
+    /// Without --level the lowest level that can answer is watched
+    #[arg(long = "assert", value_name = "EXPR")]
+    pub(crate) asserts: Vec<Expr>,
+    /// More of them from a TOML file: lists of bounds by profile name
+    #[arg(long, value_name = "FILE", env = "GCWATCH_ASSERT_FILE")]
+    pub(crate) assert_file: Option<PathBuf>,
+    /// Which list of the file [default: `default`, or the only one]
+    #[arg(long, value_name = "NAME", requires = "assert_file", env = "GCWATCH_ASSERT_PROFILE")]
+    pub(crate) assert_profile: Option<String>,
+}
+
 /// How closely, and for how long, a live process is watched.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Watching")]
@@ -119,6 +138,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) watch: WatchArgs,
     #[command(flatten)]
+    pub(crate) check: CheckArgs,
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
@@ -143,6 +164,8 @@ pub(crate) struct AttachArgs {
     #[command(flatten)]
     pub(crate) watch: WatchArgs,
     #[command(flatten)]
+    pub(crate) check: CheckArgs,
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
@@ -166,6 +189,8 @@ pub(crate) struct ReportArgs {
     /// A recording; `-` is stdin
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) check: CheckArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

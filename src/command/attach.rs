@@ -2,6 +2,7 @@
 
 use dotnet_diagnostics_client::{Client, Endpoint, EventSession};
 
+use super::verdict;
 use super::{ending, finish, output, report_failed};
 use crate::cli::{AttachArgs, WatchArgs};
 use crate::exit::{Code, Failure};
@@ -24,16 +25,17 @@ pub(crate) fn run(args: &AttachArgs) -> Result<Code, Failure> {
 }
 
 async fn attach(args: &AttachArgs) -> Result<Code, Failure> {
+    let checks = verdict::checks(&args.check)?;
     let mut signals = Signals::listen()?;
     let found = target::find(&wanted(args)?).await?;
     let recorder = recorder(&args.watch)?;
-    let mut output = output::open(&args.output, false, true)?;
-    let wish = Wish { demanded: args.watch.level.map(Level::from) };
+    let mut output = output::open(&args.output, false, true, !checks.is_empty())?;
+    let wish = Wish { demanded: args.watch.level.map(Level::from), enough: checks.level() };
     let In { stream, lease, level, reason } = enter(&found, args, wish).await?;
     let target = found.describe();
     let watch = watch_facts(level, reason, target.gc.concurrent, false, args.output.blocks);
     let facts = Facts { target, watch };
-    let mut session = Session::new(facts, output.report.as_mut(), recorder);
+    let mut session = Session::new(facts, output.report.as_mut(), recorder).judging(&checks);
     let mut pump = Pump {
         stream,
         control: &found.client,
@@ -56,8 +58,12 @@ async fn attach(args: &AttachArgs) -> Result<Code, Failure> {
         return report_failed(&e, file);
     }
     let (code, reason) = ending(&ended);
+    let verdicts = session.verdicts();
+    verdict::say(&verdicts, &args.output);
     let code = match code {
+        Code::OK if verdict::code(&verdicts) == Code::BROKEN => Code::BROKEN,
         Code::OK if args.output.strict && (cut || session.incomplete()) => Code::INCOMPLETE,
+        Code::OK => verdict::code(&verdicts),
         code => code,
     };
     finish(session, Exit { gcwatch: code.0, child: None, reason }, file)
@@ -104,7 +110,7 @@ async fn enter(found: &Found, args: &AttachArgs, wish: Wish) -> Result<In, Failu
             }
         }
     }
-    if wish.demanded == Some(Level::Moves)
+    if wish.level() == Level::Moves
         && let Some(why) = profiler::no_moves(&found.client).await
     {
         (level, reason) = (Level::Basic, Some(why));

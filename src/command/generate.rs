@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use clap::CommandFactory;
 
 use super::report_failed;
+use crate::check::{METRICS, Statistic, Value};
 use crate::cli::Cli;
 use crate::exit::{Code, Failure};
 
@@ -12,6 +13,19 @@ use crate::exit::{Code, Failure};
 pub(super) fn schema() -> Result<Code, Failure> {
     let text = serde_json::to_string_pretty(&crate::report::schema()).map_err(io::Error::from)?;
     print(format!("{text}\n").as_bytes())
+}
+
+/// `gcwatch metrics`.
+pub(super) fn metrics() -> Result<Code, Failure> {
+    let mut text = String::new();
+    for m in METRICS {
+        let statistic = if matches!(m.value, Value::PerGc(_)) { ".max" } else { "" };
+        let name = format!("{}{statistic}", m.name);
+        text += &format!("{name:<24} {:<8} {:<6} {}\n", m.unit.name(), m.level.name(), m.about);
+    }
+    let statistics = Statistic::ALL.map(|(name, _)| name).join(" ");
+    text += &format!("\nfor .max any of: {statistics}\n");
+    print(text.as_bytes())
 }
 
 /// `gcwatch completions`.

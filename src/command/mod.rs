@@ -6,6 +6,7 @@ mod output;
 mod ps;
 mod report;
 mod run;
+mod verdict;
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -24,6 +25,7 @@ pub(crate) fn dispatch(cli: &Cli) -> Result<Code, Failure> {
         Command::Attach(args) => attach::run(args),
         Command::Ps(args) => ps::run(args),
         Command::Report(args) => report::run(args),
+        Command::Metrics => generate::metrics(),
         Command::Schema => generate::schema(),
         Command::Completions { shell } => generate::completions(*shell),
         Command::Man => generate::man(),

@@ -6,7 +6,9 @@ use std::path::Path;
 
 use crate::cli::{Format, OutputArgs, Units, When};
 use crate::exit::{Code, Failure};
-use crate::report::{self, Filter, JsonReport, NdjsonReport, Report, Terminal, TextOptions, TextReport};
+use crate::report::{
+    self, Filter, JsonReport, NdjsonReport, Outlive, Report, Terminal, TextOptions, TextReport,
+};
 
 /// Where a report goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,11 +33,11 @@ pub(crate) fn sink(args: &OutputArgs, run: bool) -> Sink {
     }
 }
 
-/// Opens the sink and makes the report.
+/// Opens the sink and makes the report; one that is not needed to the end, where a verdict is owed.
 ///
 /// # Errors
 /// The file cannot be created.
-pub(crate) fn open(args: &OutputArgs, run: bool, live: bool) -> Result<Output, Failure> {
+pub(crate) fn open(args: &OutputArgs, run: bool, live: bool, verdict_owed: bool) -> Result<Output, Failure> {
     let sink = sink(args, run);
     let terminal = match sink {
         Sink::Stdout => io::stdout().is_terminal(),
@@ -56,22 +58,9 @@ pub(crate) fn open(args: &OutputArgs, run: bool, live: bool) -> Result<Output, F
     };
     let report: Box<dyn Report> = match args.format {
         Format::Text => {
-            let columns =
-                terminal.then(terminal_size::terminal_size).flatten().map(|(w, _)| usize::from(w.0));
-            let rows = terminal.then(terminal_size::terminal_size).flatten().map(|(_, h)| usize::from(h.0));
-            let look = Terminal {
-                columns: columns.unwrap_or(80),
-                rows: rows.filter(|_| terminal),
-                colour: colour(args.color, terminal),
-                live: lively,
-                unicode: unicode(),
-            };
+            let look = look(args, terminal, lively);
             let options = TextOptions {
-                units: match args.units {
-                    Units::Iec => report::Units::Iec,
-                    Units::Si => report::Units::Si,
-                    Units::Bytes => report::Units::Bytes,
-                },
+                units: units(args.units),
                 min_pause_ns: filter.min_pause_ns,
                 generations: filter.generations,
                 quiet: args.quiet,
@@ -81,7 +70,29 @@ pub(crate) fn open(args: &OutputArgs, run: bool, live: bool) -> Result<Output, F
         Format::Json => Box::new(JsonReport::new(writer)),
         Format::Ndjson => Box::new(NdjsonReport::new(writer).filtered(filter)),
     };
+    let report = if verdict_owed { Box::new(Outlive::new(report)) } else { report };
     Ok(Output { report })
+}
+
+/// What the text goes to.
+pub(crate) fn look(args: &OutputArgs, terminal: bool, live: bool) -> Terminal {
+    let size = terminal.then(terminal_size::terminal_size).flatten();
+    Terminal {
+        columns: size.map_or(80, |(width, _)| usize::from(width.0)),
+        rows: size.map(|(_, height)| usize::from(height.0)),
+        colour: colour(args.color, terminal),
+        live,
+        unicode: unicode(),
+    }
+}
+
+/// The units of sizes.
+pub(crate) fn units(units: Units) -> report::Units {
+    match units {
+        Units::Iec => report::Units::Iec,
+        Units::Si => report::Units::Si,
+        Units::Bytes => report::Units::Bytes,
+    }
 }
 
 fn create(path: &Path) -> Result<File, Failure> {

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
+use super::verdict;
 use super::{finish, output, report_failed};
 use crate::cli::{Format, ReportArgs};
 use crate::exit::{Code, Failure};
@@ -16,9 +17,10 @@ use crate::watch::session::{Progress, Session, look_ahead};
 /// Reads the file to its end, damaged or not.
 pub(crate) fn run(args: &ReportArgs) -> Result<Code, Failure> {
     let mut input = open(&args.file)?;
-    let mut output = output::open(&args.output, false, false)?;
+    let checks = verdict::checks(&args.check)?;
+    let mut output = output::open(&args.output, false, false, !checks.is_empty())?;
     let facts = facts(args);
-    let mut session = Session::new(facts, output.report.as_mut(), None);
+    let mut session = Session::new(facts, output.report.as_mut(), None).judging(&checks);
     if args.file.is_file() {
         session.looked_ahead();
     }
@@ -68,7 +70,12 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Code, Failure> {
         }
     }
     let incomplete = session.incomplete() || !whole;
-    let code = if args.output.strict && incomplete { Code::INCOMPLETE } else { Code::OK };
+    let verdicts = session.verdicts();
+    verdict::say(&verdicts, &args.output);
+    let code = match verdict::code(&verdicts) {
+        Code::OK if args.output.strict && incomplete => Code::INCOMPLETE,
+        code => code,
+    };
     let reason = if whole { "end-of-file" } else { "truncated" };
     finish(session, Exit { gcwatch: code.0, child: None, reason }, args.output.output.as_deref())
 }

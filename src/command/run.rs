@@ -9,6 +9,7 @@ use tokio::process::Child;
 
 use super::attach::recorder;
 use super::output::Sink;
+use super::verdict;
 use super::{ending, finish, output, report_failed};
 use crate::cli::{Format, RunArgs};
 use crate::exit::{Code, Failure};
@@ -35,14 +36,15 @@ pub(crate) fn run(args: &RunArgs) -> Result<Code, Failure> {
 }
 
 async fn watch(args: &RunArgs) -> Result<Code, Failure> {
-    let wish = Wish { demanded: args.watch.level.map(Level::from) };
+    let checks = verdict::checks(&args.check)?;
+    let wish = Wish { demanded: args.watch.level.map(Level::from), enough: checks.level() };
     // What is known to fail is said before anything is started.
     let refusal = launch::refusal_from_environment().filter(|_| wish.level() == Level::Roots);
     let fallen = refusal.map(|r| wish.fall_back(r)).transpose()?;
     let mut signals = Signals::listen()?;
     let recorder = recorder(&args.watch)?;
     let to_stderr = output::sink(&args.output, true) == Sink::Stdout;
-    let mut output = output::open(&args.output, true, true)?;
+    let mut output = output::open(&args.output, true, true, !checks.is_empty())?;
     let mut launched = launch::launch(&args.command, to_stderr)?;
     let pid = launched.pid;
     let suspended = match first_runtime(&mut launched, &mut signals).await? {
@@ -68,7 +70,8 @@ async fn watch(args: &RunArgs) -> Result<Code, Failure> {
     let (level, reason, lease) = profiler_is_there(&mut go, &suspended, args, wish).await?;
     let target = describe(&suspended).await;
     let watch = watch_facts(level, reason, target.gc.concurrent, true, args.output.blocks);
-    let mut session = Session::new(Facts { target, watch }, output.report.as_mut(), recorder);
+    let mut session =
+        Session::new(Facts { target, watch }, output.report.as_mut(), recorder).judging(&checks);
     let mut pump = Pump {
         stream: go.stream,
         control: &suspended.client,
@@ -110,10 +113,14 @@ fn conclude(
     let child = status.map(sys::exit_code);
     let (code, reason) = ending(ended);
     let cut = matches!(ended, Ended::Target { whole: false });
+    let verdicts = session.verdicts();
+    verdict::say(&verdicts, &args.output);
     let code = match (code, child) {
         (Code::OK, Some(n)) if n != 0 => Code(u8::try_from(n & 0xFF).unwrap_or(1)),
         (Code::OK, None) => Code::INTERRUPTED,
+        (Code::OK, _) if verdict::code(&verdicts) == Code::BROKEN => Code::BROKEN,
         (Code::OK, _) if args.output.strict && (cut || session.incomplete()) => Code::INCOMPLETE,
+        (Code::OK, _) => verdict::code(&verdicts),
         (code, _) => code,
     };
     if let Some(e) = report_error {
@@ -241,7 +248,7 @@ async fn start(
             Err(refusal) => fallen = Some(wish.fall_back(refusal)?),
         }
     }
-    if wish.demanded == Some(Level::Moves)
+    if wish.level() == Level::Moves
         && let Some(why) = profiler::no_moves(client).await
     {
         fallen = Some((Level::Basic, why));

@@ -1,6 +1,7 @@
 //! What people and scripts get to see: one way of writing per format.
 
 mod json;
+mod outlive;
 mod text;
 mod units;
 
@@ -12,7 +13,8 @@ use crate::gc::record::{Gc, Level};
 use crate::gc::summary::Summary;
 
 pub(crate) use json::{JsonReport, NdjsonReport, schema};
-pub(crate) use text::{Terminal, TextOptions, TextReport};
+pub(crate) use outlive::Outlive;
+pub(crate) use text::{Terminal, TextOptions, TextReport, verdict_lines};
 pub(crate) use units::Units;
 
 /// The version that reports carry.

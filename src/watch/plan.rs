@@ -10,12 +10,14 @@ use super::profiler::Refusal;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wish {
     pub(crate) demanded: Option<Level>,
+    /// What the bounds to judge need: a verdict should not judge the observer.
+    pub(crate) enough: Option<Level>,
 }
 
 impl Wish {
     /// The level to try.
     pub(crate) fn level(self) -> Level {
-        self.demanded.unwrap_or(Level::Roots)
+        self.demanded.or(self.enough).unwrap_or(Level::Roots)
     }
 
     /// Goes on at another level, with the reason; where roots were demanded it is a failure.

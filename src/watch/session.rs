@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use dotnet_diagnostics_client::nettrace::{self, Item, Reader};
 
 use super::recorder::Recorder;
+use crate::check::{Checks, Verdict};
 use crate::exit::{Code, Failure};
 use crate::gc::facts::{Exit, Lost};
 use crate::gc::fold::{Fold, Occurrence};
@@ -77,6 +78,7 @@ pub(crate) struct Session<'r> {
     pub(crate) record_error: Option<(PathBuf, io::Error)>,
     pub(crate) facts: Facts,
     summary: Summary,
+    checks: Checks,
     lost: Lost,
     clock: Option<nettrace::TraceInfo>,
     began: bool,
@@ -100,6 +102,7 @@ impl<'r> Session<'r> {
             record_error: None,
             facts,
             summary: Summary::default(),
+            checks: Checks::default(),
             lost: Lost::default(),
             clock: None,
             began: false,
@@ -114,6 +117,13 @@ impl<'r> Session<'r> {
     /// The first lines need not wait for what the stream tells first.
     pub(crate) fn looked_ahead(&mut self) {
         self.looked_ahead = true;
+    }
+
+    /// Bounds to judge in the end.
+    #[must_use]
+    pub(crate) fn judging(mut self, checks: &Checks) -> Session<'r> {
+        self.checks = checks.clone();
+        self
     }
 
     /// The report's first lines.
@@ -241,6 +251,7 @@ impl<'r> Session<'r> {
             self.incomplete_by_loss += 1;
         }
         self.summary.add(gc);
+        self.checks.add(gc);
     }
 
     /// What the stream has told goes where it was not known better.
@@ -297,12 +308,22 @@ impl<'r> Session<'r> {
         self.lost != Lost::default() || self.incomplete_by_loss > 0 || self.damaged.is_some()
     }
 
+    /// What becomes of the bounds, now that all has come.
+    pub(crate) fn verdicts(&self) -> Vec<Verdict> {
+        self.checks.judge(&self.summary, &self.all_lost(), &self.facts.watch)
+    }
+
+    fn all_lost(&self) -> Lost {
+        Lost { events: self.lost.events.saturating_add(self.fold.lost_totals), ..self.lost }
+    }
+
     /// The summary, and the end of the report.
     pub(crate) fn end(mut self, exit: &Exit) -> Result<(), ReportError> {
-        self.lost.events = self.lost.events.saturating_add(self.fold.lost_totals);
+        let verdicts = self.verdicts();
+        self.lost = self.all_lost();
         let (count, ns) = self.fold.other_suspensions;
         self.summary.other_suspensions = Stops { count, ns };
-        let end = End { summary: &self.summary, lost: &self.lost, exit };
+        let end = End { summary: &self.summary, lost: &self.lost, verdicts: &verdicts, exit };
         self.report.end(&self.facts, &end)
     }
 }

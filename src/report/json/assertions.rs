@@ -33,7 +33,7 @@ pub(super) fn assertions(verdicts: &[Verdict]) -> Vec<Assertion> {
         level: v.level.name(),
         disturbed: v.disturbed,
         holds: v.holds,
-        gcs: v.gcs.clone(),
+        gcs: v.broken_by.iter().map(|b| b.number).collect(),
     };
     verdicts.iter().map(one).collect()
 }

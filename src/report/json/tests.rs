@@ -29,7 +29,9 @@ fn problems(validator: &Validator, value: &Value) -> Vec<String> {
 fn write(report: &mut dyn Report, facts: &Facts, gcs: &[Gc], lost: &Lost) {
     report.start(facts).expect("memory takes it");
     gcs.iter().for_each(|gc| report.gc(facts, gc).expect("memory takes it"));
-    report.end(facts, &End { summary: &summed(gcs), lost, verdicts: &[], exit: &EXIT }).expect("memory takes it");
+    report
+        .end(facts, &End { summary: &summed(gcs), lost, verdicts: &[], exit: &EXIT })
+        .expect("memory takes it");
 }
 
 fn document(facts: &Facts, gcs: &[Gc]) -> String {

@@ -10,6 +10,7 @@ mod status;
 mod storm;
 mod style;
 mod summary;
+mod verdicts;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -23,6 +24,8 @@ use marks::Marks;
 use status::Status;
 use storm::Storm;
 use style::{Role, Style, visible, wrap};
+
+use crate::check::Verdict;
 
 /// Sentences are not set wider than this, however wide the terminal.
 const READABLE: usize = 120;
@@ -51,6 +54,12 @@ pub(crate) struct TextOptions {
     pub(crate) generations: Vec<u8>,
     /// Nothing at all: verdicts and errors come from elsewhere.
     pub(crate) quiet: bool,
+}
+
+/// The verdicts as text, for those who read another format.
+pub(crate) fn verdict_lines(verdicts: &[Verdict], terminal: Terminal, units: Units) -> Vec<String> {
+    let style = Style { colour: terminal.colour, unicode: terminal.unicode };
+    verdicts::verdicts(verdicts, style, units, terminal.columns)
 }
 
 /// `--format text`.
@@ -243,8 +252,11 @@ impl<W: Write> Report for TextReport<W> {
     }
 
     fn end(&mut self, facts: &Facts, end: &End<'_>) -> io::Result<()> {
+        let verdicts =
+            verdicts::verdicts(end.verdicts, self.style, self.units, self.terminal.columns.max(40));
         if self.quiet {
-            return Ok(());
+            self.print_all(&verdicts)?;
+            return self.out.flush();
         }
         if let Some(folded) = self.storm.flush(self.style) {
             self.print_row(&folded)?;
@@ -254,6 +266,10 @@ impl<W: Write> Report for TextReport<W> {
         let columns = self.terminal.columns.max(40);
         let lines = summary::summary(facts, end, legend.as_deref(), self.style, self.units, columns);
         self.print_all(&lines)?;
+        if !verdicts.is_empty() {
+            self.print("")?;
+            self.print_all(&verdicts)?;
+        }
         self.out.flush()
     }
 }

@@ -16,7 +16,9 @@ fn render(terminal: Terminal, options: TextOptions, facts: &Facts, gcs: &[Gc], l
         let elapsed_ns = gc.at_ns.unwrap_or(0) + 20_000_000;
         report.tick(&LiveState { elapsed_ns, lost: *lost }).expect("memory takes it");
     }
-    report.end(facts, &End { summary: &summed(gcs), lost, verdicts: &[], exit: &EXIT }).expect("memory takes it");
+    report
+        .end(facts, &End { summary: &summed(gcs), lost, verdicts: &[], exit: &EXIT })
+        .expect("memory takes it");
     drop(report);
     String::from_utf8(out).expect("text is UTF-8")
 }

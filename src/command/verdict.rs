@@ -1,0 +1,80 @@
+//! From bounds that were typed to a verdict and an exit code.
+
+use std::collections::BTreeMap;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+use crate::check::{Checks, Expr, Verdict};
+use crate::cli::{CheckArgs, Format, OutputArgs};
+use crate::exit::{Code, Failure};
+use crate::report;
+
+use super::output;
+
+/// Everything that was asked for.
+///
+/// # Errors
+/// The file cannot be read, or a bound in it is none: a usage error, before anything is started.
+pub(super) fn checks(args: &CheckArgs) -> Result<Checks, Failure> {
+    let mut exprs = args.asserts.clone();
+    if let Some(path) = &args.assert_file {
+        exprs.extend(from_file(path, args.assert_profile.as_deref())?);
+    }
+    Ok(Checks::new(exprs))
+}
+
+fn from_file(path: &Path, profile: Option<&str>) -> Result<Vec<Expr>, Failure> {
+    const EXAMPLE: &str = "it holds lists of bounds by profile: default = [\"pause.p99 < 10ms\"]";
+    let failed =
+        |what: String| Failure::new(Code::USAGE, format!("{}: {what}", path.display())).remedy(EXAMPLE);
+    let text = std::fs::read_to_string(path).map_err(|e| failed(e.to_string()))?;
+    let profiles: BTreeMap<String, Vec<String>> =
+        toml::from_str(&text).map_err(|e| failed(e.to_string().trim().to_owned()))?;
+    let names = || profiles.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let chosen = match profile {
+        Some(name) => {
+            profiles.get(name).ok_or_else(|| failed(format!("no profile `{name}`; it has {}", names())))?
+        }
+        None => match profiles.get("default") {
+            Some(list) => list,
+            None if profiles.len() == 1 => {
+                profiles.values().next().ok_or_else(|| failed("no profile".into()))?
+            }
+            None => {
+                let what = format!("no profile `default`, and more than one other: {}", names());
+                return Err(failed(what).remedy("choose one with --assert-profile"));
+            }
+        },
+    };
+    let parse = |text: &String| {
+        text.parse().map_err(|e: crate::check::BadExpr| {
+            Failure::new(Code::USAGE, format!("{}: {}", path.display(), e.what)).remedy(e.remedy)
+        })
+    };
+    chosen.iter().map(parse).collect()
+}
+
+/// The code that verdicts alone would give.
+pub(super) fn code(verdicts: &[Verdict]) -> Code {
+    if verdicts.iter().any(|v| v.holds == Some(false)) {
+        Code::BROKEN
+    } else if verdicts.iter().any(|v| v.holds.is_none()) {
+        Code::INCOMPLETE
+    } else {
+        Code::OK
+    }
+}
+
+/// Says on stderr what failed, for those who do not read the format that the report is in.
+pub(super) fn say(verdicts: &[Verdict], args: &OutputArgs) {
+    let open: Vec<Verdict> = verdicts.iter().filter(|v| v.holds != Some(true)).cloned().collect();
+    let elsewhere = args.format == Format::Text;
+    if elsewhere || open.is_empty() {
+        return;
+    }
+    let look = output::look(args, io::stderr().is_terminal(), false);
+    for line in report::verdict_lines(&open, look, output::units(args.units)) {
+        // Nobody is left to tell of a failure.
+        let _ = writeln!(io::stderr(), "{line}");
+    }
+}

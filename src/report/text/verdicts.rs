@@ -1,0 +1,110 @@
+//! What became of the bounds: the last lines, and the only ones with `--quiet`.
+
+use super::line::short;
+use super::style::{Line, Role, Style};
+use crate::check::{Breaker, Unit, Verdict};
+use crate::report::units::{Units, bytes, count, duration, percent};
+
+/// So many collections are named in a line, where there is room.
+const NAMED: usize = 4;
+
+/// A line per bound, then one that sums up; nothing without bounds.
+pub(crate) fn verdicts(verdicts: &[Verdict], style: Style, units: Units, columns: usize) -> Vec<String> {
+    if verdicts.is_empty() {
+        return Vec::new();
+    }
+    let values: Vec<String> = verdicts.iter().map(|v| value(v, style, units)).collect();
+    let width = |texts: &mut dyn Iterator<Item = &str>| texts.map(|t| t.chars().count()).max().unwrap_or(0);
+    let first = width(&mut verdicts.iter().map(|v| v.text.as_str()));
+    let second = width(&mut values.iter().map(String::as_str));
+    let mut lines: Vec<String> = verdicts
+        .iter()
+        .zip(&values)
+        .map(|(v, value)| {
+            let (word, role) = match v.holds {
+                Some(true) => ("ok", Role::Plain),
+                Some(false) => ("FAIL", Role::Alarm),
+                None => ("?", Role::High),
+            };
+            let mut line = Line::of(style, role, word);
+            line.pad_to(6);
+            line.push(style, Role::Plain, &v.text);
+            line.pad_to(6 + first + 2);
+            line.push_right(style, Role::Strong, value, second);
+            let room = columns.saturating_sub(line.width() + 2);
+            let more = remark(v, style, units, room);
+            if !more.is_empty() {
+                line.space(2);
+                line.push(style, Role::Dim, &more);
+            }
+            line.into_string()
+        })
+        .collect();
+    lines.push(total(verdicts));
+    lines
+}
+
+/// `1 of 2 assertions does not hold`.
+pub(crate) fn total(verdicts: &[Verdict]) -> String {
+    let all = verdicts.len();
+    let broken = verdicts.iter().filter(|v| v.holds == Some(false)).count();
+    let open = verdicts.iter().filter(|v| v.holds.is_none()).count();
+    let some = |n: usize| if n == 1 { "does" } else { "do" };
+    match (broken, open) {
+        (0, 0) if all == 1 => "the assertion holds".to_owned(),
+        (0, 0) => format!("all {all} assertions hold"),
+        (0, open) => format!("{open} of {all} assertions could not be judged"),
+        (broken, 0) => format!("{broken} of {all} assertions {} not hold", some(broken)),
+        (broken, open) => {
+            format!("{broken} of {all} assertions {} not hold, {open} could not be judged", some(broken))
+        }
+    }
+}
+
+fn value(v: &Verdict, style: Style, units: Units) -> String {
+    v.value.map_or_else(|| "-".to_owned(), |value| in_unit(value, v.unit, style, units))
+}
+
+fn in_unit(value: f64, unit: Unit, style: Style, units: Units) -> String {
+    // Only percentages can be negative.
+    let whole = value.max(0.0).round() as u64;
+    match unit {
+        Unit::Ns => duration(whole, style.unicode),
+        Unit::Bytes => bytes(whole, units),
+        Unit::Count if value.fract() == 0.0 => count(whole),
+        Unit::Count => format!("{value:.1}"),
+        Unit::Percent if value < 0.0 => format!("-{}", percent(-value)),
+        Unit::Percent => percent(value),
+    }
+}
+
+/// Who broke it, or why it could not be judged.
+fn remark(v: &Verdict, style: Style, units: Units, room: usize) -> String {
+    if let Some(why) = v.unjudged {
+        return format!("could not be judged: {why}");
+    }
+    let mut text = String::new();
+    for (n, breaker) in v.broken_by.iter().enumerate() {
+        let separator = if n == 0 { "" } else { ", " };
+        let next = format!("{separator}{}", named(breaker, v.unit, style, units));
+        let last = n + 1 == v.broken_by.len();
+        let reserve = if last { 0 } else { 2 };
+        if n == NAMED || (n > 0 && text.chars().count() + next.chars().count() + reserve > room) {
+            return text + " " + style.ellipsis();
+        }
+        text += &next;
+    }
+    if v.disturbed && text.is_empty() {
+        return "judged while background GC was off".to_owned();
+    }
+    text
+}
+
+/// `#43 gen2 loh 21.3 ms`.
+fn named(b: &Breaker, unit: Unit, style: Style, units: Units) -> String {
+    let mut parts = vec![format!("#{}", b.number)];
+    parts.extend(b.generation.map(|g| format!("gen{}", short(g, b.kind))));
+    parts.extend(b.reason.map(|r| r.names().1.to_owned()));
+    parts.extend(b.value.map(|value| in_unit(value as f64, unit, style, units)));
+    parts.join(" ")
+}
