@@ -29,6 +29,7 @@ mod suite;
 mod sums;
 mod support;
 mod trace_event;
+mod verdict;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -73,6 +74,7 @@ pub(crate) fn main() -> ExitCode {
         facts::register,
         other_profiler::register,
         azmcp::register,
+        verdict::register,
         command_line::register,
     ] {
         register(&mut suite);
