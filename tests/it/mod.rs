@@ -10,6 +10,7 @@ mod errors_input;
 mod errors_target;
 mod facts;
 mod grandchild;
+mod identity;
 mod killed;
 mod levels;
 mod modes;
@@ -57,6 +58,7 @@ pub(crate) fn main() -> ExitCode {
         detach::register,
         blocks::register,
         moves::register,
+        identity::register,
         old_callbacks::register,
         roots::register,
         each_gc::register,
