@@ -2,7 +2,8 @@
 //
 // stdout: "ready pid=N"; for each line "collect GEN" of stdin (compacting) for every object that has a handle
 //   object NAME 0xADDRESS 0xHANDLE BORN      BORN: how many collections there were when it got this handle
-// then "collected index= gcs= generation=". Names: strong, pinned, large (kept all the time), fickle (always
+// then "collected index= gcs= generation=". Names: strong, pinned, large, frozen or literal (kept
+// all the time; the literal is frozen where the runtime has a heap of such, .NET 8 and later), fickle (always
 // alive, its handle comes and goes), guestN (made for this collection; stays for one to three). gcs is the number
 // of collections from the first look at the guests to this one. "exit" or the end of stdin ends it.
 using System;
@@ -29,6 +30,7 @@ static class Identity
         Keep("strong", 40, GCHandleType.Normal, int.MaxValue);
         Keep("pinned", 40, GCHandleType.Pinned, int.MaxValue);
         Keep("large", 100_000, GCHandleType.Normal, int.MaxValue);
+        KeepLiteral();
         fickle = new byte[48];
         App.Ready();
         while (Console.ReadLine() is string line && line != "exit")
@@ -63,6 +65,14 @@ static class Identity
         // Dead objects before it: there is room to move to.
         for (int i = 0; i < 50; i++) GC.KeepAlive(new byte[100]);
         held.Add(new Held { Name = name, Handle = GCHandle.Alloc(new byte[length], type), Born = GC.CollectionCount(0), Until = until });
+    }
+
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static void KeepLiteral()
+    {
+        const string Literal = "neither moved nor collected";
+        string name = GC.GetGeneration(Literal) > GC.MaxGeneration ? "frozen" : "literal";
+        held.Add(new Held { Name = name, Handle = GCHandle.Alloc(Literal), Born = GC.CollectionCount(0), Until = int.MaxValue });
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]

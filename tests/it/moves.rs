@@ -42,6 +42,11 @@ pub(crate) fn register(suite: &mut Suite) {
         pinned(clr, &[("DOTNET_GCName", "libclrgc.so")])
     });
     suite.each_heap("moves::survivors_of_sweeping_and_compacting", &[], sweeping_and_compacting);
+    suite.each("moves::survivors_at_level_moves", &[], |clr| {
+        let lines = ["keep 2", "keep 2", "keep 2 loh", "keep 2"];
+        let seen = run(clr, Heap::Workstation, "moves", STAYING, &[], &lines)?;
+        seen.met(["swept loh", "swept poh", "moved loh", "pinned stayed", "died", "compacting true"])
+    });
     suite.each("moves::conserving_memory_compacts_large_objects", &[], |clr| {
         // Every third is let go and not replaced: the large object heap is a third free.
         let options = "objects=3000 ages=3 drop=3 dense=100 large=60 poh=30 refill=0 sample=1000000";

@@ -199,6 +199,8 @@ pub(super) struct Generation {
     pub(super) promoted_bytes: Option<Int>,
     /// Free space inside it afterwards.
     pub(super) fragmentation_bytes: Option<Int>,
+    /// It was among what was compacted; single regions of it may have been swept all the same ("mixed").
+    /// Null when it was not collected.
     pub(super) compacted: Option<bool>,
     pub(super) moved_blocks: Option<Int>,
     pub(super) moved_bytes: Option<Int>,
@@ -235,7 +237,8 @@ pub(super) struct Moved {
     /// How far they moved: |new - old|.
     pub(super) distance_bytes: Distribution,
     pub(super) histogram: Vec<HistogramRow>,
-    /// From which generation to which; null when the bounds of the generations were not known.
+    /// From which generation to which, those that stayed where they were too. Only with `--blocks`; null
+    /// when the bounds of the generations were not known.
     pub(super) transitions: Option<Vec<Transition>>,
     /// Every block; null without `--blocks`.
     pub(super) ranges: Option<Vec<MovedRange>>,
@@ -277,7 +280,7 @@ pub(super) struct HistogramRow {
     pub(super) bytes: Int,
 }
 
-/// Blocks that went from one generation to another.
+/// Blocks by generation before and after.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Transition {
