@@ -17,6 +17,7 @@ mod modes;
 mod moves;
 mod old_callbacks;
 mod other_profiler;
+mod promoted;
 mod record;
 mod replayed;
 mod roots;
@@ -65,6 +66,7 @@ pub(crate) fn main() -> ExitCode {
         roots_held::register,
         roots_frames::register,
         modes::register,
+        promoted::register,
         levels::register,
         record::register,
         replayed::register,

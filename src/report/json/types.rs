@@ -320,7 +320,7 @@ pub(super) struct SurvivingRange {
 pub(super) struct Roots {
     /// All roots that point to an object, weak ones included.
     pub(super) total: Option<Int>,
-    /// Roots that point nowhere; not in the total.
+    /// Roots that point nowhere; not in the total. Slots of frames: handles to null are passed over.
     pub(super) null_refs: Option<Int>,
     pub(super) weak: Option<Int>,
     /// Those that keep their object alive: all but the weak ones.
@@ -330,8 +330,8 @@ pub(super) struct Roots {
     pub(super) by_flag: Option<RootFlags>,
     pub(super) by_kind_and_flag: Option<Vec<RootCount>>,
     pub(super) by_origin: Option<RootOrigins>,
-    /// Bytes that each kind of root kept, as the runtime's marking counted them; the first kind to
-    /// reach an object counts it. Null when not seen.
+    /// Bytes that each kind of root kept; null when not seen, as with background collections, of
+    /// which the runtime tells none.
     pub(super) promoted_bytes: Option<PromotedBytes>,
     /// Pairs of dependent handles and conditional weak tables: edges, not roots.
     pub(super) dependent_pairs: Option<Int>,
@@ -378,19 +378,35 @@ pub(super) struct RootCount {
     pub(super) count: Int,
 }
 
-/// Bytes by what promoted them; null where no such event came.
+/// Bytes by what promoted them, as the runtime's marking counts them (GCMarkWithType, all heaps
+/// added up): an object belongs to the first kind that reaches it, in this order: sized_ref, stack,
+/// background, finalizer, handle, older_generation, steal, dependent_handle, new_finalizable. Null
+/// where no such event came.
+///
+/// Without `overflow`, which is contained in `dependent_handle`, they sum to what survived in the
+/// collected generations, LOH and POH included: to `promoted_bytes` of the heaps, less what rounding
+/// each object up to 8 bytes makes. (The runtime's own total, `promoted_bytes` of a gen2 collection,
+/// leaves out the POH.) With server GC the sum may be higher: two threads that reach an object at
+/// the same moment both count it.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PromotedBytes {
+    /// Locals and arguments of threads.
     pub(super) stack: Option<Int>,
+    /// Objects that were waiting for their finalizers before.
     pub(super) finalizer: Option<Int>,
+    /// Handles of every kind, and so static fields.
     pub(super) handle: Option<Int>,
+    /// Objects of generations that were not collected; null with gen2.
     pub(super) older_generation: Option<Int>,
     pub(super) sized_ref: Option<Int>,
+    /// Part of `dependent_handle`: what a full mark queue or stack had put off until then.
     pub(super) overflow: Option<Int>,
     pub(super) dependent_handle: Option<Int>,
+    /// Objects that now wait for their finalizers, and what only they hold.
     pub(super) new_finalizable: Option<Int>,
     pub(super) steal: Option<Int>,
+    /// What a background collection, during which this one ran, had still to mark.
     pub(super) background: Option<Int>,
 }
 

@@ -202,10 +202,12 @@ impl Page<'_> {
         Some(table(self.style, &columns, &rows, self.columns))
     }
 
+    /// Shares of a whole: without what other parts contain.
     fn promoted(&self) -> Option<Panel> {
         let parts: Vec<(String, u64)> = MARK_TYPES
             .iter()
             .zip(self.sum.promoted_by)
+            .filter(|(name, _)| **name != "overflow")
             .filter_map(|(name, bytes)| Some((name.replace('_', " "), bytes?)))
             .collect();
         shares("promoted by, all GCs", &parts, self.units, self.style)

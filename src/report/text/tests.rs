@@ -235,6 +235,17 @@ fn filters_choose_lines_and_leave_the_summary_alone() {
 }
 
 #[test]
+fn shares_of_what_was_promoted_contain_nothing_twice() {
+    let mut gc = tiny();
+    gc.promoted_by = [None; 10];
+    gc.promoted_by[2] = Some(3 << 20);
+    // The runtime counts what a mark queue had put off by itself, and again with the dependent handles.
+    (gc.promoted_by[5], gc.promoted_by[6]) = (Some(1 << 20), Some(1 << 20));
+    let text = plain(FILE, &[gc]);
+    assert!(text.contains("dependent handle") && !text.contains("overflow"), "{text}");
+}
+
+#[test]
 fn the_largest_blocks_come_with_blocks() {
     let mut facts = facts();
     facts.watch.blocks = true;

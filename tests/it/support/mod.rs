@@ -6,6 +6,7 @@ mod document;
 mod gcstats;
 mod gcwatch;
 mod own_events;
+mod own_marks;
 mod process;
 mod ranges;
 mod roots;
@@ -21,6 +22,7 @@ pub(crate) use gcwatch::{Ended, Gcwatch, run_to_end};
 pub(crate) use own_events::{
     Ranges, environment as own_environment, read_mechanisms, read_ranges, stopped_ns,
 };
+pub(crate) use own_marks::{MARKS, read_marks};
 pub(crate) use process::{Footprint, Guard, signal};
 pub(crate) use ranges::{check_ranges, generation_of};
 pub(crate) use roots::{NULL, PAIRS, Tally};
