@@ -61,8 +61,8 @@ impl<'a> Cursor<'a> {
 /// GCHeapStats: sizes after the collection, free space included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HeapStatsEvent {
-    /// (size, promoted) in bytes: gen0, gen1, gen2, LOH, POH (0 before .NET 5).
-    pub(crate) generations: [(u64, u64); 5],
+    /// (size, promoted) in bytes: gen0, gen1, gen2, LOH, POH (there is none before .NET 5).
+    pub(crate) generations: [Option<(u64, u64)>; 5],
     /// Not known where a heap was put to use again: the runtime adds in the pattern (0xbaadbaad...) that marks what
     /// it has yet to fill (.NET 10, server GC, background collections).
     pub(crate) finalization_bytes: Option<u64>,
@@ -115,6 +115,8 @@ impl GlobalHeapHistory {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ranges<'a> {
     cursor: Cursor<'a>,
+    /// Running number of the event among those of one heap's walk, from 0.
+    pub(crate) index: u32,
     count: u32,
 }
 
@@ -189,23 +191,21 @@ pub(crate) fn decode(id: u32, payload: &[u8], pointer_size: u32) -> Option<Runti
 }
 
 fn ranges(mut c: Cursor<'_>) -> Option<Ranges<'_>> {
-    c.u32()?;
+    let index = c.u32()?;
     let count = c.u32()?;
     c.u16()?;
-    Some(Ranges { cursor: c, count })
+    Some(Ranges { cursor: c, index, count })
 }
 
 fn heap_stats(c: &mut Cursor<'_>) -> Option<HeapStatsEvent> {
-    let mut generations = [(0, 0); 5];
+    let mut generations = [None; 5];
     for g in generations.iter_mut().take(4) {
-        *g = (c.u64()?, c.u64()?);
+        *g = Some((c.u64()?, c.u64()?));
     }
     let (finalization_bytes, finalization_objects) = (c.u64()?, c.u64()?);
     let (pinned_objects, _sink_blocks, handles) = (c.u32()?, c.u32()?, c.u32()?);
     c.u16()?;
-    if let (Some(size), Some(promoted)) = (c.u64(), c.u64()) {
-        generations[4] = (size, promoted);
-    }
+    generations[4] = c.u64().zip(c.u64());
     /// No process has more memory than addresses.
     const ADDRESSES: u64 = 1 << 47;
     let finalization_bytes = Some(finalization_bytes).filter(|bytes| *bytes < ADDRESSES);

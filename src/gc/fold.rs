@@ -11,6 +11,7 @@ use super::identity::Identity;
 use super::open::OpenGc;
 use super::profiled::{self, Raw};
 use super::record::{Gc, Incomplete, Kind, Pause, Phase, Reason};
+use super::stops::{Owner, Stop, Stops};
 use super::told::Told;
 
 /// One event, free of the format it came in.
@@ -27,62 +28,25 @@ pub(crate) struct Occurrence<'a> {
     pub(crate) payload: &'a [u8],
 }
 
-/// A stop of the program, from SuspendEEBegin to RestartEEEnd, on one thread.
-#[derive(Debug, Clone, Copy)]
-struct Suspension {
-    reason: u32,
-    begin_ns: u64,
-    /// SuspendEEEnd.
-    stopped_ns: Option<u64>,
-    /// RestartEEBegin: from here on another thread's stop may follow.
-    going_on_ns: Option<u64>,
-    /// Another thread's stop has followed before RestartEEEnd was written: this one was over when that began.
-    over_ns: Option<u64>,
-    /// Where the collection in hand began to own it: `begin_ns`, or a later GCStart.
-    owned_from_ns: u64,
-    owner: Option<Owner>,
-    walked: bool,
-}
-
-impl Suspension {
-    /// Where it ends and one that began at `next_ns` begins: not before it lets the program go.
-    fn border(&self, next_ns: u64) -> u64 {
-        next_ns.max(self.going_on_ns.unwrap_or(0)).max(self.owned_from_ns)
-    }
-
-    /// It had to wait until then.
-    fn begin_at_least(&mut self, at_ns: u64) {
-        if self.owned_from_ns == self.begin_ns {
-            self.owned_from_ns = self.owned_from_ns.max(at_ns);
-        }
-        self.begin_ns = self.begin_ns.max(at_ns);
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Owner {
-    Blocking,
-    Background,
-}
-
 /// The fold. Finished records are taken with [`Fold::take`].
 #[derive(Debug, Default)]
 pub(crate) struct Fold {
     keep_blocks: bool,
-    suspensions: HashMap<u64, Suspension>,
+    stops: Stops,
     blocking: Option<OpenGc>,
     background: Option<OpenGc>,
-    /// A server GC's background record lacks its heap histories until after its end.
-    history_of: Option<Owner>,
-    last_ended: Option<Owner>,
+    /// Of which collection a thread tells the heap histories, and statistics after the end: those of two collections
+    /// may come at the same time, each from its own thread.
+    histories: HashMap<u64, u32>,
+    ended: HashMap<u64, u32>,
     trigger: Option<u32>,
     bounds: Bounds,
     bounds_coming: Vec<Bound>,
     raw: Raw,
     identity: Identity,
     finished: VecDeque<Gc>,
-    last_restart_ns: u64,
-    seen_gc: bool,
+    /// The stream tells of blocks (not that of NativeAOT).
+    blocks_told: bool,
     first_started: Option<u32>,
     next_seq: Option<u64>,
     /// Lost records of the profiler (whole collections' totals).
@@ -108,20 +72,19 @@ impl Fold {
 
     /// Events were lost at this point of the stream: what is open can't be trusted any more.
     pub(crate) fn lost(&mut self, events: u64) {
-        for gc in [&mut self.blocking, &mut self.background].into_iter().flatten() {
-            gc.record.incomplete = Some(Incomplete::Lost);
-            gc.record.missing.events += events;
+        let open = [&mut self.blocking, &mut self.background].into_iter().flatten();
+        for gc in open.chain(self.stops.waiting()) {
+            gc.lost();
+            gc.record.missing.events = gc.record.missing.events.saturating_add(events);
         }
+        self.trigger = None;
     }
 
     /// The stream has ended: what is still open is cut off.
     pub(crate) fn end(&mut self) {
-        for owner in [Owner::Background, Owner::Blocking] {
-            let Some(mut gc) = self.slot(owner).take() else { continue };
-            let running = self.suspensions.values().any(|s| s.owner == Some(owner));
-            if running || !gc.whole() {
-                gc.record.incomplete.get_or_insert(Incomplete::EndedAfter);
-            }
+        let waiting = self.stops.take_waiting();
+        for mut gc in waiting.into_iter().chain(self.background.take()).chain(self.blocking.take()) {
+            gc.cut_off();
             self.emit(gc);
         }
     }
@@ -160,19 +123,20 @@ impl Fold {
         self.slot(owner?).as_mut()
     }
 
-    /// The collection whose own work is going on: a blocking one hides the background one.
-    fn current(&self) -> Option<Owner> {
-        match (&self.blocking, &self.background) {
-            (Some(gc), _) if !gc.ended => Some(Owner::Blocking),
-            (_, Some(_)) => Some(Owner::Background),
-            (Some(_), None) => Some(Owner::Blocking),
-            (None, None) => None,
-        }
+    fn numbered(&mut self, number: Option<u32>) -> Option<&mut OpenGc> {
+        let open = [&mut self.blocking, &mut self.background].into_iter().flatten();
+        open.into_iter().find(|gc| number.is_some() && gc.record.number == number)
     }
 
-    /// The stop in force. There is one at a time; a thread that waits its turn has no SuspendEEEnd yet.
-    fn stop_in_force(&mut self) -> Option<&mut Suspension> {
-        self.suspensions.values_mut().max_by_key(|s| (s.stopped_ns.is_some(), s.begin_ns))
+    /// The collection whose own work is going on: the one that started last in the stop in force, or the background
+    /// one that the stop is for, or that runs beside the program.
+    fn current(&mut self) -> Option<Owner> {
+        match self.stops.in_force() {
+            Some(stop) => stop.owner.or(stop.for_background.then_some(Owner::Background)),
+            // Its stop began before the watch.
+            None if self.blocking.as_ref().is_some_and(|gc| !gc.ended) => Some(Owner::Blocking),
+            None => Some(Owner::Background),
+        }
     }
 
     fn runtime(&mut self, e: &Occurrence<'_>, event: RuntimeEvent<'_>) {
@@ -184,21 +148,21 @@ impl Fold {
         let current = self.current();
         match event {
             RuntimeEvent::Triggered { reason } => self.trigger = Some(reason),
-            RuntimeEvent::SuspendBegin { reason } => self.suspend(e, reason),
-            RuntimeEvent::SuspendEnd => self.stopped(e),
-            RuntimeEvent::RestartBegin => {
-                if let Some(s) = self.suspensions.get_mut(&e.thread) {
-                    s.going_on_ns = Some(e.at_ns);
+            RuntimeEvent::SuspendBegin { reason } => {
+                if let Some(endless) = self.stops.begin(e.thread, e.at_ns, reason) {
+                    self.stop_lost(endless);
                 }
             }
+            RuntimeEvent::SuspendEnd => self.stopped(e),
+            RuntimeEvent::RestartBegin => self.stops.going_on(e.thread, e.at_ns),
             RuntimeEvent::RestartEnd => self.restart(e),
             RuntimeEvent::GcStart { number, generation, reason, kind } => {
                 self.start(e, number, generation, Reason(reason), kind);
             }
             RuntimeEvent::GcEnd { number } => self.gc_end(e, number, new_bounds),
             RuntimeEvent::HeapStats(stats) => {
-                let owner = self.last_ended;
-                if let Some(gc) = self.open(owner) {
+                let number = self.ended.remove(&e.thread);
+                if let Some(gc) = self.numbered(number) {
                     gc.heap_stats(&stats);
                 }
                 self.background_done();
@@ -208,15 +172,17 @@ impl Fold {
                 if owner == Owner::Blocking && self.blocking.as_ref().is_none_or(|gc| gc.ended) {
                     self.turn_blocking();
                 }
-                self.history_of = Some(owner);
                 self.told.heaps(global.heaps);
-                if let Some(gc) = self.open(Some(owner)) {
+                self.histories.remove(&e.thread);
+                if let Some(gc) = self.slot(owner).as_mut().filter(|gc| gc.heaps_due.is_none()) {
                     gc.global_history(global);
+                    let number = gc.record.number;
+                    self.histories.extend(number.map(|number| (e.thread, number)));
                 }
             }
             RuntimeEvent::PerHeap(heap) => {
-                let owner = self.history_of;
-                if let Some(gc) = self.open(owner) {
+                let number = self.histories.get(&e.thread).copied();
+                if let Some(gc) = self.numbered(number) {
                     gc.per_heap(&heap);
                 }
                 self.background_done();
@@ -244,75 +210,53 @@ impl Fold {
                 }
             }
             RuntimeEvent::Moved(ranges) => {
-                let keep = self.keep_blocks;
-                let owner = self.range_owner();
-                let mut bounds = std::mem::take(&mut self.bounds);
-                if let Some(gc) = self.open(owner) {
-                    gc.moved_event(ranges, &mut bounds, keep);
-                }
-                self.bounds = bounds;
+                self.blocks(current, |gc, bounds, keep| gc.moved_event(e.thread, ranges, bounds, keep));
             }
             RuntimeEvent::Surviving(ranges) => {
-                let keep = self.keep_blocks;
-                let owner = self.range_owner();
-                let mut bounds = std::mem::take(&mut self.bounds);
-                if let Some(gc) = self.open(owner) {
-                    gc.surviving_event(ranges, &mut bounds, keep);
-                }
-                self.bounds = bounds;
+                self.blocks(current, |gc, bounds, keep| gc.surviving_event(e.thread, ranges, bounds, keep));
             }
         }
     }
 
-    /// Survivors that are told in a stop for a background collection (reason 6) are that one's, even
-    /// if a foreground one has run since.
-    fn range_owner(&mut self) -> Option<Owner> {
-        match self.stop_in_force() {
-            Some(s) if s.reason == PREPARATION => {
-                s.walked = true;
-                Some(Owner::Background)
-            }
-            _ => self.current(),
+    /// Books blocks. A background collection tells of its own in a stop of its own.
+    fn blocks(&mut self, owner: Option<Owner>, book: impl FnOnce(&mut OpenGc, &mut Bounds, bool)) {
+        self.blocks_told = true;
+        if let Some(stop) = self.stops.in_force().filter(|stop| stop.for_background) {
+            stop.walked = true;
         }
+        let keep = self.keep_blocks;
+        let mut bounds = std::mem::take(&mut self.bounds);
+        if let Some(gc) = self.open(owner) {
+            book(gc, &mut bounds, keep);
+        }
+        self.bounds = bounds;
     }
 
-    fn suspend(&mut self, e: &Occurrence<'_>, reason: u32) {
-        // A thread that had to wait for another one's stop to end has stopped nothing until then.
-        let begin_ns = e.at_ns.max(self.last_restart_ns);
-        let s = Suspension {
-            reason,
-            begin_ns,
-            stopped_ns: None,
-            going_on_ns: None,
-            over_ns: None,
-            owned_from_ns: begin_ns,
-            owner: None,
-            walked: false,
-        };
-        self.suspensions.insert(e.thread, s);
-    }
-
-    /// The program stands still, and only for this thread: the stop before is over, whether its RestartEEEnd has been
-    /// written or not.
+    /// What stopped the program before has let go, whether it has said so or not.
     fn stopped(&mut self, e: &Occurrence<'_>) {
-        let Some(mut s) = self.suspensions.remove(&e.thread) else { return };
-        for before in self.suspensions.values_mut().filter(|b| b.stopped_ns.is_some()) {
-            let border_ns = *before.over_ns.get_or_insert(before.border(s.begin_ns));
-            s.begin_at_least(border_ns);
+        let background_runs = self.background.as_ref().is_some_and(|gc| !gc.ended);
+        if let Some(before) = self.stops.stopped(e.thread, e.at_ns, background_runs)
+            && before.owner == Some(Owner::Blocking)
+            && self.blocking.as_ref().is_some_and(|gc| gc.ended)
+        {
+            before.waiting = self.blocking.take().map(Box::new);
         }
-        s.stopped_ns = Some(e.at_ns);
-        self.suspensions.insert(e.thread, s);
+    }
+
+    /// Its end will not come any more.
+    fn stop_lost(&mut self, mut stop: Stop) {
+        if let Some(mut gc) = stop.waiting.take() {
+            gc.lost();
+            self.emit(*gc);
+        }
+        let owner = stop.owner.or(stop.for_background.then_some(Owner::Background));
+        if let Some(gc) = self.open(owner) {
+            gc.lost();
+        }
     }
 
     fn start(&mut self, e: &Occurrence<'_>, number: u32, generation: u32, reason: Reason, kind: u32) {
         let owner = if kind == 1 { Owner::Background } else { Owner::Blocking };
-        if let Some(mut unfinished) = self.slot(owner).take() {
-            let whole = unfinished.whole();
-            if !whole {
-                unfinished.record.incomplete.get_or_insert(Incomplete::Lost);
-            }
-            self.emit(unfinished);
-        }
         // The ephemeral collection in a background one's first stop calls itself blocking; so do we.
         let kind = match kind {
             1 => Kind::Background,
@@ -321,30 +265,41 @@ impl Fold {
         };
         let mut gc = OpenGc::new(number, generation, reason, kind, e.at_ns);
         gc.record.trigger_reason = self.trigger.take();
-        let mut split = None;
-        match self.stop_in_force() {
-            Some(s) => {
-                if let Some(before) = s.owner {
-                    split = Some((before, s.owned_from_ns, s.begin_ns, s.stopped_ns));
-                    s.owned_from_ns = e.at_ns;
+        let any_seen = self.stops.any_seen;
+        let mut before = None;
+        match self.stops.in_force() {
+            Some(stop) => {
+                let pause = Pause {
+                    phase: Phase::Whole,
+                    at_ns: stop.owned_from_ns,
+                    ns: stop.owned_ns(e.at_ns),
+                    suspend_ns: stop.suspend_ns(),
+                    caused_by_watching: false,
+                };
+                before = stop.owner.replace(owner).map(|owner| (owner, pause));
+                if before.is_some() {
+                    stop.owned_from_ns = e.at_ns;
                 }
-                s.owner = Some(owner);
             }
-            // Its stop began before the watch, or was lost.
-            None => {
-                gc.record.incomplete =
-                    Some(if self.seen_gc { Incomplete::Lost } else { Incomplete::BeganBefore })
-            }
+            // Its stop was lost, or began before the watch.
+            None if any_seen => gc.lost(),
+            None => gc.record.incomplete = Some(Incomplete::BeganBefore),
         }
-        if let Some((before, from, begin, stopped)) = split {
-            let suspend = (from == begin).then(|| stopped.map(|t| t.saturating_sub(begin))).flatten();
-            if let Some(gc) = self.open(Some(before)) {
-                let phase = if before == Owner::Background { Phase::Initial } else { Phase::Whole };
-                let ns = e.at_ns.saturating_sub(from);
-                gc.pause(Pause { phase, at_ns: from, ns, suspend_ns: suspend, caused_by_watching: false });
+        match before {
+            Some((Owner::Background, pause)) => {
+                let initial = Pause { phase: Phase::Initial, ..pause };
+                self.background.iter_mut().for_each(|gc| gc.pause(initial.clone()));
             }
+            Some((Owner::Blocking, pause)) => {
+                self.blocking.iter_mut().for_each(|gc| gc.pause(pause.clone()));
+                self.blocking_done();
+            }
+            None => {}
         }
-        self.seen_gc = true;
+        if let Some(mut unfinished) = self.slot(owner).take() {
+            unfinished.lost();
+            self.emit(unfinished);
+        }
         self.first_started.get_or_insert(number);
         *self.slot(owner) = Some(gc);
     }
@@ -352,9 +307,10 @@ impl Fold {
     /// It was announced as a background collection, and then ran in its first stop: the runtime does that
     /// where it has no thread for it yet.
     fn turn_blocking(&mut self) {
-        let Some(stop) = self.stop_in_force().filter(|s| s.owner == Some(Owner::Background)) else { return };
+        let Some(stop) = self.stops.in_force().filter(|s| s.owner == Some(Owner::Background)) else { return };
         stop.owner = Some(Owner::Blocking);
-        if let Some(before) = self.blocking.take() {
+        if let Some(mut before) = self.blocking.take() {
+            before.lost();
             self.emit(before);
         }
         self.blocking = self.background.take().map(|mut gc| {
@@ -368,12 +324,9 @@ impl Fold {
 
     /// `end_bounds`: the bounds in hand are those at its end.
     fn gc_end(&mut self, e: &Occurrence<'_>, number: u32, end_bounds: bool) {
-        let owner = [Owner::Blocking, Owner::Background]
-            .into_iter()
-            .find(|o| self.slot(*o).as_ref().is_some_and(|gc| gc.record.number == Some(number)));
-        self.last_ended = owner;
+        self.ended.insert(e.thread, number);
         let mut bounds = std::mem::take(&mut self.bounds);
-        match self.open(owner) {
+        match self.numbered(Some(number)) {
             Some(gc) => {
                 if end_bounds {
                     gc.end_bounds(&mut bounds);
@@ -389,68 +342,70 @@ impl Fold {
                 gc.incomplete = Some(if before { Incomplete::BeganBefore } else { Incomplete::Lost });
                 self.identity.follow(&mut gc, None);
                 self.finished.push_back(gc);
-                self.seen_gc = true;
             }
         }
         self.bounds = bounds;
     }
 
     fn restart(&mut self, e: &Occurrence<'_>) {
-        let Some(s) = self.suspensions.remove(&e.thread) else { return };
-        let mut end_ns = s.over_ns.unwrap_or(e.at_ns);
-        // Who waits for this stop to end follows at once: the two share no time.
-        let waiting = |w: &&mut Suspension| w.stopped_ns.is_none() && w.begin_ns < e.at_ns;
-        for next in self.suspensions.values_mut().filter(waiting) {
-            end_ns = end_ns.min(s.border(next.begin_ns));
-        }
-        for next in self.suspensions.values_mut().filter(waiting) {
-            next.begin_at_least(end_ns);
-        }
-        self.last_restart_ns = self.last_restart_ns.max(end_ns);
-        let ns = end_ns.saturating_sub(s.owned_from_ns);
-        let own = s.owned_from_ns == s.begin_ns;
-        let suspend_ns = s.stopped_ns.filter(|_| own).map(|t| t.saturating_sub(s.begin_ns));
-        let preparation = s.reason == PREPARATION && self.background.is_some();
-        let owner = s.owner.or(preparation.then_some(Owner::Background));
-        let Some(owner) = owner else {
-            self.other_suspensions.0 += 1;
-            self.other_suspensions.1 += ns;
+        let Some((mut stop, end_ns)) = self.stops.end(e.thread, e.at_ns) else { return };
+        let ns = stop.owned_ns(end_ns);
+        if !stop.sure() {
+            // It is not known when, or whether, it stopped the program.
             return;
-        };
-        let phase = match owner {
-            Owner::Blocking => Phase::Whole,
-            Owner::Background if s.owner.is_some() => Phase::Initial,
-            // There is one final mark; what comes after it is the walk, whoever asked for it.
-            Owner::Background if s.walked || self.background.as_ref().is_some_and(OpenGc::marked) => {
-                Phase::SurvivorWalk
-            }
-            Owner::Background => Phase::FinalMark,
-        };
-        if let Some(gc) = self.open(Some(owner)) {
-            gc.pause(Pause { phase, at_ns: s.owned_from_ns, ns, suspend_ns, caused_by_watching: s.walked });
         }
-        // A blocking collection is over when the program goes on; so is one nested in a background
-        // one's first stop. (It may be another stop's end that is written late.)
-        let stopped = self.suspensions.values().any(|s| s.owner == Some(Owner::Blocking));
-        if !stopped
-            && self.blocking.as_ref().is_some_and(|gc| gc.ended)
-            && let Some(mut gc) = self.blocking.take()
-        {
-            if !gc.whole() {
-                gc.record.incomplete.get_or_insert(Incomplete::Lost);
+        let marked = self.background.as_ref().is_some_and(OpenGc::marked);
+        let phase = match stop.owner {
+            Some(Owner::Blocking) => Phase::Whole,
+            Some(Owner::Background) => Phase::Initial,
+            // There is one final mark; what comes after it is the walk, whoever asked for it.
+            None if stop.for_background && (stop.walked || marked) => Phase::SurvivorWalk,
+            None if stop.for_background => Phase::FinalMark,
+            None => {
+                self.other_suspensions.0 += 1;
+                self.other_suspensions.1 = self.other_suspensions.1.saturating_add(ns);
+                return;
             }
-            self.emit(gc);
+        };
+        let pause = Pause {
+            phase,
+            at_ns: stop.owned_from_ns,
+            ns,
+            suspend_ns: stop.suspend_ns(),
+            caused_by_watching: stop.walked,
+        };
+        if let Some(mut gc) = stop.waiting.take() {
+            gc.pause(pause);
+            self.blocking_over(*gc);
+        } else if stop.owner == Some(Owner::Blocking) {
+            self.blocking.iter_mut().for_each(|gc| gc.pause(pause.clone()));
+            self.blocking_done();
+        } else {
+            self.background.iter_mut().for_each(|gc| gc.pause(pause.clone()));
         }
         self.background_done();
+    }
+
+    /// A blocking collection is over when the program goes on, or the next one starts in the same stop; so is one
+    /// nested in a background one's first stop.
+    fn blocking_done(&mut self) {
+        if let Some(gc) = self.blocking.take_if(|gc| gc.ended) {
+            self.blocking_over(gc);
+        }
+    }
+
+    fn blocking_over(&mut self, mut gc: OpenGc) {
+        if !gc.whole() {
+            gc.lost();
+        }
+        self.emit(gc);
     }
 
     /// A background collection ends while the program runs: its record is whole when its statistics
     /// are, in whichever order the two kinds of GC send them.
     fn background_done(&mut self) {
-        let stopped = self.suspensions.values().any(|s| s.owner == Some(Owner::Background));
-        if !stopped
-            && self.background.as_ref().is_some_and(OpenGc::whole)
-            && let Some(gc) = self.background.take()
+        if !self.stops.holds(Owner::Background)
+            && let Some(gc) = self.background.take_if(|gc| gc.whole())
         {
             self.emit(gc);
         }
@@ -458,7 +413,7 @@ impl Fold {
 
     fn emit(&mut self, mut gc: OpenGc) {
         let mut start_bounds = gc.start_bounds.take();
-        let mut gc = gc.close(&mut self.bounds);
+        let mut gc = gc.close(&mut self.bounds, self.blocks_told);
         self.identity.follow(&mut gc, start_bounds.as_mut());
         self.told.saw(gc.level);
         self.finished.push_back(gc);
@@ -492,6 +447,3 @@ impl Fold {
         }
     }
 }
-
-/// SUSPEND_FOR_GC_PREP: the stops of a background collection.
-const PREPARATION: u32 = 6;

@@ -9,5 +9,6 @@ mod identity;
 mod open;
 mod profiled;
 pub(crate) mod record;
+mod stops;
 pub(crate) mod summary;
 pub(crate) mod told;

@@ -1,5 +1,7 @@
 //! A collection that is still being put together.
 
+use std::collections::HashMap;
+
 use super::bounds::Bounds;
 use super::events::{GlobalHeapHistory, HeapStatsEvent, PerHeapHistory, Ranges, condemned_reasons};
 use super::record::{
@@ -31,6 +33,10 @@ pub(crate) struct OpenGc {
     bounds_known: bool,
     /// Where the generations lay when it began, with single blocks.
     pub(crate) start_bounds: Option<Bounds>,
+    /// By thread and sort of block: how many events of its heap's walk came.
+    walks: HashMap<(u64, bool), u32>,
+    /// Something that is added up may be missing.
+    damaged: bool,
     /// Survivors in regions that were taken since the last bounds; those at its end will tell.
     unplaced: Vec<(u64, u64)>,
 }
@@ -61,6 +67,8 @@ impl OpenGc {
             surviving_by_generation: Default::default(),
             bounds_known: true,
             start_bounds: None,
+            walks: HashMap::new(),
+            damaged: false,
             unplaced: Vec::new(),
         }
     }
@@ -72,6 +80,18 @@ impl OpenGc {
     /// All of the runtime's own events for it are there.
     pub(crate) fn whole(&self) -> bool {
         self.ended && self.heap_stats_seen && self.heaps_due == Some(0)
+    }
+
+    /// Events that belong to it were lost, or may have been.
+    pub(crate) fn lost(&mut self) {
+        self.record.incomplete = Some(Incomplete::Lost);
+        self.damaged = true;
+    }
+
+    /// It ends after the watch.
+    pub(crate) fn cut_off(&mut self) {
+        self.record.incomplete.get_or_insert(Incomplete::EndedAfter);
+        self.damaged = true;
     }
 
     pub(crate) fn pause(&mut self, pause: Pause) {
@@ -102,15 +122,18 @@ impl OpenGc {
 
     pub(crate) fn heap_stats(&mut self, stats: &HeapStatsEvent) {
         self.heap_stats_seen = true;
-        for (index, &(size, promoted)) in stats.generations.iter().enumerate() {
+        for (index, told) in stats.generations.iter().enumerate() {
             if let Some(g) = self.generation(index) {
-                g.size_after_bytes = Some(size);
-                g.promoted_bytes = Some(promoted);
+                g.size_after_bytes = told.map(|(size, _)| size);
+                g.promoted_bytes = told.map(|(_, promoted)| promoted);
             }
         }
+        let sum = |part: fn(&(u64, u64)) -> u64| {
+            Some(stats.generations.iter().flatten().map(part).fold(0, u64::saturating_add))
+        };
         let r = &mut self.record;
-        r.heap_after_bytes = Some(stats.generations.iter().map(|g| g.0).fold(0, u64::saturating_add));
-        r.promoted_bytes = Some(stats.generations.iter().map(|g| g.1).fold(0, u64::saturating_add));
+        r.heap_after_bytes = sum(|told| told.0);
+        r.promoted_bytes = sum(|told| told.1);
         r.handles = Some(stats.handles);
         r.pinned_objects = Some(stats.pinned_objects);
         r.finalization_objects = Some(stats.finalization_objects);
@@ -152,7 +175,8 @@ impl OpenGc {
     }
 
     /// Ranges that the runtime's own events told.
-    pub(crate) fn moved_event(&mut self, ranges: Ranges<'_>, bounds: &mut Bounds, keep: bool) {
+    pub(crate) fn moved_event(&mut self, thread: u64, ranges: Ranges<'_>, bounds: &mut Bounds, keep: bool) {
+        self.walk(thread, true, ranges.index);
         let moved = self.record.moved.get_or_insert_default();
         for (old, new, bytes) in ranges.moved() {
             let from = bounds.generation(old);
@@ -172,7 +196,14 @@ impl OpenGc {
     }
 
     /// Ranges that the runtime's own events told.
-    pub(crate) fn surviving_event(&mut self, ranges: Ranges<'_>, bounds: &mut Bounds, keep: bool) {
+    pub(crate) fn surviving_event(
+        &mut self,
+        thread: u64,
+        ranges: Ranges<'_>,
+        bounds: &mut Bounds,
+        keep: bool,
+    ) {
+        self.walk(thread, false, ranges.index);
         let surviving = self.record.surviving.get_or_insert_default();
         for (start, bytes) in ranges.surviving() {
             let generation = bounds.generation(start);
@@ -187,6 +218,33 @@ impl OpenGc {
             }
         }
         self.bounds_known &= !bounds.is_empty();
+    }
+
+    /// The events of a walk are numbered. The runtime may drop a large one where smaller ones still find room, and
+    /// tell of the loss much later.
+    fn walk(&mut self, thread: u64, moving: bool, index: u32) {
+        let due = self.walks.insert((thread, moving), index.saturating_add(1)).unwrap_or(0);
+        if index != 0 && index != due {
+            self.lost();
+            self.record.missing.events += u64::from(index.saturating_sub(due));
+        }
+    }
+
+    /// Bytes of blocks are missing: with every blocking collection the heaps tell how much survived in all. (With
+    /// segments that counts one smallest object for each heap's large and pinned part.)
+    fn blocks_missing(&self) -> bool {
+        const SMALLEST_OBJECT_BYTES: u64 = 24;
+        if self.background() {
+            return false;
+        }
+        let bytes = |count: &BlockCount| count.bytes;
+        let moved = self.record.moved.iter().map(|m| bytes(&m.count).saturating_add(bytes(&m.stayed)));
+        let told = moved.chain(self.record.surviving.iter().map(|s| bytes(&s.count)));
+        let told = told.fold(0, u64::saturating_add);
+        let survived = self.record.heaps.iter().map(|h| h.promoted_bytes).fold(0, u64::saturating_add);
+        let full = self.record.generation == Some(2);
+        let extra = if full { 2 * SMALLEST_OBJECT_BYTES * self.record.heaps.len() as u64 } else { 0 };
+        told.saturating_add(extra) < survived
     }
 
     /// Totals that the profiler made.
@@ -233,7 +291,7 @@ impl OpenGc {
     }
 
     /// Everything that will come has come; `bounds` are the latest.
-    pub(crate) fn close(mut self, bounds: &mut Bounds) -> Gc {
+    pub(crate) fn close(mut self, bounds: &mut Bounds, blocks_told: bool) -> Gc {
         for (start, bytes) in std::mem::take(&mut self.unplaced) {
             let generation = bounds.generation(start);
             add(&mut self.surviving_by_generation[usize::from(generation.unwrap_or(5))], bytes);
@@ -243,12 +301,20 @@ impl OpenGc {
             r.generation = bounds.generation(r.start);
         }
         // NativeAOT tells generation ranges and then none of their blocks: that is not "nothing moved".
-        let told = self.record.moved.is_some() || self.record.surviving.is_some();
-        if self.ranges_on && told && self.record.level == Level::Basic {
+        if self.ranges_on && blocks_told && self.record.level == Level::Basic {
             self.record.level = Level::Moves;
             self.record.moved.get_or_insert_default();
             self.record.surviving.get_or_insert_default();
+            let missing = self.blocks_missing() || self.background() && !self.walked();
+            if missing && self.record.incomplete.is_none() {
+                self.lost();
+            }
         }
+        // A collection without a stop, or a background one without its second, lost it.
+        if self.record.pauses.is_empty() || self.background() && !self.marked() {
+            self.record.incomplete.get_or_insert(Incomplete::Lost);
+        }
+        self.unknown_sums();
         // Single blocks are kept, and there were none of the other sort.
         if let (Some(moved), Some(surviving)) = (&mut self.record.moved, &mut self.record.surviving)
             && moved.ranges.is_some() != surviving.ranges.is_some()
@@ -268,11 +334,35 @@ impl OpenGc {
             r.pause_ns = Some(r.pauses.iter().map(|p| p.ns).sum());
             r.suspend_ns = Some(r.pauses.iter().filter_map(|p| p.suspend_ns).sum());
         }
-        let stop_lost = r.pauses.is_empty() || r.missing != Missing::default();
-        if stop_lost && r.incomplete.is_none() {
+        if r.missing != Missing::default() && r.incomplete.is_none() {
             r.incomplete = Some(Incomplete::Lost);
         }
         self.record
+    }
+
+    fn walked(&self) -> bool {
+        self.record.pauses.iter().any(|p| p.phase == Phase::SurvivorWalk) && !self.walks.is_empty()
+    }
+
+    /// Of what is added up over several events nothing is known where one may be missing. What the profiler added up
+    /// came in one.
+    fn unknown_sums(&mut self) {
+        if !self.damaged {
+            return;
+        }
+        let r = &mut self.record;
+        r.promoted_by = Default::default();
+        if r.level != Level::Roots {
+            (r.moved, r.surviving) = (None, None);
+        }
+        if self.heaps_due != Some(0) {
+            r.heap_before_bytes = None;
+            r.heaps.clear();
+            for g in &mut r.generations {
+                (g.size_before_bytes, g.fragmentation_bytes) = (None, None);
+            }
+        }
+        self.global = None;
     }
 
     fn generations_of_ranges(&mut self) {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use dotnet_diagnostics_client::nettrace::{Item, Reader};
 
 use super::own_events::{RUNTIME, u32_at, u64_at};
@@ -153,18 +153,35 @@ fn stops(events: &[Happened]) -> Result<Vec<Stop>> {
     }
     // One at a time has stopped the program: from its SuspendEEEnd to its RestartEEBegin.
     stops.sort_by_key(|stop| stop.stopped);
-    for n in 1..stops.len() {
-        let (before, after) = stops.split_at_mut(n);
+    if let Some(both) = stops.windows(2).find(|pair| pair[0].going_on > pair[1].stopped) {
+        bail!("two stops at once: {both:?}");
+    }
+    let (mut for_gc, mut others): (Vec<Stop>, Vec<Stop>) =
+        stops.into_iter().partition(|stop| matches!(stop.reason, 1 | 6));
+    for n in 1..for_gc.len() {
+        let (before, after) = for_gc.split_at_mut(n);
         let (Some(one), Some(next)) = (before.last_mut(), after.first_mut()) else { continue };
-        ensure!(one.going_on <= next.stopped, "{one:?} and {next:?} at once");
         if next.begin < one.end {
-            // The next one waited until the program was let go, or began before that was written down.
-            let border = next.begin.max(one.going_on);
+            // The next one waited until the first had said that it was over, or it did not even wait for that.
+            let border = if one.end <= next.stopped { one.end } else { next.begin.max(one.going_on) };
             (one.end, one.touches) = (border, true);
             (next.begin, next.touches) = (border, true);
         }
     }
-    Ok(stops)
+    // What stops the program for something else has what collections leave of it.
+    for other in &mut others {
+        for gc in &for_gc {
+            if gc.stopped < other.stopped {
+                other.begin = other.begin.max(gc.end);
+            } else {
+                other.end = other.end.min(gc.begin);
+            }
+        }
+        other.end = other.end.max(other.begin);
+    }
+    for_gc.extend(others);
+    for_gc.sort_by_key(|stop| stop.stopped);
+    Ok(for_gc)
 }
 
 impl Account {
