@@ -42,7 +42,7 @@ pub(crate) fn register(suite: &mut Suite) {
         pinned(clr, &[("DOTNET_GCName", "libclrgc.so")])
     });
     suite.each_heap("moves::survivors_of_sweeping_and_compacting", &[], sweeping_and_compacting);
-    suite.each("moves::survivors_at_level_moves", &[], |clr| {
+    suite.once("moves::survivors_at_level_moves", &[], |clr| {
         let lines = ["keep 2", "keep 2", "keep 2 loh", "keep 2"];
         let seen = run(clr, Heap::Workstation, "moves", STAYING, &[], &lines)?;
         seen.met(["swept loh", "swept poh", "moved loh", "pinned stayed", "died", "compacting true"])
