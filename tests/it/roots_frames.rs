@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use xtask::Clr;
 
-use super::suite::{Heap, Suite};
+use super::suite::{Heap, Need, Suite};
 use super::support::{By, Document, Json, Scripted, Tally, fact, number};
 
 const MANY: usize = 24;
@@ -14,8 +14,8 @@ const MANY: usize = 24;
 const FEW: usize = 9;
 
 pub(crate) fn register(suite: &mut Suite) {
-    // Both ways of watching on each runtime, in turns.
-    suite.each_heap("roots::in_frames", &[], |clr, heap| {
+    // Both ways of watching on each runtime, in turns. The program sees in /proc that its threads wait.
+    suite.each_heap("roots::in_frames", &[Need::Proc], |clr, heap| {
         frames(clr, heap, if heap.server() { By::Run } else { By::Attach })
     });
 }
