@@ -6,6 +6,7 @@ pub(crate) mod facts;
 pub(crate) mod fold;
 pub(crate) mod histogram;
 mod identity;
+pub(crate) mod names;
 mod open;
 mod profiled;
 pub(crate) mod record;

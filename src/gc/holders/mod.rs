@@ -1,0 +1,70 @@
+//! What holds the heap, by name: the profiler's rows of single roots, added up once their names are
+//! there.
+
+mod methods;
+mod origins;
+mod pinned;
+mod rows;
+mod statics;
+mod types;
+
+use super::names::{Name, Tables};
+
+pub(crate) use origins::Origins;
+pub(crate) use pinned::PinnedRow;
+pub(crate) use rows::{Row, Watched};
+pub(crate) use statics::StaticRow;
+pub(crate) use types::TypeRow;
+
+/// A method and the slots of its frames.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MethodRow {
+    pub(crate) name: Name,
+    /// Roots in its frames.
+    pub(crate) slots: u64,
+    /// Different objects that these point to.
+    pub(crate) objects: u64,
+    pub(crate) pinned_slots: u64,
+}
+
+/// Kinds of holders: the kinds of roots in their order, and the arrays that static fields lie in.
+pub(crate) const HOLDER_KINDS: [&str; 5] = ["stack", "handle", "finalizer", "other", "statics"];
+/// Index into [`HOLDER_KINDS`].
+pub(crate) const STATICS: u8 = 4;
+
+/// Who holds what, in one collection. Each list is whole, the largest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Holders {
+    pub(crate) methods: Vec<MethodRow>,
+    pub(crate) types: Vec<TypeRow>,
+    /// `None`: the static fields are not known.
+    pub(crate) statics: Option<Vec<StaticRow>>,
+    pub(crate) pinned: Vec<PinnedRow>,
+    pub(crate) origins: Origins,
+    /// Roots that were counted but not looked at.
+    pub(crate) untyped: u64,
+}
+
+impl Holders {
+    /// Adds rows up, by the names that are known now.
+    pub(super) fn of(seen: &Watched, names: &mut Tables) -> Holders {
+        let rows = types::typed(&seen.rows, names);
+        Holders {
+            methods: methods::methods(&seen.rows, names),
+            types: types::types(&rows),
+            statics: seen.statics.as_ref().map(|values| statics::statics(values, names)),
+            pinned: pinned::pinned(&rows, &seen.pinned_for, names),
+            origins: origins::origins(&seen.rows, seen.untyped, names),
+            untyped: seen.untyped,
+        }
+    }
+}
+
+/// The name of a generation: as in the runtime's arrays, and the heap that is never collected.
+pub(crate) fn generation_name(index: Option<u8>) -> Option<&'static str> {
+    use super::record::GENERATION_NAMES;
+    match index {
+        Some(5) => Some("frozen"),
+        index => GENERATION_NAMES.get(usize::from(index?)).copied(),
+    }
+}

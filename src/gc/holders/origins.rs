@@ -1,0 +1,26 @@
+//! Whose the roots are.
+
+use super::Row;
+use crate::gc::names::{Origin, Tables};
+
+/// Roots by whom they belong to; all of them in one of the three.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Origins {
+    pub(crate) runtime: u64,
+    pub(crate) app: u64,
+    pub(crate) unknown: u64,
+}
+
+/// Stack roots go by their method, all others by what they hold.
+pub(super) fn origins(rows: &[Row], untyped: u64, names: &Tables) -> Origins {
+    let mut origins = Origins { unknown: untyped, ..Origins::default() };
+    for row in rows {
+        let of = if row.kind == 0 { names.method_origin(row.id) } else { names.class_origin(row.class) };
+        match of {
+            Origin::Runtime => origins.runtime += row.count,
+            Origin::App => origins.app += row.count,
+            Origin::Unknown => origins.unknown += row.count,
+        }
+    }
+    origins
+}

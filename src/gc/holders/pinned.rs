@@ -1,0 +1,89 @@
+//! What may not move, and because of whom.
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+
+use super::Row;
+use crate::gc::names::{Name, Tables};
+
+/// Objects of one type that are pinned the same way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PinnedRow {
+    pub(crate) type_name: Name,
+    /// "handle", "fixed local" or "other".
+    pub(crate) by: &'static str,
+    /// Where the handle was seen being made.
+    pub(crate) handle_type: Option<&'static str>,
+    /// The method that made the handle, or whose local it is.
+    pub(crate) created_by: Option<Name>,
+    pub(crate) generation: Option<u8>,
+    /// Different objects.
+    pub(crate) count: u64,
+    pub(crate) bytes: u64,
+    /// Collections in a row in which the longest pinned of them was.
+    pub(crate) seen_in_gcs: u64,
+}
+
+/// SetGCHandle's kinds by their numbers.
+const HANDLE_TYPES: [&str; 13] = [
+    "weak_short",
+    "weak_long",
+    "strong",
+    "pinned",
+    "variable",
+    "refcounted",
+    "dependent",
+    "async_pinned",
+    "sized_ref",
+    "weak_native_com",
+    "weak_interior_pointer",
+    "cross_reference",
+    "dependent_interior",
+];
+
+/// The largest first.
+pub(super) fn pinned(
+    rows: &[(Row, Name)],
+    pinned_for: &HashMap<u64, u64>,
+    names: &mut Tables,
+) -> Vec<PinnedRow> {
+    type Key = (Name, &'static str, Option<&'static str>, Option<Name>, Option<u8>);
+    let mut found: HashMap<Key, (PinnedRow, HashSet<u64>)> = HashMap::new();
+    for (row, type_name) in rows.iter().filter(|(row, _)| row.pinning()) {
+        let (by, created_by) = match row.kind {
+            0 => ("fixed local", Some(names.method_name(row.id))),
+            1 => ("handle", (row.creator != 0).then(|| names.method_name(row.creator))),
+            _ => ("other", None),
+        };
+        let handle_type =
+            row.handle_kind.filter(|_| row.kind == 1).map(|k| HANDLE_TYPES.get(usize::from(k)).copied());
+        let handle_type = handle_type.flatten();
+        let key = (type_name.clone(), by, handle_type, created_by.clone(), row.generation);
+        let (pinned, objects) = found.entry(key).or_insert_with(|| {
+            let pinned = PinnedRow {
+                type_name: type_name.clone(),
+                by,
+                handle_type,
+                created_by,
+                generation: row.generation,
+                count: 0,
+                bytes: 0,
+                seen_in_gcs: 0,
+            };
+            (pinned, HashSet::new())
+        });
+        if objects.insert(row.object) {
+            pinned.count += 1;
+            pinned.bytes = pinned.bytes.saturating_add(row.bytes);
+        }
+        pinned.seen_in_gcs =
+            pinned.seen_in_gcs.max(pinned_for.get(&row.object).copied().unwrap_or(0));
+    }
+    let mut all: Vec<PinnedRow> = found.into_values().map(|(pinned, _)| pinned).collect();
+    all.sort_by(|a, b| {
+        let key = |p: &PinnedRow| (Reverse(p.bytes), Reverse(p.count), p.by, p.handle_type, p.generation);
+        let names = |p: &PinnedRow| (p.type_name.clone(), p.created_by.clone());
+        key(a).cmp(&key(b)).then_with(|| names(a).cmp(&names(b)))
+    });
+    all
+}

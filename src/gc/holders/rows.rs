@@ -1,0 +1,150 @@
+//! The rows of one collection as they come, and what is carried from one collection to the next.
+
+use std::collections::HashMap;
+
+use netcore_profiler::wire;
+
+use super::statics::Value;
+
+/// A root that was looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Row {
+    pub(crate) object: u64,
+    /// FunctionID of a stack root, handle of a handle root.
+    pub(crate) id: u64,
+    pub(crate) class: u64,
+    pub(crate) bytes: u64,
+    /// FunctionID of what made the handle; 0: unknown.
+    pub(crate) creator: u64,
+    /// Index into [`super::HOLDER_KINDS`].
+    pub(crate) kind: u8,
+    /// Bits in the order of `ROOT_FLAGS`.
+    pub(crate) flags: u8,
+    /// 0 to 4 as in `GENERATION_NAMES`, 5 frozen.
+    pub(crate) generation: Option<u8>,
+    /// SetGCHandle's kind.
+    pub(crate) handle_kind: Option<u8>,
+    /// How many roots are exactly this one.
+    pub(crate) count: u64,
+}
+
+impl Row {
+    pub(crate) fn pinning(&self) -> bool {
+        self.flags & 1 != 0
+    }
+}
+
+/// All that was seen of one collection's holders.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Watched {
+    pub(crate) rows: Vec<Row>,
+    /// Objects that are pinned, and in how many collections in a row they have been.
+    pub(crate) pinned_for: HashMap<u64, u64>,
+    /// `None`: not known.
+    pub(super) statics: Option<Vec<Value>>,
+    pub(crate) untyped: u64,
+}
+
+/// What comes before a collection's totals, and what stays from the collection before.
+#[derive(Debug, Default)]
+pub(in crate::gc) struct Coming {
+    gc_seq: u64,
+    rows: Vec<Row>,
+    holders_parts: u32,
+    statics_parts: u32,
+    statics: HashMap<u32, Value>,
+    /// The whole table has come, and every change since.
+    statics_known: bool,
+    pinned_seq: u64,
+    pinned_for: HashMap<u64, u64>,
+}
+
+fn generation(g: wire::Generation) -> Option<u8> {
+    Some(g.0).filter(|g| *g <= wire::Generation::FROZEN.0)
+}
+
+impl Coming {
+    fn part_of(&mut self, gc_seq: u64) {
+        if self.gc_seq != gc_seq {
+            self.gc_seq = gc_seq;
+            self.rows.clear();
+            (self.holders_parts, self.statics_parts) = (0, 0);
+        }
+    }
+
+    pub(in crate::gc) fn holders(&mut self, part: &wire::Holders<'_>, kind: fn(wire::RootKind) -> u8) {
+        self.part_of(part.gc_seq);
+        self.holders_parts += 1;
+        self.rows.extend(part.rows.map(|r| Row {
+            object: r.object,
+            id: r.root_id,
+            class: r.class_id,
+            bytes: r.bytes,
+            creator: r.creator,
+            kind: kind(r.kind),
+            flags: if r.flags == wire::RootFlags::UNKNOWN { 0 } else { r.flags.0 & 15 },
+            generation: generation(r.generation),
+            handle_kind: Some(r.handle_kind.0).filter(|k| *k != wire::HandleKind::UNKNOWN.0),
+            count: u64::from(r.repeats) + 1,
+        }));
+    }
+
+    pub(in crate::gc) fn statics(&mut self, part: &wire::Statics<'_>) {
+        self.part_of(part.gc_seq);
+        if part.phase == wire::StaticsPhase::FULL && self.statics_parts == 0 {
+            self.statics.clear();
+            self.statics_known = true;
+        }
+        self.statics_parts += 1;
+        for r in part.rows {
+            if r.object == 0 {
+                self.statics.remove(&r.field);
+            } else {
+                let value = Value {
+                    field: r.field,
+                    class: r.class_id,
+                    bytes: r.bytes,
+                    generation: generation(r.generation),
+                };
+                self.statics.insert(r.field, value);
+            }
+        }
+    }
+
+    /// A new stay of the profiler: nothing of the one before is known any more.
+    pub(in crate::gc) fn new_stay(&mut self) {
+        *self = Coming::default();
+    }
+
+    /// The totals have come: what belongs to them, and how many parts are missing.
+    pub(in crate::gc) fn whole(&mut self, gc_seq: u64, naming: &wire::Naming) -> (Watched, u64) {
+        self.part_of(gc_seq);
+        let holders_missing = naming.holders_parts.saturating_sub(self.holders_parts);
+        let statics_missing = naming.statics_parts.saturating_sub(self.statics_parts);
+        if statics_missing > 0 {
+            self.statics_known = false;
+        }
+        let rows = std::mem::take(&mut self.rows);
+        // An object that is pinned keeps its address, so the same address in the next collection is
+        // the same object, if no collection was missed between the two.
+        let in_a_row = gc_seq == self.pinned_seq.wrapping_add(1) && holders_missing == 0;
+        let before = std::mem::take(&mut self.pinned_for);
+        for row in rows.iter().filter(|r| r.pinning()) {
+            let times = if in_a_row { before.get(&row.object).copied().unwrap_or(0) } else { 0 };
+            self.pinned_for.insert(row.object, times + 1);
+        }
+        self.pinned_seq = gc_seq;
+        let statics = self.statics_known.then(|| {
+            let mut values: Vec<Value> = self.statics.values().copied().collect();
+            values.sort_unstable_by_key(|v| v.field);
+            values
+        });
+        let seen = Watched {
+            rows,
+            pinned_for: self.pinned_for.clone(),
+            statics,
+            untyped: naming.untyped_roots,
+        };
+        (seen, u64::from(holders_missing) + u64::from(statics_missing))
+    }
+}

@@ -1,0 +1,42 @@
+//! Static fields and what is in them.
+
+use std::cmp::Reverse;
+
+use crate::gc::names::{Name, Tables};
+
+/// What one field holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Value {
+    pub(crate) field: u32,
+    pub(crate) class: u64,
+    pub(crate) bytes: u64,
+    pub(crate) generation: Option<u8>,
+}
+
+/// A static field that holds an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StaticRow {
+    /// `Class.field`.
+    pub(crate) field: Name,
+    pub(crate) type_name: Name,
+    /// Of the object itself.
+    pub(crate) bytes: u64,
+    pub(crate) generation: Option<u8>,
+    pub(crate) thread_static: bool,
+}
+
+/// The largest first.
+pub(super) fn statics(values: &[Value], names: &mut Tables) -> Vec<StaticRow> {
+    let mut rows: Vec<StaticRow> = values
+        .iter()
+        .map(|v| StaticRow {
+            field: names.field_name(v.field),
+            type_name: names.class_name(v.class),
+            bytes: v.bytes,
+            generation: v.generation,
+            thread_static: names.thread_static(v.field),
+        })
+        .collect();
+    rows.sort_by(|a, b| Reverse(a.bytes).cmp(&Reverse(b.bytes)).then_with(|| a.field.cmp(&b.field)));
+    rows
+}
