@@ -1,15 +1,17 @@
 //! Events in, one [`Gc`] per collection out. Knows the order in which the runtime tells things, and
 //! what belongs to which collection.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 
-use netcore_profiler::wire::{self, Record};
+use netcore_profiler::wire::{self, GcFlags, Record};
 
 use super::bounds::{Bound, Bounds};
 use super::events::{self, RuntimeEvent};
+use super::holders::Coming;
 use super::identity::Identity;
 use super::open::OpenGc;
 use super::profiled::{self, Raw};
+use super::queue::{Naming, Queue};
 use super::record::{Gc, Incomplete, Kind, Pause, Phase, Reason};
 use super::stops::{Owner, Stop, Stops};
 use super::told::Told;
@@ -44,9 +46,12 @@ pub(crate) struct Fold {
     bounds_coming: Vec<Bound>,
     raw: Raw,
     identity: Identity,
-    finished: VecDeque<Gc>,
     /// The stream tells of blocks (not that of NativeAOT).
     blocks_told: bool,
+    queue: Queue,
+    holders: Coming,
+    /// Reason and stack of the last request for a collection.
+    asked_by: Option<(u32, Vec<u64>)>,
     first_started: Option<u32>,
     next_seq: Option<u64>,
     /// Lost records of the profiler (whole collections' totals).
@@ -67,7 +72,7 @@ impl Fold {
 
     /// The next record that will not change any more.
     pub(crate) fn take(&mut self) -> Option<Gc> {
-        self.finished.pop_front()
+        self.queue.take(self.last_ns)
     }
 
     /// Events were lost at this point of the stream: what is open can't be trusted any more.
@@ -87,6 +92,7 @@ impl Fold {
             gc.cut_off();
             self.emit(gc);
         }
+        self.queue.over();
     }
 
     /// Takes in one event.
@@ -265,6 +271,8 @@ impl Fold {
         };
         let mut gc = OpenGc::new(number, generation, reason, kind, e.at_ns);
         gc.record.trigger_reason = self.trigger.take();
+        let asked_by = self.asked_by.take().filter(|(code, _)| gc.record.trigger_reason == Some(*code));
+        gc.naming.asked_by = asked_by.filter(|_| reason.induced()).map(|(_, frames)| frames);
         let any_seen = self.stops.any_seen;
         let mut before = None;
         match self.stops.in_force() {
@@ -341,7 +349,7 @@ impl Fold {
                 let before = self.first_started.is_none_or(|first| number < first);
                 gc.incomplete = Some(if before { Incomplete::BeganBefore } else { Incomplete::Lost });
                 self.identity.follow(&mut gc, None);
-                self.finished.push_back(gc);
+                self.queue.push(gc, Naming::default(), e.at_ns);
             }
         }
         self.bounds = bounds;
@@ -413,10 +421,11 @@ impl Fold {
 
     fn emit(&mut self, mut gc: OpenGc) {
         let mut start_bounds = gc.start_bounds.take();
+        let naming = std::mem::take(&mut gc.naming);
         let mut gc = gc.close(&mut self.bounds, self.blocks_told);
         self.identity.follow(&mut gc, start_bounds.as_mut());
         self.told.saw(gc.level);
-        self.finished.push_back(gc);
+        self.queue.push(gc, naming, self.last_ns);
     }
 
     fn profiler(&mut self, record: Record<'_>) {
@@ -426,7 +435,17 @@ impl Fold {
                 self.next_seq = None;
                 self.told.hello(&hello);
             }
-            Record::Note(note) => self.told.note(&note),
+            Record::Note(note) => {
+                if note.code == wire::NoteCode::LEAVING {
+                    self.queue.over();
+                }
+                self.told.note(&note);
+            }
+            Record::Holders(part) => self.holders.holders(&part, profiled::kind_index),
+            Record::Statics(part) => self.holders.statics(&part),
+            Record::Forget => self.queue.forget(),
+            Record::NamesDone(done) => self.queue.named(done.gc_seq),
+            Record::Trigger(t) => self.asked_by = Some((t.reason, t.frames.iter().collect())),
             Record::Bounds(b) if keep => self.raw.bounds(&b),
             Record::Moved(m) if keep => self.raw.moved(&m),
             Record::Surviving(s) if keep => self.raw.surviving(&s),
@@ -436,14 +455,21 @@ impl Fold {
                     self.lost_totals += totals.gc_seq.saturating_sub(due);
                 }
                 self.next_seq = Some(totals.gc_seq.saturating_add(1));
+                self.queue.counted(totals.gc_seq);
+                let watched = totals.naming.map(|naming| self.holders.whole(totals.gc_seq, &naming));
                 let raw = std::mem::take(&mut self.raw);
                 let number = Some(totals.gc_number).filter(|n| *n != 0);
                 let fits = |gc: &&mut OpenGc| number.is_none() || gc.record.number == number;
                 if let Some(gc) = self.blocking.as_mut().filter(fits) {
                     profiled::apply(gc, &totals, raw, keep);
+                    if let Some((watched, missing)) = watched {
+                        gc.record.missing.events += missing;
+                        gc.naming.watched = Some(watched);
+                    }
+                    gc.naming.due = totals.flags.has(GcFlags::NAMES_PENDING).then_some(totals.gc_seq);
                 }
             }
-            _ => {}
+            record => self.queue.tell(&record),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::bounds::Bounds;
 use super::events::{GlobalHeapHistory, HeapStatsEvent, PerHeapHistory, Ranges, condemned_reasons};
+use super::queue::Naming;
 use super::record::{
     BlockCount, Compacting, GENERATION_NAMES, Gc, GenerationStats, HeapStats, Incomplete, Kind, Level,
     Missing, Moved, MovedRange, Pause, Phase, Surviving, SurvivingRange, Transition,
@@ -37,6 +38,8 @@ pub(crate) struct OpenGc {
     walks: HashMap<(u64, bool), u32>,
     /// Something that is added up may be missing.
     damaged: bool,
+    /// What of it waits for names.
+    pub(super) naming: Naming,
     /// Survivors in regions that were taken since the last bounds; those at its end will tell.
     unplaced: Vec<(u64, u64)>,
 }
@@ -69,6 +72,7 @@ impl OpenGc {
             start_bounds: None,
             walks: HashMap::new(),
             damaged: false,
+            naming: Naming::default(),
             unplaced: Vec::new(),
         }
     }

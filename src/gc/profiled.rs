@@ -76,7 +76,7 @@ impl Raw {
 
 /// COR_PRF_GC_ROOT_KIND to the order of [`super::record::ROOT_KINDS`]. One that came after this was
 /// written is "other".
-fn kind_index(kind: wire::RootKind) -> u8 {
+pub(super) fn kind_index(kind: wire::RootKind) -> u8 {
     match kind {
         wire::RootKind::STACK => 0,
         wire::RootKind::HANDLE => 1,
@@ -102,7 +102,12 @@ fn counts(of: &wire::RangeTotals<'_>) -> [BlockCount; 6] {
 pub(crate) fn apply(gc: &mut OpenGc, totals: &GcTotals<'_>, raw: Raw, keep: bool) {
     let armed = totals.flags.has(GcFlags::ARMED);
     let half = totals.flags.has(GcFlags::HALF_ARMED);
-    gc.record.cost = Some(Cost { callback_ns: totals.callback_ns, walk_ns: totals.walk_ns, armed });
+    gc.record.cost = Some(Cost {
+        callback_ns: totals.callback_ns,
+        walk_ns: totals.walk_ns,
+        naming_ns: totals.naming.map(|n| n.naming_ns),
+        armed,
+    });
     gc.record.level = Level::Roots;
     if half || !armed {
         gc.record.incomplete = Some(Incomplete::HalfArmed);
@@ -129,6 +134,7 @@ pub(crate) fn apply(gc: &mut OpenGc, totals: &GcTotals<'_>, raw: Raw, keep: bool
         bare: totals.roots.counts.iter().any(|c| bare(c.kind, c.flags)),
         dependent_pairs: totals.dependent_pairs,
         list: None,
+        holders: None,
     };
     let missing = &mut gc.record.missing;
     missing.ranges += totals.missing_ranges;

@@ -2,6 +2,8 @@
 //! live and replayed. A value that is not known is `None`, never 0.
 
 use super::histogram::Histogram;
+use super::holders::Holders;
+use super::names::Name;
 
 /// How closely a collection was watched; the order is the order of detail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -277,6 +279,8 @@ pub(crate) struct Roots {
     pub(crate) dependent_pairs: u64,
     /// Single roots, only with `--blocks`.
     pub(crate) list: Option<Vec<Root>>,
+    /// By name; `None`: no names were asked for.
+    pub(crate) holders: Option<Holders>,
 }
 
 impl Roots {
@@ -338,6 +342,8 @@ pub(crate) struct Cost {
     pub(crate) callback_ns: u64,
     /// What the runtime spent walking for us, at least.
     pub(crate) walk_ns: u64,
+    /// The time that looking at types took in the pause; `None`: no names were asked for.
+    pub(crate) naming_ns: Option<u64>,
     /// The profiler's event mask was on for the whole of it.
     pub(crate) armed: bool,
 }
@@ -391,6 +397,8 @@ pub(crate) struct Gc {
     /// Bytes that each kind of root promoted, summed over heaps; index into [`MARK_TYPES`]; `None`
     /// where no such event came.
     pub(crate) promoted_by: [Option<u64>; MARK_TYPES.len()],
+    /// The managed stack that asked for it, innermost frame first; `None`: not induced, or not seen.
+    pub(crate) triggered_by: Option<Vec<Name>>,
     pub(crate) cost: Option<Cost>,
     pub(crate) missing: Missing,
 }
@@ -427,6 +435,7 @@ impl Gc {
             surviving: None,
             roots: None,
             promoted_by: [None; MARK_TYPES.len()],
+            triggered_by: None,
             cost: None,
             missing: Missing::default(),
         }

@@ -4,6 +4,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use super::growth::Growth;
+use super::holders::{HoldersSum, InducedSum};
 use super::record::{
     BlockCount, Gc, Incomplete, Kind, Level, MARK_TYPES, Moved, ROOT_FLAGS, ROOT_KINDS, Reason, Roots,
     Surviving,
@@ -144,6 +146,8 @@ pub(crate) struct RootsSummary {
     pub(crate) holding: Tally,
     pub(crate) by_kind: [Tally; ROOT_KINDS.len()],
     pub(crate) by_flag: [Tally; ROOT_FLAGS.len()],
+    /// By name; `None`: no names were told.
+    pub(crate) holders: Option<HoldersSum>,
 }
 
 impl RootsSummary {
@@ -156,6 +160,9 @@ impl RootsSummary {
         }
         for (flag, tally) in (0u8..).zip(&mut self.by_flag) {
             tally.add_known(roots.with_flag(flag));
+        }
+        if let Some(holders) = &roots.holders {
+            self.holders.get_or_insert_default().add(holders);
         }
     }
 }
@@ -183,7 +190,9 @@ pub(crate) struct CostSummary {
     pub(crate) walk_ns: u64,
     /// Collections for the whole of which the profiler was armed.
     pub(crate) armed_gcs: u64,
-    /// Sum of the pauses of the collections that the two times above come from.
+    /// Looking at types in pauses; `None`: not done.
+    pub(crate) naming_ns: Option<u64>,
+    /// Sum of the pauses of the collections that these times above come from.
     pub(crate) pause_ns: u64,
 }
 
@@ -215,6 +224,8 @@ pub(crate) struct Summary {
     /// Stops inside collections that would not have been without us.
     pub(crate) extra_stops: Stops,
     pub(crate) cost: Option<CostSummary>,
+    pub(crate) growth: Growth,
+    pub(crate) induced: InducedSum,
 }
 
 /// The order of [`Summary::incomplete`].
@@ -238,7 +249,11 @@ impl Summary {
         self.add_blocks(gc);
         if let Some(roots) = &gc.roots {
             self.roots.get_or_insert_default().add(roots);
+            if let Some(holders) = &roots.holders {
+                self.growth.add(holders);
+            }
         }
+        self.induced.add(gc);
         for (total, bytes) in self.promoted_by.iter_mut().zip(gc.promoted_by) {
             add_known(total, bytes);
         }
@@ -250,6 +265,7 @@ impl Summary {
             let sum = self.cost.get_or_insert_default();
             sum.callback_ns = sum.callback_ns.saturating_add(cost.callback_ns);
             sum.walk_ns = sum.walk_ns.saturating_add(cost.walk_ns);
+            add_known(&mut sum.naming_ns, cost.naming_ns);
             sum.armed_gcs += u64::from(cost.armed);
             sum.pause_ns = sum.pause_ns.saturating_add(gc.pause_ns.unwrap_or(0));
         }

@@ -140,9 +140,15 @@ fn one(number: u32, at_ms: u64, dice: &mut Dice) -> Gc {
         bare: false,
         dependent_pairs: 4,
         list: None,
+        holders: None,
     });
     gc.promoted_by[..4].copy_from_slice(&[Some(3 * MIB), Some(96), Some(MIB / 2), Some(after / 11)]);
-    gc.cost = Some(Cost { callback_ns: 4_100 + dice.roll(2_000), walk_ns: pause / 12, armed: true });
+    gc.cost = Some(Cost {
+        callback_ns: 4_100 + dice.roll(2_000),
+        walk_ns: pause / 12,
+        naming_ns: None,
+        armed: true,
+    });
     gc
 }
 
@@ -231,8 +237,9 @@ pub(super) fn tiny() -> Gc {
             flags: 0b1,
             since_gc: Some(7),
         }]),
+        holders: None,
     });
-    gc.cost = Some(Cost { callback_ns: 900, walk_ns: 40_000, armed: true });
+    gc.cost = Some(Cost { callback_ns: 900, walk_ns: 40_000, naming_ns: None, armed: true });
     gc
 }
 

@@ -11,9 +11,9 @@ pub(super) fn methods(rows: &[Row], names: &mut Tables) -> Vec<MethodRow> {
     let mut found: HashMap<Name, (MethodRow, HashSet<u64>)> = HashMap::new();
     for row in rows.iter().filter(|r| r.kind == 0) {
         let name = names.method_name(row.id);
-        let (method, objects) = found.entry(name.clone()).or_insert_with(|| {
-            (MethodRow { name, slots: 0, objects: 0, pinned_slots: 0 }, HashSet::new())
-        });
+        let (method, objects) = found
+            .entry(name.clone())
+            .or_insert_with(|| (MethodRow { name, slots: 0, objects: 0, pinned_slots: 0 }, HashSet::new()));
         method.slots += row.count;
         method.pinned_slots += if row.pinning() { row.count } else { 0 };
         if objects.insert(row.object) {

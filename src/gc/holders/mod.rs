@@ -6,14 +6,17 @@ mod origins;
 mod pinned;
 mod rows;
 mod statics;
+mod sums;
 mod types;
 
 use super::names::{Name, Tables};
 
 pub(crate) use origins::Origins;
 pub(crate) use pinned::PinnedRow;
+pub(super) use rows::Coming;
 pub(crate) use rows::{Row, Watched};
 pub(crate) use statics::StaticRow;
+pub(crate) use sums::{HoldersSum, InducedSum, asker};
 pub(crate) use types::TypeRow;
 
 /// A method and the slots of its frames.

@@ -76,8 +76,7 @@ pub(super) fn pinned(
             pinned.count += 1;
             pinned.bytes = pinned.bytes.saturating_add(row.bytes);
         }
-        pinned.seen_in_gcs =
-            pinned.seen_in_gcs.max(pinned_for.get(&row.object).copied().unwrap_or(0));
+        pinned.seen_in_gcs = pinned.seen_in_gcs.max(pinned_for.get(&row.object).copied().unwrap_or(0));
     }
     let mut all: Vec<PinnedRow> = found.into_values().map(|(pinned, _)| pinned).collect();
     all.sort_by(|a, b| {

@@ -111,11 +111,6 @@ impl Coming {
         }
     }
 
-    /// A new stay of the profiler: nothing of the one before is known any more.
-    pub(in crate::gc) fn new_stay(&mut self) {
-        *self = Coming::default();
-    }
-
     /// The totals have come: what belongs to them, and how many parts are missing.
     pub(in crate::gc) fn whole(&mut self, gc_seq: u64, naming: &wire::Naming) -> (Watched, u64) {
         self.part_of(gc_seq);
@@ -139,12 +134,8 @@ impl Coming {
             values.sort_unstable_by_key(|v| v.field);
             values
         });
-        let seen = Watched {
-            rows,
-            pinned_for: self.pinned_for.clone(),
-            statics,
-            untyped: naming.untyped_roots,
-        };
+        let seen =
+            Watched { rows, pinned_for: self.pinned_for.clone(), statics, untyped: naming.untyped_roots };
         (seen, u64::from(holders_missing) + u64::from(statics_missing))
     }
 }

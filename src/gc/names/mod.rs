@@ -5,12 +5,14 @@ mod compose;
 mod generated;
 mod origin;
 mod tables;
+mod telling;
 mod visible;
 
 use std::sync::Arc;
 
 pub(crate) use origin::Origin;
-pub(crate) use tables::{Class, Field, Method, MethodDef, Shape, Status, Tables, TypeDef};
+pub(crate) use tables::Tables;
+pub(crate) use telling::tell;
 pub(crate) use visible::{LONGEST, cut, visible};
 
 /// A name as people read it, or a bucket in parentheses.

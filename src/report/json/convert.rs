@@ -2,7 +2,7 @@
 
 use super::number::Int;
 use super::types::{self as wire, Compacting, Mixed};
-use super::{blocks, roots};
+use super::{blocks, holders, roots};
 use crate::gc::facts::{Exit, Lost, Target, Watch};
 use crate::gc::record::{self, GENERATION_NAMES, Gc};
 use crate::report::TOOL_VERSION;
@@ -63,10 +63,11 @@ impl Convert {
             moved: gc.moved.as_ref().map(|m| blocks::moved(self, m)),
             surviving: gc.surviving.as_ref().map(|s| blocks::surviving(self, s)),
             roots: roots::roots(self, gc),
-            triggered_by: None,
+            triggered_by: gc.triggered_by.as_deref().map(holders::triggered_by),
             cost: gc.cost.map(|cost| wire::Cost {
                 callback_ns: self.int(cost.callback_ns),
                 walk_ns: self.int(cost.walk_ns),
+                naming_ns: self.known(cost.naming_ns),
                 armed: cost.armed,
             }),
             missing: wire::Missing {

@@ -3,7 +3,8 @@
 mod assertions;
 mod blocks;
 mod convert;
-mod later;
+mod held;
+mod holders;
 mod ndjson;
 mod number;
 mod roots;

@@ -1,6 +1,7 @@
 //! Roots on the wire.
 
 use super::convert::Convert;
+use super::holders;
 use super::number::Address;
 use super::types as wire;
 use crate::gc::record::{Gc, MARK_TYPES, ROOT_FLAGS, ROOT_KINDS, Root};
@@ -12,6 +13,7 @@ pub(super) fn roots(to: &mut Convert, gc: &Gc) -> Option<wire::Roots> {
     if seen.is_none() && promoted_bytes.is_none() {
         return None;
     }
+    let named = seen.and_then(|r| r.holders.as_ref());
     Some(wire::Roots {
         total: to.known(seen.map(|r| r.total())),
         null_refs: to.known(seen.map(|r| r.null_refs)),
@@ -41,13 +43,15 @@ pub(super) fn roots(to: &mut Convert, gc: &Gc) -> Option<wire::Roots> {
             });
             counts.collect()
         }),
-        by_origin: None,
+        by_origin: named.map(|h| holders::origins(to, h)),
         promoted_bytes,
         dependent_pairs: to.known(seen.filter(|r| !r.bare).map(|r| r.dependent_pairs)),
-        methods: None,
-        types: None,
-        statics: None,
-        pinned: None,
+        untyped: to.known(named.map(|h| h.untyped)),
+        methods: named.map(|h| holders::methods(to, h)),
+        types: named.map(|h| holders::types(to, h)),
+        statics: named.and_then(|h| holders::statics(to, h)),
+        pinned: named.map(|h| holders::pinned(to, h)),
+        lists_cut: named.map(holders::cut),
         list: seen.and_then(|r| Some((r.list.as_ref()?, !r.bare))).map(|(all, told)| {
             let roots = all.iter().map(|r| root(r, told));
             roots.collect()
@@ -101,6 +105,6 @@ fn kind(index: u8) -> &'static str {
     ROOT_KINDS.get(usize::from(index)).copied().unwrap_or("unknown")
 }
 
-fn flags(bits: u8) -> Vec<&'static str> {
+pub(super) fn flags(bits: u8) -> Vec<&'static str> {
     (0u8..).zip(ROOT_FLAGS).filter(|(bit, _)| bits & (1 << bit) != 0).map(|(_, name)| name).collect()
 }

@@ -2,6 +2,7 @@
 
 use super::blocks::{distribution, rows};
 use super::convert::Convert;
+use super::holders;
 use super::roots::promoted;
 use super::sums as wire;
 use crate::gc::summary::{Group, RootsSummary, Samples, Stops, Summary, Tally};
@@ -41,8 +42,8 @@ pub(super) fn summary(to: &mut Convert, sum: &Summary, duration_ns: Option<u64>)
             histogram: rows(to, &surviving.sizes),
         }),
         roots: roots(to, sum),
-        growth: None,
-        induced_by: None,
+        growth: sum.growth.rows().map(|rows| holders::growth(to, rows)),
+        induced_by: holders::induced(to, &sum.induced),
         heap_after_bytes: wire::HeapAfter {
             max: to.known(sum.heap_after_max_bytes),
             last: to.known(sum.heap_after_last_bytes),
@@ -50,6 +51,7 @@ pub(super) fn summary(to: &mut Convert, sum: &Summary, duration_ns: Option<u64>)
         cost: (sum.cost.is_some() || sum.extra_stops.count > 0).then(|| wire::CostSum {
             callback_ns: to.known(sum.cost.map(|c| c.callback_ns)),
             walk_ns: to.known(sum.cost.map(|c| c.walk_ns)),
+            naming_ns: to.known(sum.cost.and_then(|c| c.naming_ns)),
             armed_gcs: to.known(sum.cost.map(|c| c.armed_gcs)),
             extra_stops: stops(to, sum.extra_stops),
         }),
@@ -88,6 +90,9 @@ fn roots(to: &mut Convert, sum: &Summary) -> Option<wire::RootsSum> {
         by_kind: wire::TypicalKinds { stack, handle, finalizer, other },
         by_flag: wire::TypicalFlags { pinning, weak, interior, refcounted },
         promoted_bytes,
+        methods: roots.holders.as_ref().map(|h| holders::method_sums(to, h)),
+        types: roots.holders.as_ref().map(|h| holders::type_sums(to, h)),
+        pinned: roots.holders.as_ref().map(|h| holders::pinned_sums(to, h)),
     })
 }
 

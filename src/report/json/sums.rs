@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::later::{Growth, InducedBy};
+use super::held::{Growth, InducedBy, MethodSum, PinnedSum, TypeSum};
 use super::number::Int;
 use super::types::{Distribution, HistogramRow, PromotedBytes};
 
@@ -26,9 +26,10 @@ pub(super) struct Summary {
     pub(super) surviving: Option<SurvivingSum>,
     /// Null when no collection showed them.
     pub(super) roots: Option<RootsSum>,
-    /// What grows from collection to collection.
+    /// What grew from the first collection that told names to the last one, the most first, at most 20; null where there
+    /// are no two.
     pub(super) growth: Option<Vec<Growth>>,
-    /// Who asked for collections.
+    /// Who asked for collections, the most frequent first; null where nobody was seen.
     pub(super) induced_by: Option<Vec<InducedBy>>,
     pub(super) heap_after_bytes: HeapAfter,
     /// What watching cost the target; null when it was not measured.
@@ -104,6 +105,12 @@ pub(super) struct RootsSum {
     pub(super) by_flag: TypicalFlags,
     /// Sums over all collections; null when not seen.
     pub(super) promoted_bytes: Option<PromotedBytes>,
+    /// The methods whose frames held the most, at most 100; null where no names were told.
+    pub(super) methods: Option<Vec<MethodSum>>,
+    /// The largest first, at most 100; null where no names were told.
+    pub(super) types: Option<Vec<TypeSum>>,
+    /// The largest first, at most 100; null where no names were told.
+    pub(super) pinned: Option<Vec<PinnedSum>>,
 }
 
 /// A number per collection: its median (nearest rank) and maximum.
@@ -150,6 +157,8 @@ pub(super) struct CostSum {
     pub(super) callback_ns: Option<Int>,
     /// What the runtime spent walking for gcwatch, at least; null without the profiler.
     pub(super) walk_ns: Option<Int>,
+    /// What looking at the types of roots took in pauses; null where it was not done.
+    pub(super) naming_ns: Option<Int>,
     /// Collections for the whole of which the profiler was armed; null without it.
     pub(super) armed_gcs: Option<Int>,
     /// Stops inside collections that would not have happened without gcwatch.

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::assertions::Assertion;
-use super::later::{Pinned, RootMethod, RootOrigins, RootStatic, RootType, TriggeredBy};
+use super::held::{Pinned, RootMethod, RootOrigins, RootStatic, RootType, TriggeredBy};
 use super::number::{Address, Int};
 use super::sums::Summary;
 
@@ -140,7 +140,7 @@ pub(super) struct Gc {
     pub(super) surviving: Option<Surviving>,
     /// What held the heap; null when nothing of it was seen.
     pub(super) roots: Option<Roots>,
-    /// Who asked for it.
+    /// Who asked for it; null where the program did not, or nobody was seen.
     pub(super) triggered_by: Option<TriggeredBy>,
     /// What watching it cost the target; null when not measured.
     pub(super) cost: Option<Cost>,
@@ -329,20 +329,25 @@ pub(super) struct Roots {
     /// A root counts once for each of its flags.
     pub(super) by_flag: Option<RootFlags>,
     pub(super) by_kind_and_flag: Option<Vec<RootCount>>,
+    /// Null where no names were told; so are the lists below.
     pub(super) by_origin: Option<RootOrigins>,
     /// Bytes that each kind of root kept; null when not seen, as with background collections, of
     /// which the runtime tells none.
     pub(super) promoted_bytes: Option<PromotedBytes>,
     /// Pairs of dependent handles and conditional weak tables: edges, not roots.
     pub(super) dependent_pairs: Option<Int>,
-    /// The methods whose frames hold the most.
+    /// Roots that were counted but not looked at: more than 10,000 different ones in one collection.
+    pub(super) untyped: Option<Int>,
+    /// The methods whose frames hold the most, at most 100.
     pub(super) methods: Option<Vec<RootMethod>>,
-    /// The types that roots point to.
+    /// The types that roots point to, the largest first, at most 100.
     pub(super) types: Option<Vec<RootType>>,
-    /// The static fields among the roots.
+    /// Static fields that hold an object of their own, the largest first, at most 100. Null where they are not known.
     pub(super) statics: Option<Vec<RootStatic>>,
-    /// What is pinned, and by what.
+    /// What is pinned, and by what, the largest first, at most 100.
     pub(super) pinned: Option<Vec<Pinned>>,
+    /// One of these lists has more rows than are here.
+    pub(super) lists_cut: Option<bool>,
     /// Every root; null without `--blocks`.
     pub(super) list: Option<Vec<Root>>,
 }
@@ -434,6 +439,8 @@ pub(super) struct Cost {
     pub(super) callback_ns: Int,
     /// What the runtime spent walking for gcwatch, at least.
     pub(super) walk_ns: Int,
+    /// What looking at the types of roots took in the pause; null where it was not done.
+    pub(super) naming_ns: Option<Int>,
     /// The profiler was armed for the whole of it.
     pub(super) armed: bool,
 }

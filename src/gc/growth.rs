@@ -1,0 +1,210 @@
+//! What grows directly behind roots over a watch: what somebody looks for who suspects a leak.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use super::holders::Holders;
+use super::names::Name;
+
+/// A bound on memory; beyond it new names are not followed.
+const MOST: usize = 10_000;
+/// Rows of the result.
+const SHOWN: usize = 20;
+
+/// What holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum What {
+    Handle,
+    WeakHandle,
+    Static,
+    ThreadStatic,
+}
+
+impl What {
+    /// The name in JSON.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            What::Handle => "handle",
+            What::WeakHandle => "weak handle",
+            What::Static => "static",
+            What::ThreadStatic => "thread-static",
+        }
+    }
+}
+
+/// A number of objects and their own bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Sum {
+    pub(crate) count: u64,
+    pub(crate) bytes: u64,
+}
+
+/// Something that is larger at the end than it was at first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct GrowthRow {
+    pub(crate) what: What,
+    /// Of what is held last.
+    pub(crate) type_name: Name,
+    /// `Class.field` of a static one.
+    pub(crate) field: Option<Name>,
+    pub(crate) first: Sum,
+    pub(crate) last: Sum,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Followed {
+    type_name: Name,
+    first: Sum,
+    last: Sum,
+}
+
+/// From the first collection that told types to the last one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Growth {
+    /// Collections that it was compared over.
+    gcs: u64,
+    /// By type for handles, by name for fields.
+    followed: HashMap<(What, Name), Followed>,
+}
+
+impl Growth {
+    /// The next collection. One whose roots were not all looked at cannot be the first: what it did not
+    /// show may have been there.
+    pub(crate) fn add(&mut self, holders: &Holders) {
+        if self.gcs == 0 && holders.untyped > 0 {
+            return;
+        }
+        self.gcs += 1;
+        let mut handles: HashMap<(What, Name), Sum> = HashMap::new();
+        for row in holders.types.iter().filter(|row| row.kind == 1) {
+            let what = if row.flags & 0b10 != 0 { What::WeakHandle } else { What::Handle };
+            let sum = handles.entry((what, row.name.clone())).or_default();
+            sum.count += row.count;
+            sum.bytes = sum.bytes.saturating_add(row.bytes);
+        }
+        for (key, followed) in &mut self.followed {
+            if matches!(key.0, What::Handle | What::WeakHandle) {
+                followed.last = handles.remove(key).unwrap_or_default();
+            }
+        }
+        for (key, sum) in handles {
+            // What was not there before was there no times.
+            let first = if self.gcs == 1 { sum } else { Sum::default() };
+            let type_name = key.1.clone();
+            self.follow(key, Followed { type_name, first, last: sum });
+        }
+        for row in holders.statics.iter().flatten() {
+            let what = if row.thread_static { What::ThreadStatic } else { What::Static };
+            let key = (what, row.field.clone());
+            let sum = Sum { count: 1, bytes: row.bytes };
+            match self.followed.get_mut(&key) {
+                Some(followed) => {
+                    followed.type_name = row.type_name.clone();
+                    followed.last = sum;
+                }
+                // Fields come to be known one after the other.
+                None => {
+                    self.follow(key, Followed { type_name: row.type_name.clone(), first: sum, last: sum })
+                }
+            }
+        }
+    }
+
+    fn follow(&mut self, key: (What, Name), followed: Followed) {
+        if self.followed.len() < MOST {
+            self.followed.insert(key, followed);
+        }
+    }
+
+    /// What grew, the most first; `None` where there are no two collections to compare.
+    pub(crate) fn rows(&self) -> Option<Vec<GrowthRow>> {
+        if self.gcs < 2 {
+            return None;
+        }
+        let grew = |f: &Followed| f.last.bytes > f.first.bytes || f.last.count > f.first.count;
+        let mut rows: Vec<GrowthRow> = self
+            .followed
+            .iter()
+            .filter(|(_, f)| grew(f))
+            .map(|((what, name), f)| GrowthRow {
+                what: *what,
+                type_name: f.type_name.clone(),
+                field: matches!(what, What::Static | What::ThreadStatic).then(|| name.clone()),
+                first: f.first,
+                last: f.last,
+            })
+            .collect();
+        rows.sort_by(|a, b| {
+            let more = |r: &GrowthRow| {
+                let (first, last) = (r.first, r.last);
+                (last.bytes.saturating_sub(first.bytes), last.count.saturating_sub(first.count))
+            };
+            let names = |r: &GrowthRow| (r.what, r.field.clone(), r.type_name.clone());
+            Reverse(more(a)).cmp(&Reverse(more(b))).then_with(|| names(a).cmp(&names(b)))
+        });
+        rows.truncate(SHOWN);
+        Some(rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::holders::{StaticRow, TypeRow};
+    use super::*;
+
+    fn gc(handles: &[(&str, u64, u64)], fields: &[(&str, &str, u64)], untyped: u64) -> Holders {
+        let held = |(name, count, bytes): &(&str, u64, u64)| TypeRow {
+            name: (*name).into(),
+            kind: 1,
+            flags: 0,
+            generation: Some(2),
+            count: *count,
+            bytes: *bytes,
+        };
+        let field = |(field, type_name, bytes): &(&str, &str, u64)| StaticRow {
+            field: (*field).into(),
+            type_name: (*type_name).into(),
+            bytes: *bytes,
+            generation: Some(2),
+            thread_static: false,
+        };
+        Holders {
+            types: handles.iter().map(held).collect(),
+            statics: Some(fields.iter().map(field).collect()),
+            untyped,
+            ..Holders::default()
+        }
+    }
+
+    #[test]
+    fn what_grew_and_nothing_else() {
+        let mut growth = Growth::default();
+        growth.add(&gc(&[("Unseen", 1, 9)], &[], 5));
+        assert_eq!(growth.rows(), None);
+        growth.add(&gc(&[("Leak", 2, 48), ("Same", 3, 72), ("Less", 9, 99)], &[("C.f", "A[]", 100)], 0));
+        assert_eq!(growth.rows(), None);
+        growth.add(&gc(
+            &[("Leak", 7, 168), ("Same", 3, 72), ("New", 1, 8)],
+            &[("C.f", "B[]", 90), ("C.g", "X", 1)],
+            0,
+        ));
+        growth.add(&gc(
+            &[("Leak", 9, 216), ("Same", 3, 72), ("New", 1, 8)],
+            &[("C.f", "B[]", 400), ("C.g", "X", 1)],
+            7,
+        ));
+        let rows = growth.rows().expect("there are two collections");
+        let short: Vec<_> = rows
+            .iter()
+            .map(|r| (r.what, &*r.type_name, r.field.as_deref(), r.first.bytes, r.last.bytes, r.last.count))
+            .collect();
+        assert_eq!(
+            short,
+            [
+                (What::Static, "B[]", Some("C.f"), 100, 400, 1),
+                (What::Handle, "Leak", None, 48, 216, 9),
+                (What::Handle, "New", None, 0, 8, 1),
+            ]
+        );
+    }
+}

@@ -1,0 +1,226 @@
+//! Holders added up over collections.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use super::{Holders, TypeRow};
+use crate::gc::names::Name;
+use crate::gc::record::Gc;
+
+/// A bound on memory, for each list; beyond it new names are not added.
+const MOST: usize = 10_000;
+
+/// A method in all collections.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MethodSum {
+    pub(crate) name: Name,
+    /// Collections in which it held something.
+    pub(crate) gcs: u64,
+    pub(crate) slots: u64,
+    pub(crate) pinned_slots: u64,
+}
+
+/// Objects of a type behind one kind of holder, in all collections.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TypeSum {
+    pub(crate) name: Name,
+    /// Index into [`super::HOLDER_KINDS`].
+    pub(crate) kind: u8,
+    /// Collections in which there were any.
+    pub(crate) gcs: u64,
+    pub(crate) max_count: u64,
+    pub(crate) max_bytes: u64,
+    /// In the last collection.
+    pub(crate) last_count: u64,
+    pub(crate) last_bytes: u64,
+    /// Of all roots to it that are no weak ones, over all collections.
+    pub(crate) total_count: u64,
+}
+
+/// What was pinned the same way, in all collections.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PinnedSum {
+    pub(crate) type_name: Name,
+    pub(crate) by: &'static str,
+    pub(crate) handle_type: Option<&'static str>,
+    pub(crate) created_by: Option<Name>,
+    /// Where the last of them lay.
+    pub(crate) generation: Option<u8>,
+    pub(crate) gcs: u64,
+    /// Objects, at most.
+    pub(crate) max_count: u64,
+    pub(crate) max_bytes: u64,
+    /// Collections in a row in which the longest pinned of them was.
+    pub(crate) seen_in_gcs: u64,
+}
+
+/// Over all collections that told names.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct HoldersSum {
+    pub(crate) gcs: u64,
+    /// Stack slots of all methods.
+    pub(crate) slots: u64,
+    methods: HashMap<Name, MethodSum>,
+    types: HashMap<(Name, u8), TypeSum>,
+    pinned: HashMap<PinnedKey, PinnedSum>,
+    pub(crate) untyped: u64,
+}
+
+type PinnedKey = (Name, &'static str, Option<&'static str>, Option<Name>);
+
+fn entry<'m, K: Eq + std::hash::Hash, V>(
+    map: &'m mut HashMap<K, V>,
+    key: K,
+    new: impl FnOnce() -> V,
+) -> Option<&'m mut V> {
+    if map.len() >= MOST && !map.contains_key(&key) {
+        return None;
+    }
+    Some(map.entry(key).or_insert_with(new))
+}
+
+impl HoldersSum {
+    pub(crate) fn add(&mut self, holders: &Holders) {
+        self.gcs += 1;
+        self.untyped += holders.untyped;
+        for row in &holders.methods {
+            self.slots += row.slots;
+            let new = || MethodSum { name: row.name.clone(), gcs: 0, slots: 0, pinned_slots: 0 };
+            let Some(sum) = entry(&mut self.methods, row.name.clone(), new) else { continue };
+            sum.gcs += 1;
+            sum.slots += row.slots;
+            sum.pinned_slots += row.pinned_slots;
+        }
+        self.add_types(&holders.types);
+        // One row for each generation.
+        let mut now: HashMap<PinnedKey, PinnedSum> = HashMap::new();
+        for row in &holders.pinned {
+            let key = (row.type_name.clone(), row.by, row.handle_type, row.created_by.clone());
+            let sum = now.entry(key).or_insert_with(|| PinnedSum {
+                type_name: row.type_name.clone(),
+                by: row.by,
+                handle_type: row.handle_type,
+                created_by: row.created_by.clone(),
+                generation: row.generation,
+                gcs: 1,
+                max_count: 0,
+                max_bytes: 0,
+                seen_in_gcs: 0,
+            });
+            sum.max_count += row.count;
+            sum.max_bytes = sum.max_bytes.saturating_add(row.bytes);
+            sum.seen_in_gcs = sum.seen_in_gcs.max(row.seen_in_gcs);
+        }
+        for (key, row) in now {
+            let Some(sum) = entry(&mut self.pinned, key, || PinnedSum { gcs: 0, ..row.clone() }) else {
+                continue;
+            };
+            sum.gcs += 1;
+            sum.generation = row.generation;
+            sum.max_count = sum.max_count.max(row.max_count);
+            sum.max_bytes = sum.max_bytes.max(row.max_bytes);
+            sum.seen_in_gcs = sum.seen_in_gcs.max(row.seen_in_gcs);
+        }
+    }
+
+    fn add_types(&mut self, rows: &[TypeRow]) {
+        for sum in self.types.values_mut() {
+            (sum.last_count, sum.last_bytes) = (0, 0);
+        }
+        // Weak roots hold nothing.
+        let mut now: HashMap<(Name, u8), (u64, u64)> = HashMap::new();
+        for row in rows.iter().filter(|row| row.flags & 0b10 == 0) {
+            let (count, bytes) = now.entry((row.name.clone(), row.kind)).or_default();
+            *count += row.count;
+            *bytes = bytes.saturating_add(row.bytes);
+        }
+        for (key, (count, bytes)) in now {
+            let new = || TypeSum {
+                name: key.0.clone(),
+                kind: key.1,
+                gcs: 0,
+                max_count: 0,
+                max_bytes: 0,
+                last_count: 0,
+                last_bytes: 0,
+                total_count: 0,
+            };
+            let Some(sum) = entry(&mut self.types, key.clone(), new) else { continue };
+            sum.gcs += 1;
+            (sum.last_count, sum.last_bytes) = (count, bytes);
+            sum.max_count = sum.max_count.max(count);
+            sum.max_bytes = sum.max_bytes.max(bytes);
+            sum.total_count += count;
+        }
+    }
+
+    /// Those with most slots first.
+    pub(crate) fn methods(&self) -> Vec<&MethodSum> {
+        let mut all: Vec<&MethodSum> = self.methods.values().collect();
+        all.sort_by(|a, b| Reverse(a.slots).cmp(&Reverse(b.slots)).then_with(|| a.name.cmp(&b.name)));
+        all
+    }
+
+    /// The largest first.
+    pub(crate) fn types(&self) -> Vec<&TypeSum> {
+        let mut all: Vec<&TypeSum> = self.types.values().collect();
+        all.sort_by(|a, b| {
+            let size = |t: &TypeSum| (Reverse(t.max_bytes), Reverse(t.total_count), t.kind);
+            size(a).cmp(&size(b)).then_with(|| a.name.cmp(&b.name))
+        });
+        all
+    }
+
+    /// The largest first.
+    pub(crate) fn pinned(&self) -> Vec<&PinnedSum> {
+        let mut all: Vec<&PinnedSum> = self.pinned.values().collect();
+        all.sort_by(|a, b| {
+            let size = |p: &PinnedSum| (Reverse(p.max_bytes), Reverse(p.max_count), p.by, p.handle_type);
+            let names = |p: &PinnedSum| (p.type_name.clone(), p.created_by.clone());
+            size(a).cmp(&size(b)).then_with(|| names(a).cmp(&names(b)))
+        });
+        all
+    }
+}
+
+/// Collections that one method asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct InducedBy {
+    pub(crate) method: Name,
+    pub(crate) count: u64,
+    pub(crate) pause_ns: u64,
+}
+
+/// Who asked for collections.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct InducedSum(HashMap<Name, (u64, u64)>);
+
+/// The one in a stack that asked: the first frame that is not the class `GC` itself.
+pub(crate) fn asker(frames: &[Name]) -> Option<&Name> {
+    frames.iter().find(|name| !name.starts_with("GC."))
+}
+
+impl InducedSum {
+    pub(crate) fn add(&mut self, gc: &Gc) {
+        let Some(asker) = gc.triggered_by.as_deref().and_then(asker) else { return };
+        if let Some((count, ns)) = entry(&mut self.0, asker.clone(), || (0, 0)) {
+            *count += 1;
+            *ns = ns.saturating_add(gc.pause_ns.unwrap_or(0));
+        }
+    }
+
+    /// The most frequent first; `None` where nobody was seen.
+    pub(crate) fn rows(&self) -> Option<Vec<InducedBy>> {
+        let row = |(method, (count, pause_ns)): (&Name, &(u64, u64))| InducedBy {
+            method: method.clone(),
+            count: *count,
+            pause_ns: *pause_ns,
+        };
+        let mut rows: Vec<InducedBy> = self.0.iter().map(row).collect();
+        rows.sort_by(|a, b| {
+            let size = |r: &InducedBy| (Reverse(r.count), Reverse(r.pause_ns));
+            size(a).cmp(&size(b)).then_with(|| a.method.cmp(&b.method))
+        });
+        (!rows.is_empty()).then_some(rows)
+    }
+}

@@ -1,0 +1,138 @@
+//! Who holds what, on the wire.
+
+use super::convert::Convert;
+use super::held as wire;
+use super::roots::flags;
+use crate::gc::growth::GrowthRow;
+use crate::gc::holders::{HOLDER_KINDS, Holders, HoldersSum, InducedSum, generation_name};
+use crate::gc::names::Name;
+
+/// Rows of a list; the model has them all.
+pub(super) const ROWS: usize = 100;
+
+/// Whether a list has more rows than are written.
+pub(super) fn cut(holders: &Holders) -> bool {
+    let statics = holders.statics.as_ref().map_or(0, Vec::len);
+    [holders.methods.len(), holders.types.len(), holders.pinned.len(), statics].iter().any(|n| *n > ROWS)
+}
+
+fn kind(index: u8) -> &'static str {
+    HOLDER_KINDS.get(usize::from(index)).copied().unwrap_or("unknown")
+}
+
+fn text(name: &Option<Name>) -> Option<String> {
+    name.as_ref().map(|name| name.to_string())
+}
+
+pub(super) fn origins(to: &mut Convert, holders: &Holders) -> wire::RootOrigins {
+    let of = holders.origins;
+    wire::RootOrigins { runtime: to.int(of.runtime), app: to.int(of.app), unknown: to.int(of.unknown) }
+}
+
+pub(super) fn methods(to: &mut Convert, holders: &Holders) -> Vec<wire::RootMethod> {
+    let rows = holders.methods.iter().take(ROWS).map(|m| wire::RootMethod {
+        name: m.name.to_string(),
+        slots: to.int(m.slots),
+        objects: to.int(m.objects),
+        pinned_slots: to.int(m.pinned_slots),
+    });
+    rows.collect()
+}
+
+pub(super) fn types(to: &mut Convert, holders: &Holders) -> Vec<wire::RootType> {
+    let rows = holders.types.iter().take(ROWS).map(|t| wire::RootType {
+        name: t.name.to_string(),
+        kind: kind(t.kind),
+        flags: flags(t.flags),
+        count: to.int(t.count),
+        bytes: to.int(t.bytes),
+        generation: generation_name(t.generation),
+    });
+    rows.collect()
+}
+
+pub(super) fn statics(to: &mut Convert, holders: &Holders) -> Option<Vec<wire::RootStatic>> {
+    let rows = holders.statics.as_ref()?.iter().take(ROWS).map(|s| wire::RootStatic {
+        field: s.field.to_string(),
+        type_name: s.type_name.to_string(),
+        bytes: to.int(s.bytes),
+        generation: generation_name(s.generation),
+        thread_static: s.thread_static,
+    });
+    Some(rows.collect())
+}
+
+pub(super) fn pinned(to: &mut Convert, holders: &Holders) -> Vec<wire::Pinned> {
+    let rows = holders.pinned.iter().take(ROWS).map(|p| wire::Pinned {
+        type_name: p.type_name.to_string(),
+        by: p.by,
+        handle_type: p.handle_type,
+        created_by: text(&p.created_by),
+        generation: generation_name(p.generation),
+        count: to.int(p.count),
+        bytes: to.int(p.bytes),
+        seen_in_gcs: to.int(p.seen_in_gcs),
+    });
+    rows.collect()
+}
+
+pub(super) fn triggered_by(frames: &[Name]) -> wire::TriggeredBy {
+    wire::TriggeredBy { frames: frames.iter().map(|name| name.to_string()).collect() }
+}
+
+pub(super) fn growth(to: &mut Convert, rows: Vec<GrowthRow>) -> Vec<wire::Growth> {
+    let rows = rows.iter().map(|row| wire::Growth {
+        what: row.what.name(),
+        type_name: row.type_name.to_string(),
+        field: text(&row.field),
+        count: wire::FirstLast { first: to.int(row.first.count), last: to.int(row.last.count) },
+        bytes: wire::FirstLast { first: to.int(row.first.bytes), last: to.int(row.last.bytes) },
+    });
+    rows.collect()
+}
+
+pub(super) fn induced(to: &mut Convert, sum: &InducedSum) -> Option<Vec<wire::InducedBy>> {
+    let rows = sum.rows()?;
+    let rows = rows.iter().take(ROWS).map(|row| wire::InducedBy {
+        method: row.method.to_string(),
+        count: to.int(row.count),
+        pause_ns: to.int(row.pause_ns),
+    });
+    Some(rows.collect())
+}
+
+pub(super) fn method_sums(to: &mut Convert, sum: &HoldersSum) -> Vec<wire::MethodSum> {
+    let rows = sum.methods().into_iter().take(ROWS).map(|m| wire::MethodSum {
+        name: m.name.to_string(),
+        gcs: to.int(m.gcs),
+        slots: to.int(m.slots),
+        pinned_slots: to.int(m.pinned_slots),
+    });
+    rows.collect()
+}
+
+pub(super) fn type_sums(to: &mut Convert, sum: &HoldersSum) -> Vec<wire::TypeSum> {
+    let rows = sum.types().into_iter().take(ROWS).map(|t| wire::TypeSum {
+        name: t.name.to_string(),
+        kind: kind(t.kind),
+        gcs: to.int(t.gcs),
+        count: wire::MaxLast { max: to.int(t.max_count), last: to.int(t.last_count) },
+        bytes: wire::MaxLast { max: to.int(t.max_bytes), last: to.int(t.last_bytes) },
+    });
+    rows.collect()
+}
+
+pub(super) fn pinned_sums(to: &mut Convert, sum: &HoldersSum) -> Vec<wire::PinnedSum> {
+    let rows = sum.pinned().into_iter().take(ROWS).map(|p| wire::PinnedSum {
+        type_name: p.type_name.to_string(),
+        by: p.by,
+        handle_type: p.handle_type,
+        created_by: text(&p.created_by),
+        generation: generation_name(p.generation),
+        gcs: to.int(p.gcs),
+        max_count: to.int(p.max_count),
+        max_bytes: to.int(p.max_bytes),
+        seen_in_gcs: to.int(p.seen_in_gcs),
+    });
+    rows.collect()
+}
