@@ -26,7 +26,6 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
             cand attach 'Watch a process that is already running'
             cand ps 'List .NET processes, and whether they can be watched'
             cand report 'The same reports from a recording (.nettrace)'
-            cand metrics 'List what --assert can bound'
             cand schema 'Print the JSON Schema of the document and of the NDJSON lines'
             cand completions 'Print a completion script for a shell'
             cand man 'Print the manual page (roff)'
@@ -37,9 +36,6 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
             cand --duration 'Stop watching after this time; the target goes on'
             cand --gcs 'Stop watching after this many collections (those of the last 100 ms are shown too)'
             cand --profiler-path 'Another build of the profiler library'
-            cand --assert 'A bound that must hold, such as `pause.p99 < 10ms`; can be given more than once. Without --level the lowest level that can answer is watched'
-            cand --assert-file 'More of them from a TOML file: lists of bounds by profile name'
-            cand --assert-profile 'Which list of the file [default: `default`, or the only one]'
             cand --format 'text is live: a line per collection, then a summary'
             cand -o 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]'
             cand --output 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]'
@@ -67,9 +63,6 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
             cand --duration 'Stop watching after this time; the target goes on'
             cand --gcs 'Stop watching after this many collections (those of the last 100 ms are shown too)'
             cand --profiler-path 'Another build of the profiler library'
-            cand --assert 'A bound that must hold, such as `pause.p99 < 10ms`; can be given more than once. Without --level the lowest level that can answer is watched'
-            cand --assert-file 'More of them from a TOML file: lists of bounds by profile name'
-            cand --assert-profile 'Which list of the file [default: `default`, or the only one]'
             cand --format 'text is live: a line per collection, then a summary'
             cand -o 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]'
             cand --output 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]'
@@ -94,9 +87,6 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
             cand --help 'Print help'
         }
         &'gcwatch;report'= {
-            cand --assert 'A bound that must hold, such as `pause.p99 < 10ms`; can be given more than once. Without --level the lowest level that can answer is watched'
-            cand --assert-file 'More of them from a TOML file: lists of bounds by profile name'
-            cand --assert-profile 'Which list of the file [default: `default`, or the only one]'
             cand --format 'text is live: a line per collection, then a summary'
             cand -o 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]'
             cand --output 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]'
@@ -110,10 +100,6 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
             cand --quiet 'Only errors'
             cand -v 'Say what is being done (-vv: every step)'
             cand --verbose 'Say what is being done (-vv: every step)'
-            cand -h 'Print help'
-            cand --help 'Print help'
-        }
-        &'gcwatch;metrics'= {
             cand -h 'Print help'
             cand --help 'Print help'
         }

@@ -127,6 +127,9 @@ pub(crate) struct WatchArgs {
     /// Stop watching after this many collections (those of the last 100 ms are shown too)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) gcs: Option<u64>,
+    /// At level roots: leave out names of types and methods, which cost a little of each pause
+    #[arg(long)]
+    pub(crate) no_names: bool,
     /// Another build of the profiler library
     #[arg(long, value_name = "FILE", env = "GCWATCH_PROFILER_PATH")]
     pub(crate) profiler_path: Option<PathBuf>,

@@ -4,7 +4,7 @@ use dotnet_diagnostics_client::{Client, Endpoint, EventSession};
 
 use super::verdict;
 use super::{ending, finish, output, report_failed};
-use crate::cli::{AttachArgs, WatchArgs};
+use crate::cli::{AttachArgs, OutputArgs, WatchArgs};
 use crate::exit::{Code, Failure};
 use crate::gc::facts::Exit;
 use crate::gc::record::Level;
@@ -16,7 +16,7 @@ use crate::watch::profiler::{self, Refusal};
 use crate::watch::pump::{Ended, Limits, OnSignal, Pump};
 use crate::watch::recorder::Recorder;
 use crate::watch::session::Session;
-use crate::watch::stream;
+use crate::watch::stream::{self, Detail};
 
 /// Finds, attaches, watches, leaves.
 pub(crate) fn run(args: &AttachArgs) -> Result<Code, Failure> {
@@ -88,6 +88,11 @@ pub(super) fn recorder(args: &WatchArgs) -> Result<Option<Recorder>, Failure> {
     })
 }
 
+/// What is asked of the profiler.
+pub(super) fn detail(watch: &WatchArgs, output: &OutputArgs) -> Detail {
+    Detail { blocks: output.blocks, names: !watch.no_names }
+}
+
 /// We are in: a session, and at level `roots` the profiler with its lease.
 struct In {
     stream: EventSession,
@@ -98,7 +103,7 @@ struct In {
 
 async fn enter(found: &Found, args: &AttachArgs, wish: Wish) -> Result<In, Failure> {
     let failed = |e| target::command_failed(&e, found.facts.as_ref());
-    let blocks = args.output.blocks;
+    let detail = detail(&args.watch, &args.output);
     let mut level = wish.level();
     let mut reason = None;
     if level == Level::Roots {
@@ -115,7 +120,7 @@ async fn enter(found: &Found, args: &AttachArgs, wish: Wish) -> Result<In, Failu
     {
         (level, reason) = (Level::Basic, Some(why));
     }
-    let stream = stream::open(&found.client, level, blocks).await.map_err(failed)?;
+    let stream = stream::open(&found.client, level, detail).await.map_err(failed)?;
     Ok(In { stream, lease: None, level, reason })
 }
 
@@ -145,7 +150,8 @@ async fn bring_in(found: &Found, args: &AttachArgs) -> Result<(EventSession, Lea
             "look whether the process is still running",
         )
     };
-    let stream = stream::open(client, Level::Roots, args.output.blocks).await.map_err(broken)?;
-    ready.attach(client, args.output.blocks).await?;
+    let detail = detail(&args.watch, &args.output);
+    let stream = stream::open(client, Level::Roots, detail).await.map_err(broken)?;
+    ready.attach(client, detail).await?;
     Ok((stream, ready.into_lease()))
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use dotnet_diagnostics_client::{EventSession, ProcessFacts};
 use tokio::process::Child;
 
-use super::attach::recorder;
+use super::attach::{detail, recorder};
 use super::output::Sink;
 use super::verdict;
 use super::{ending, finish, output, report_failed};
@@ -257,7 +257,7 @@ async fn start(
         Some((level, reason)) => (level, Some(reason)),
         None => (wish.level(), None),
     };
-    let stream = stream::open(client, level, args.output.blocks).await.map_err(failed)?;
+    let stream = stream::open(client, level, detail(&args.watch, &args.output)).await.map_err(failed)?;
     client.resume_runtime().await.map_err(failed)?;
     Ok(Go { stream, ready, level, reason })
 }
@@ -270,7 +270,7 @@ async fn arrange(suspended: &Suspended, args: &RunArgs) -> Result<Ready, Refusal
     }
     let ready = profiler::prepare(args.watch.profiler_path.as_deref(), None, None, &std::env::temp_dir())?;
     let refused = |e: dotnet_diagnostics_client::Error| profiler::refusal(&e);
-    let config = ready.config(args.output.blocks, Some(launch::PORTS));
+    let config = ready.config(detail(&args.watch, &args.output), Some(launch::PORTS));
     let client = &suspended.client;
     client
         .set_environment_variable(netcore_profiler::config::VARIABLE, Some(&config))
@@ -299,7 +299,7 @@ async fn profiler_is_there(
         "can the program's user read and execute files in the temporary directory?",
     );
     let (_, reason) = wish.fall_back(silent)?;
-    let moves = stream::open(&suspended.client, Level::Moves, args.output.blocks).await;
+    let moves = stream::open(&suspended.client, Level::Moves, detail(&args.watch, &args.output)).await;
     // Where that fails it has ended meanwhile: what the first session holds is all there is.
     let level = moves.map_or(Level::Basic, |stream| {
         go.stream = stream;

@@ -10,6 +10,7 @@ use netcore_profiler::{hresult, wire};
 use tokio::time::{Instant, sleep};
 
 use super::library::{self, Placed};
+use super::stream::Detail;
 use crate::exit::{Code, Failure};
 use crate::gc::record::Level;
 use crate::sys::{self, Lease};
@@ -94,9 +95,10 @@ impl Ready {
     }
 
     /// The profiler's configuration.
-    pub(crate) fn config(&self, blocks: bool, unset: Option<&str>) -> String {
+    pub(crate) fn config(&self, detail: Detail, unset: Option<&str>) -> String {
+        let Detail { blocks, names } = detail;
         let lease = self.lease_path.to_string_lossy();
-        Config { arming: wire::Arming::LATE, blocks, names: false, unset, lease: Some(&lease) }.to_text()
+        Config { arming: wire::Arming::LATE, blocks, names, unset, lease: Some(&lease) }.to_text()
     }
 
     /// Loads it into a running process.
@@ -106,9 +108,9 @@ impl Ready {
     pub(crate) async fn attach<T: Transport>(
         &mut self,
         client: &Client<T>,
-        blocks: bool,
+        detail: Detail,
     ) -> Result<(), Refusal> {
-        let (config, library) = (self.config(blocks, None), self.library());
+        let (config, library) = (self.config(detail, None), self.library());
         let started = Instant::now();
         loop {
             let attach = client.attach_profiler(BACKGROUND_GC_WAIT_MS, clsid(), &library, config.as_bytes());

@@ -15,13 +15,23 @@ const INFORMATIONAL: u32 = 4;
 /// An upper bound; the runtime takes memory on demand.
 const BUFFER_MB: u32 = 256;
 
+/// What is asked of the profiler beside totals.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Detail {
+    /// Every range and root.
+    pub(crate) blocks: bool,
+    /// Types of what roots hold, names of methods, who asked.
+    pub(crate) names: bool,
+}
+
 /// What to ask for.
-pub(crate) fn config(level: Level, blocks: bool) -> SessionConfig {
+pub(crate) fn config(level: Level, detail: Detail) -> SessionConfig {
     let ranges = if level == Level::Moves { SURVIVAL_AND_MOVEMENT } else { 0 };
     let mut providers = vec![Provider::new(RUNTIME_PROVIDER, GC | ranges, INFORMATIONAL)];
     if level == Level::Roots {
-        let raw = if blocks { wire::KEYWORD_RAW } else { 0 };
-        providers.push(Provider::new(wire::PROVIDER_NAME, wire::KEYWORD_TOTALS | raw, wire::LEVEL));
+        let raw = if detail.blocks { wire::KEYWORD_RAW } else { 0 };
+        let names = if detail.names { wire::KEYWORD_NAMES } else { 0 };
+        providers.push(Provider::new(wire::PROVIDER_NAME, wire::KEYWORD_TOTALS | raw | names, wire::LEVEL));
     }
     // Keyword 1 of the rundown is two small events with the GC's settings.
     SessionConfig { buffer_mb: BUFFER_MB, providers, rundown: Rundown::Keyword(1), stacks: false }
@@ -31,7 +41,7 @@ pub(crate) fn config(level: Level, blocks: bool) -> SessionConfig {
 pub(crate) async fn open<T: Transport>(
     client: &Client<T>,
     level: Level,
-    blocks: bool,
+    detail: Detail,
 ) -> Result<EventSession, Error> {
-    client.collect_tracing(&config(level, blocks)).await
+    client.collect_tracing(&config(level, detail)).await
 }

@@ -68,11 +68,11 @@ pub(crate) struct HoldersSum {
 
 type PinnedKey = (Name, &'static str, Option<&'static str>, Option<Name>);
 
-fn entry<'m, K: Eq + std::hash::Hash, V>(
-    map: &'m mut HashMap<K, V>,
+fn entry<K: Eq + std::hash::Hash, V>(
+    map: &mut HashMap<K, V>,
     key: K,
     new: impl FnOnce() -> V,
-) -> Option<&'m mut V> {
+) -> Option<&mut V> {
     if map.len() >= MOST && !map.contains_key(&key) {
         return None;
     }

@@ -94,7 +94,7 @@ impl Type<'_> {
             if let (Made::ByHand(name), true) = (&made, parts.made.is_empty()) {
                 if nth > 0 {
                     parts.by_hand.push('.');
-                } else if !namespace.is_empty() && !(self.framework && IMPLIED.contains(&namespace)) {
+                } else if !(namespace.is_empty() || self.framework && IMPLIED.contains(&namespace)) {
                     parts.by_hand.push_str(namespace);
                     parts.by_hand.push('.');
                 }

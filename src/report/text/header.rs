@@ -1,7 +1,8 @@
 //! The first lines: who is watched, how closely, and what that disturbs.
 
-use super::style::{Line, Role, Style, join, visible, wrap};
+use super::style::{Line, Role, Style, join, wrap};
 use crate::gc::facts::{Arming, BackgroundGc, GcSettings, Target, Watch};
+use crate::gc::names::visible;
 use crate::gc::record::Level;
 use crate::report::Facts;
 

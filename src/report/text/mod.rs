@@ -18,12 +18,13 @@ use std::io::{self, Write};
 
 use super::units::Units;
 use super::{End, Facts, Filter, LiveState, Report};
+use crate::gc::names::visible;
 use crate::gc::record::Gc;
 use line::Lines;
 use marks::Marks;
 use status::Status;
 use storm::Storm;
-use style::{Role, Style, visible, wrap};
+use style::{Role, Style, wrap};
 
 use crate::check::Verdict;
 

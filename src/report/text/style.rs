@@ -158,36 +158,11 @@ pub(super) fn wrap(style: Style, role: Role, text: &str, indent: usize, columns:
     lines.iter().map(|line| Line::of(style, role, &line.replace('\u{a0}', " ")).into_string()).collect()
 }
 
-/// Text from the target, with everything that could act on a terminal made visible.
-pub(super) fn visible(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\t' | '\n' | '\r' => out.extend(c.escape_default()),
-            // Controls, and characters that change the direction or are not there to be seen.
-            c if c.is_control() => out.extend(c.escape_unicode()),
-            '\u{ad}'
-            | '\u{61c}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{feff}' => out.extend(c.escape_unicode()),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const PLAIN: Style = Style { colour: false, unicode: true };
-
-    #[test]
-    fn nothing_of_the_target_acts_on_the_terminal() {
-        assert_eq!(visible("a\x1b[2J\u{9b}31m\n\u{202e}é"), "a\\u{1b}[2J\\u{9b}31m\\n\\u{202e}é");
-    }
 
     #[test]
     fn lines_break_between_parts_and_words() {
