@@ -29,6 +29,7 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             [CompletionResult]::new('attach', 'attach', [CompletionResultType]::ParameterValue, 'Watch a process that is already running')
             [CompletionResult]::new('ps', 'ps', [CompletionResultType]::ParameterValue, 'List .NET processes, and whether they can be watched')
             [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'The same reports from a recording (.nettrace)')
+            [CompletionResult]::new('metrics', 'metrics', [CompletionResultType]::ParameterValue, 'List what --assert can bound')
             [CompletionResult]::new('schema', 'schema', [CompletionResultType]::ParameterValue, 'Print the JSON Schema of the document and of the NDJSON lines')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a completion script for a shell')
             [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Print the manual page (roff)')
@@ -40,6 +41,9 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             [CompletionResult]::new('--duration', '--duration', [CompletionResultType]::ParameterName, 'Stop watching after this time; the target goes on')
             [CompletionResult]::new('--gcs', '--gcs', [CompletionResultType]::ParameterName, 'Stop watching after this many collections (those of the last 100 ms are shown too)')
             [CompletionResult]::new('--profiler-path', '--profiler-path', [CompletionResultType]::ParameterName, 'Another build of the profiler library')
+            [CompletionResult]::new('--assert', '--assert', [CompletionResultType]::ParameterName, 'A bound that must hold, such as `pause.p99 < 10ms`; can be given more than once. Without --level the lowest level that can answer is watched')
+            [CompletionResult]::new('--assert-file', '--assert-file', [CompletionResultType]::ParameterName, 'More of them from a TOML file: lists of bounds by profile name')
+            [CompletionResult]::new('--assert-profile', '--assert-profile', [CompletionResultType]::ParameterName, 'Which list of the file [default: `default`, or the only one]')
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'text is live: a line per collection, then a summary')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]')
@@ -47,6 +51,7 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             [CompletionResult]::new('--gen', '--gen', [CompletionResultType]::ParameterName, 'Text only: show collections of these generations')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour [NO_COLOR, CLICOLOR_FORCE and TERM=dumb are respected]')
             [CompletionResult]::new('--units', '--units', [CompletionResultType]::ParameterName, 'KiB, kB, or plain bytes')
+            [CompletionResult]::new('--no-names', '--no-names', [CompletionResultType]::ParameterName, 'At level roots: leave out names of types and methods, which cost a little of each pause')
             [CompletionResult]::new('--blocks', '--blocks', [CompletionResultType]::ParameterName, 'Keep every moved and surviving range and every root, not only totals')
             [CompletionResult]::new('--strict', '--strict', [CompletionResultType]::ParameterName, 'Lost or incomplete data is a failure (exit code 11)')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Only errors')
@@ -68,6 +73,9 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             [CompletionResult]::new('--duration', '--duration', [CompletionResultType]::ParameterName, 'Stop watching after this time; the target goes on')
             [CompletionResult]::new('--gcs', '--gcs', [CompletionResultType]::ParameterName, 'Stop watching after this many collections (those of the last 100 ms are shown too)')
             [CompletionResult]::new('--profiler-path', '--profiler-path', [CompletionResultType]::ParameterName, 'Another build of the profiler library')
+            [CompletionResult]::new('--assert', '--assert', [CompletionResultType]::ParameterName, 'A bound that must hold, such as `pause.p99 < 10ms`; can be given more than once. Without --level the lowest level that can answer is watched')
+            [CompletionResult]::new('--assert-file', '--assert-file', [CompletionResultType]::ParameterName, 'More of them from a TOML file: lists of bounds by profile name')
+            [CompletionResult]::new('--assert-profile', '--assert-profile', [CompletionResultType]::ParameterName, 'Which list of the file [default: `default`, or the only one]')
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'text is live: a line per collection, then a summary')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]')
@@ -75,6 +83,7 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             [CompletionResult]::new('--gen', '--gen', [CompletionResultType]::ParameterName, 'Text only: show collections of these generations')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour [NO_COLOR, CLICOLOR_FORCE and TERM=dumb are respected]')
             [CompletionResult]::new('--units', '--units', [CompletionResultType]::ParameterName, 'KiB, kB, or plain bytes')
+            [CompletionResult]::new('--no-names', '--no-names', [CompletionResultType]::ParameterName, 'At level roots: leave out names of types and methods, which cost a little of each pause')
             [CompletionResult]::new('--blocks', '--blocks', [CompletionResultType]::ParameterName, 'Keep every moved and surviving range and every root, not only totals')
             [CompletionResult]::new('--strict', '--strict', [CompletionResultType]::ParameterName, 'Lost or incomplete data is a failure (exit code 11)')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Only errors')
@@ -94,6 +103,9 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             break
         }
         'gcwatch;report' {
+            [CompletionResult]::new('--assert', '--assert', [CompletionResultType]::ParameterName, 'A bound that must hold, such as `pause.p99 < 10ms`; can be given more than once. Without --level the lowest level that can answer is watched')
+            [CompletionResult]::new('--assert-file', '--assert-file', [CompletionResultType]::ParameterName, 'More of them from a TOML file: lists of bounds by profile name')
+            [CompletionResult]::new('--assert-profile', '--assert-profile', [CompletionResultType]::ParameterName, 'Which list of the file [default: `default`, or the only one]')
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'text is live: a line per collection, then a summary')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]')
@@ -107,6 +119,11 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Only errors')
             [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say what is being done (-vv: every step)')
             [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say what is being done (-vv: every step)')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'gcwatch;metrics' {
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break

@@ -30,6 +30,7 @@ complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "run" -d 'Start a pr
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "attach" -d 'Watch a process that is already running'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "ps" -d 'List .NET processes, and whether they can be watched'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "report" -d 'The same reports from a recording (.nettrace)'
+complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "metrics" -d 'List what --assert can bound'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "schema" -d 'Print the JSON Schema of the document and of the NDJSON lines'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "man" -d 'Print the manual page (roff)'
@@ -40,6 +41,9 @@ complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l record -d 'Keep 
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l duration -d 'Stop watching after this time; the target goes on' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l gcs -d 'Stop watching after this many collections (those of the last 100 ms are shown too)' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l profiler-path -d 'Another build of the profiler library' -r -F
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l assert -d 'A bound that must hold, such as `pause.p99 < 10ms`; can be given more than once. Without --level the lowest level that can answer is watched' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l assert-file -d 'More of them from a TOML file: lists of bounds by profile name' -r -F
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l assert-profile -d 'Which list of the file [default: `default`, or the only one]' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l format -d 'text is live: a line per collection, then a summary' -r -f -a "text\t''
 json\t''
 ndjson\t''"
@@ -52,6 +56,7 @@ never\t''"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l units -d 'KiB, kB, or plain bytes' -r -f -a "iec\t''
 si\t''
 bytes\t''"
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l no-names -d 'At level roots: leave out names of types and methods, which cost a little of each pause'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l blocks -d 'Keep every moved and surviving range and every root, not only totals'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l strict -d 'Lost or incomplete data is a failure (exit code 11)'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -s q -l quiet -d 'Only errors'
@@ -67,6 +72,9 @@ complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l record -d 'Ke
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l duration -d 'Stop watching after this time; the target goes on' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l gcs -d 'Stop watching after this many collections (those of the last 100 ms are shown too)' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l profiler-path -d 'Another build of the profiler library' -r -F
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l assert -d 'A bound that must hold, such as `pause.p99 < 10ms`; can be given more than once. Without --level the lowest level that can answer is watched' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l assert-file -d 'More of them from a TOML file: lists of bounds by profile name' -r -F
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l assert-profile -d 'Which list of the file [default: `default`, or the only one]' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l format -d 'text is live: a line per collection, then a summary' -r -f -a "text\t''
 json\t''
 ndjson\t''"
@@ -79,6 +87,7 @@ never\t''"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l units -d 'KiB, kB, or plain bytes' -r -f -a "iec\t''
 si\t''
 bytes\t''"
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l no-names -d 'At level roots: leave out names of types and methods, which cost a little of each pause'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l blocks -d 'Keep every moved and surviving range and every root, not only totals'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l strict -d 'Lost or incomplete data is a failure (exit code 11)'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -s q -l quiet -d 'Only errors'
@@ -89,6 +98,9 @@ json\t''"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand ps" -l json -d 'The same as --format json'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand ps" -l why -d 'Also processes that cannot be watched, and why'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand ps" -s h -l help -d 'Print help'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l assert -d 'A bound that must hold, such as `pause.p99 < 10ms`; can be given more than once. Without --level the lowest level that can answer is watched' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l assert-file -d 'More of them from a TOML file: lists of bounds by profile name' -r -F
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l assert-profile -d 'Which list of the file [default: `default`, or the only one]' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l format -d 'text is live: a line per collection, then a summary' -r -f -a "text\t''
 json\t''
 ndjson\t''"
@@ -106,6 +118,7 @@ complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l strict -d 'Lo
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -s q -l quiet -d 'Only errors'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -s v -l verbose -d 'Say what is being done (-vv: every step)'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -s h -l help -d 'Print help'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand metrics" -s h -l help -d 'Print help'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand schema" -s h -l help -d 'Print help'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand completions" -s h -l help -d 'Print help'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand man" -s h -l help -d 'Print help'
