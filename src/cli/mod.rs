@@ -71,10 +71,10 @@ pub(crate) struct OutputArgs {
     /// Keep every moved and surviving range and every root, not only totals
     #[arg(long)]
     pub(crate) blocks: bool,
-    /// Text only: show collections that paused at least this long
+    /// text, csv, ndjson: show collections that paused at least this long
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     pub(crate) min_pause: Option<Duration>,
-    /// Text only: show collections of these generations
+    /// text, csv, ndjson: show collections of these generations
     #[arg(long = "gen", value_name = "0,1,2", value_delimiter = ',', value_parser = values::generation)]
     pub(crate) generations: Vec<u8>,
     /// Lost or incomplete data is a failure (exit code 11)
@@ -201,9 +201,20 @@ pub(crate) struct ReportArgs {
 /// `--format`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
+    /// A line per collection as it happens, then a summary
     Text,
+    /// One document
     Json,
+    /// A line per collection, as it happens
     Ndjson,
+    /// A row per collection
+    Csv,
+    /// For a comment on a pull request or a job summary
+    Markdown,
+    /// The assertions as test cases (XML)
+    Junit,
+    /// For a scrape file; a file is replaced every few seconds
+    Openmetrics,
 }
 
 /// `ps --format`.

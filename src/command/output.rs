@@ -7,7 +7,8 @@ use std::path::Path;
 use crate::cli::{Format, OutputArgs, Units, When};
 use crate::exit::{Code, Failure};
 use crate::report::{
-    self, Filter, JsonReport, NdjsonReport, Outlive, Report, Terminal, TextOptions, TextReport,
+    self, CsvReport, Filter, JsonReport, JunitReport, MarkdownReport, NdjsonReport, OpenMetricsReport,
+    Outlive, Place, Report, Terminal, TextOptions, TextReport,
 };
 
 /// Where a report goes.
@@ -44,10 +45,12 @@ pub(crate) fn open(args: &OutputArgs, run: bool, live: bool, verdict_owed: bool)
         Sink::Stderr => io::stderr().is_terminal(),
         Sink::File => false,
     };
-    let writer: Box<dyn Write> = match (sink, args.output.as_deref()) {
-        (Sink::File, Some(path)) => Box::new(BufWriter::new(create(path)?)),
-        (Sink::Stderr, _) => Box::new(BufWriter::new(io::stderr())),
-        _ => Box::new(BufWriter::new(io::stdout())),
+    let writer = || -> Result<Box<dyn Write>, Failure> {
+        Ok(match (sink, args.output.as_deref()) {
+            (Sink::File, Some(path)) => Box::new(BufWriter::new(create(path)?)),
+            (Sink::Stderr, _) => Box::new(BufWriter::new(io::stderr())),
+            _ => Box::new(BufWriter::new(io::stdout())),
+        })
     };
     // In `run` the child writes to the same terminal, and would write into a line that is alive.
     let alone = !run || !io::stdout().is_terminal();
@@ -65,13 +68,23 @@ pub(crate) fn open(args: &OutputArgs, run: bool, live: bool, verdict_owed: bool)
                 generations: filter.generations,
                 quiet: args.quiet,
             };
-            Box::new(TextReport::new(writer, look, options))
+            Box::new(TextReport::new(writer()?, look, options))
         }
-        Format::Json => Box::new(JsonReport::new(writer)),
-        Format::Ndjson => Box::new(NdjsonReport::new(writer).filtered(filter)),
+        Format::Json => Box::new(JsonReport::new(writer()?)),
+        Format::Ndjson => Box::new(NdjsonReport::new(writer()?).filtered(filter)),
+        Format::Csv => Box::new(CsvReport::new(writer()?, filter)),
+        Format::Markdown => Box::new(MarkdownReport::new(writer()?, units(args.units))),
+        Format::Junit => Box::new(JunitReport::new(writer()?, units(args.units))),
+        Format::Openmetrics => Box::new(OpenMetricsReport::new(match (sink, args.output.as_deref()) {
+            (Sink::File, Some(path)) => Place::File(path.to_owned()),
+            _ => Place::Stream(writer()?),
+        })),
     };
-    let report = if verdict_owed { Box::new(Outlive::new(report)) } else { report };
-    Ok(Output { report })
+    Ok(owed(report, verdict_owed))
+}
+
+fn owed(report: Box<dyn Report>, verdict_owed: bool) -> Output {
+    Output { report: if verdict_owed { Box::new(Outlive::new(report)) } else { report } }
 }
 
 /// What the text goes to.

@@ -1,6 +1,10 @@
 //! What people and scripts get to see: one way of writing per format.
 
+mod csv;
 mod json;
+mod junit;
+mod markdown;
+mod openmetrics;
 mod outlive;
 mod text;
 mod units;
@@ -12,7 +16,11 @@ use crate::gc::facts::{Arming, BackgroundGc, Exit, Lost, Target, Watch};
 use crate::gc::record::{Gc, Level};
 use crate::gc::summary::Summary;
 
+pub(crate) use csv::CsvReport;
 pub(crate) use json::{JsonReport, NdjsonReport, schema};
+pub(crate) use junit::JunitReport;
+pub(crate) use markdown::MarkdownReport;
+pub(crate) use openmetrics::{OpenMetricsReport, Place};
 pub(crate) use outlive::Outlive;
 pub(crate) use text::{Terminal, TextOptions, TextReport, verdict_lines};
 pub(crate) use units::Units;

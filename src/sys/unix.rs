@@ -107,7 +107,7 @@ pub(crate) fn made_by_us(path: &Path) -> bool {
 }
 
 /// Readable for every target, writable for none.
-pub(crate) fn set_library_mode(file: &fs::File) -> io::Result<()> {
+pub(crate) fn readable_by_all(file: &fs::File) -> io::Result<()> {
     file.set_permissions(Permissions::from_mode(0o644))
 }
 

@@ -60,7 +60,7 @@ pub(crate) fn made_by_us(path: &Path) -> bool {
 }
 
 /// Inherited from the directory.
-pub(crate) fn set_library_mode(_file: &fs::File) -> io::Result<()> {
+pub(crate) fn readable_by_all(_file: &fs::File) -> io::Result<()> {
     Ok(())
 }
 

@@ -73,7 +73,7 @@ fn write_once(dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut temp = tempfile::NamedTempFile::new_in(dir)?;
     temp.write_all(bytes)?;
     let file: &File = temp.as_file();
-    sys::set_library_mode(file)?;
+    sys::readable_by_all(file)?;
     match temp.persist_noclobber(path) {
         Ok(_) => Ok(()),
         // Another gcwatch was faster; the name carries the hash, so it is the same.

@@ -25,6 +25,7 @@ use marks::Marks;
 use status::Status;
 use storm::Storm;
 use style::{Role, Style, wrap};
+pub(super) use verdicts::total;
 
 use crate::check::Verdict;
 

@@ -1,0 +1,224 @@
+//! `--format markdown`: made for a comment on a pull request or the summary of a CI job.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use super::text::total;
+use super::units::{Units, bytes, count, duration, percent};
+use super::{End, Facts, Report, Terminal, verdict_lines};
+use crate::check::Verdict;
+use crate::gc::record::{BlockCount, Gc, Kind};
+use crate::gc::summary::{Group, Summary};
+
+/// So many of the longest pauses are listed.
+const WORST: usize = 5;
+
+/// Written at the end, in one go.
+pub(crate) struct MarkdownReport<W: Write> {
+    out: W,
+    units: Units,
+    /// The longest pauses, the longest first.
+    worst: Vec<Gc>,
+}
+
+impl<W: Write> fmt::Debug for MarkdownReport<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MarkdownReport").finish_non_exhaustive()
+    }
+}
+
+impl<W: Write> MarkdownReport<W> {
+    /// A text that goes to `out`.
+    pub(crate) fn new(out: W, units: Units) -> MarkdownReport<W> {
+        MarkdownReport { out, units, worst: Vec::new() }
+    }
+}
+
+fn time(ns: Option<u64>) -> String {
+    ns.map_or_else(|| "-".to_owned(), |ns| duration(ns, true))
+}
+
+/// Text of strangers, such as a command line, must not become markup.
+fn plain(text: &str) -> String {
+    let mut safe = String::new();
+    for c in text.chars() {
+        if "\\`*_{}[]<>()#+!|~&".contains(c) {
+            safe.push('\\');
+        }
+        safe.push(if c.is_control() { '\u{fffd}' } else { c });
+    }
+    safe
+}
+
+fn blocks(of: Option<BlockCount>, units: Units) -> String {
+    of.map_or_else(|| "-".to_owned(), |b| format!("{} ({})", bytes(b.bytes, units), count(b.blocks)))
+}
+
+fn name(generation: u8, kind: Kind) -> String {
+    match kind {
+        Kind::Blocking => format!("gen{generation}"),
+        other => format!("gen{generation} {}", other.name()),
+    }
+}
+
+fn headline(sum: &Summary, facts: &Facts) -> String {
+    let mut text = format!("**{}** collection{}", count(sum.gcs), if sum.gcs == 1 { "" } else { "s" });
+    if let Some(ns) = facts.watch.duration_ns {
+        text += &format!(" in {}", duration(ns, true));
+    }
+    if sum.gcs > 0 {
+        text += &format!(", paused **{}**", duration(sum.pause_ns, true));
+        if let Some(share) = sum.pause_percent(facts.watch.duration_ns) {
+            text += &format!(" ({})", percent(share));
+        }
+    }
+    text + &format!(", seen at `{}`", facts.watch.level.name())
+}
+
+fn verdict_table(verdicts: &[Verdict], units: Units) -> Vec<String> {
+    let look = Terminal { columns: 400, rows: None, colour: false, live: false, unicode: true };
+    let mut lines = vec![
+        String::new(),
+        format!("**{}**", total(verdicts)),
+        String::new(),
+        "| | bound | |".into(),
+        "|---|---|---|".into(),
+    ];
+    for v in verdicts {
+        let sign = match v.holds {
+            Some(true) => "✅ ok",
+            Some(false) => "❌ FAIL",
+            None => "⚠️ not judged",
+        };
+        let line = verdict_lines(std::slice::from_ref(v), look, units).swap_remove(0);
+        let rest = line.split_once(v.text.as_str()).map_or("", |(_, rest)| rest).trim();
+        lines.push(format!("| {sign} | `{}` | {} |", v.text.replace('|', "\\|"), plain(rest)));
+    }
+    lines
+}
+
+impl<W: Write> MarkdownReport<W> {
+    fn generations(&self, sum: &Summary) -> Vec<String> {
+        let seen = |of: fn(&Group) -> Option<BlockCount>| sum.groups.values().any(|g| of(g).is_some());
+        let ranges = seen(|g| g.moved) || seen(|g| g.kept);
+        let (names, lines) = if ranges { (" moved | kept |", "---:|---:|") } else { ("", "") };
+        let mut table = vec![
+            String::new(),
+            format!("| generation | count | paused | p50 | p99 | max |{names}"),
+            format!("|---|---:|---:|---:|---:|---:|{lines}"),
+        ];
+        for ((generation, kind), group) in &sum.groups {
+            let p = &group.pauses;
+            let mut row = format!(
+                "| {} | {} | {} | {} | {} | {} |",
+                name(*generation, *kind),
+                count(group.count),
+                duration(p.total(), true),
+                time(p.percentile(50.0)),
+                time(p.percentile(99.0)),
+                time(p.max()),
+            );
+            if ranges {
+                row +=
+                    &format!(" {} | {} |", blocks(group.moved, self.units), blocks(group.kept, self.units));
+            }
+            table.push(row);
+        }
+        table
+    }
+
+    fn longest(&self) -> Vec<String> {
+        let mut lines = vec![
+            String::new(),
+            "<details><summary>The longest pauses</summary>".into(),
+            String::new(),
+            "| # | at | generation | reason | pause | heap |".into(),
+            "|---:|---:|---|---|---:|---:|".into(),
+        ];
+        for gc in &self.worst {
+            let generation = match (gc.generation, gc.kind) {
+                (Some(generation), Some(kind)) => name(generation, kind),
+                _ => "-".to_owned(),
+            };
+            let size = |b: Option<u64>| b.map_or_else(|| "-".to_owned(), |b| bytes(b, self.units));
+            lines.push(format!(
+                "| {} | {} | {generation} | {} | {} | {} → {} |",
+                gc.number.map_or_else(|| "-".to_owned(), |n| n.to_string()),
+                time(gc.at_ns),
+                gc.reason.map_or("-", |r| r.names().1),
+                time(gc.pause_ns),
+                size(gc.heap_before_bytes),
+                size(gc.heap_after_bytes),
+            ));
+        }
+        lines.extend([String::new(), "</details>".into()]);
+        lines
+    }
+}
+
+impl<W: Write> Report for MarkdownReport<W> {
+    fn start(&mut self, _facts: &Facts) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn gc(&mut self, _facts: &Facts, gc: &Gc) -> io::Result<()> {
+        if !gc.complete() || gc.pause_ns.is_none() {
+            return Ok(());
+        }
+        let at = self.worst.partition_point(|other| other.pause_ns >= gc.pause_ns);
+        if at < WORST {
+            self.worst.insert(at, gc.clone());
+            self.worst.truncate(WORST);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, facts: &Facts, end: &End<'_>) -> io::Result<()> {
+        let title = facts.target.title.as_deref().unwrap_or("process");
+        let sum = end.summary;
+        let mut lines = vec![format!("### gcwatch: {}", plain(title)), String::new(), headline(sum, facts)];
+        if !end.verdicts.is_empty() {
+            lines.extend(verdict_table(end.verdicts, self.units));
+        }
+        if sum.gcs > 0 {
+            lines.extend(self.generations(sum));
+            lines.extend(self.longest());
+        }
+        let mut notes = Vec::new();
+        if let (Some(last), Some(max)) = (sum.heap_after_last_bytes, sum.heap_after_max_bytes) {
+            notes.push(format!(
+                "heap: {} after the last collection, {} at most",
+                bytes(last, self.units),
+                bytes(max, self.units)
+            ));
+        }
+        if let Some(reason) = &facts.watch.level_reason {
+            notes.push(format!("seen at `{}` only: {}", facts.watch.level.name(), plain(reason)));
+        }
+        let blocking = sum.gen2_blocking_at_roots;
+        if blocking.count > 0 {
+            notes.push(format!(
+                "{} gen2 collections ran blocking because background GC was off at `roots` (`--level basic` leaves it on)",
+                count(blocking.count)
+            ));
+        }
+        let lost = end.lost;
+        if lost.events > 0 || lost.ranges > 0 || lost.roots > 0 {
+            notes.push(format!(
+                "⚠️ lost: {} events, {} ranges, {} roots; what belongs to them is missing here",
+                count(lost.events),
+                count(lost.ranges),
+                count(lost.roots)
+            ));
+        }
+        if sum.incomplete_gcs() > 0 {
+            notes.push(format!("{} collections were cut off and count nowhere", count(sum.incomplete_gcs())));
+        }
+        if !notes.is_empty() {
+            lines.push(String::new());
+            lines.extend(notes.into_iter().map(|note| format!("- {note}")));
+        }
+        writeln!(self.out, "{}", lines.join("\n"))?;
+        self.out.flush()
+    }
+}
