@@ -9,6 +9,7 @@ mod each_gc;
 mod errors_input;
 mod errors_target;
 mod facts;
+mod formats;
 mod grandchild;
 mod identity;
 mod killed;
@@ -78,6 +79,7 @@ pub(crate) fn main() -> ExitCode {
         facts::register,
         other_profiler::register,
         azmcp::register,
+        formats::register,
         verdict::register,
         command_line::register,
     ] {
