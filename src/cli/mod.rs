@@ -189,7 +189,7 @@ pub(crate) struct PsArgs {
 /// `gcwatch report`.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// A recording; `-` is stdin
+    /// A recording, also compressed (.gz, .xz, .zst); `-` is stdin
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     #[command(flatten)]

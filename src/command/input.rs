@@ -32,7 +32,10 @@ pub(super) fn unreadable(path: &Path, why: &str) -> Failure {
 }
 
 fn decompressed<R: BufRead + 'static>(mut input: R) -> io::Result<Box<dyn Read>> {
-    let first = input.fill_buf()?;
+    // A pipe may give its first bytes one by one.
+    let mut first = Vec::new();
+    input.by_ref().take(XZ.len() as u64).read_to_end(&mut first)?;
+    let input = io::Cursor::new(first.clone()).chain(input);
     Ok(if first.starts_with(GZIP) {
         Box::new(flate2::bufread::MultiGzDecoder::new(input))
     } else if first.starts_with(XZ) {
@@ -94,8 +97,18 @@ mod tests {
         ruzstd::encoding::compress_to_vec(TEXT, ruzstd::encoding::CompressionLevel::Fastest)
     }
 
+    /// Of `xz --check=crc32`.
+    const XZ_TEXT: &[u8] = &[
+        0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00, 0x00, 0x01, 0x69, 0x22, 0xde, 0x36, 0x02, 0x00, 0x21, 0x01, 0x16,
+        0x00, 0x00, 0x00, 0x74, 0x2f, 0xe5, 0xa3, 0xe0, 0x00, 0x27, 0x00, 0x1a, 0x5d, 0x00, 0x27, 0x19, 0x4a,
+        0x98, 0x72, 0x31, 0x16, 0xdf, 0x10, 0x4a, 0xf6, 0xb6, 0x2d, 0x4c, 0xcc, 0x58, 0x5a, 0x83, 0x9a, 0x19,
+        0xd2, 0xe2, 0x51, 0x41, 0x40, 0x00, 0x00, 0x00, 0x00, 0x6f, 0x47, 0xe9, 0x80, 0x00, 0x01, 0x32, 0x28,
+        0xa0, 0x49, 0x43, 0xf8, 0x90, 0x42, 0x99, 0x0d, 0x01, 0x00, 0x00, 0x00, 0x00, 0x01, 0x59, 0x5a,
+    ];
+
     #[test]
     fn by_its_first_bytes() {
+        assert_eq!(read(XZ_TEXT.to_vec()).unwrap(), TEXT);
         assert_eq!(read(TEXT.to_vec()).unwrap(), TEXT);
         assert_eq!(read(gzip()).unwrap(), TEXT);
         assert_eq!(read(zstd()).unwrap(), TEXT);
@@ -110,7 +123,7 @@ mod tests {
 
     #[test]
     fn cut_is_an_error_and_gives_what_was_there() {
-        for bytes in [gzip(), zstd()] {
+        for bytes in [gzip(), zstd(), XZ_TEXT.to_vec()] {
             assert!(read(bytes[..bytes.len() - 6].to_vec()).is_err());
         }
     }

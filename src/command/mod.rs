@@ -2,6 +2,7 @@
 
 mod attach;
 mod generate;
+mod input;
 mod output;
 mod ps;
 mod report;

@@ -1,9 +1,8 @@
 //! `gcwatch report FILE`: the same report, from a recording.
 
-use std::fs::File;
-use std::io::{self, Read, Write};
-use std::path::Path;
+use std::io::{self, Write};
 
+use super::input::{open, unreadable};
 use super::verdict;
 use super::{finish, output, report_failed};
 use crate::cli::{Format, ReportArgs};
@@ -26,12 +25,16 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Code, Failure> {
     }
     let mut buffer = vec![0; 1 << 20];
     let mut clean = false;
+    let mut broken: Option<String> = None;
     loop {
         let n = match input.read(&mut buffer) {
             Ok(0) => break,
             Ok(n) => n,
             Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-            Err(e) => return Err(unreadable(&args.file, &e.to_string())),
+            Err(e) => {
+                broken = Some(e.to_string());
+                break;
+            }
         };
         match session.bytes(&buffer[..n]) {
             Ok(Progress::Goes) => {}
@@ -46,7 +49,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Code, Failure> {
     if let Err(e) = session.finish().map(|p| clean |= p == Progress::Ended) {
         return report_failed(&e, args.output.output.as_deref());
     }
-    let damage = session.damage().map(ToString::to_string);
+    let damage = session.damage().map(ToString::to_string).or(broken);
     if !session.is_trace() {
         let what = damage.unwrap_or_else(|| "it is empty, or ends before its header does".into());
         return Err(unreadable(&args.file, &what));
@@ -89,8 +92,8 @@ fn facts(args: &ReportArgs) -> Facts {
     if !args.file.is_file() {
         return facts;
     }
-    if let Ok(file) = File::open(&args.file) {
-        let told = look_ahead(file);
+    if let Ok(input) = open(&args.file) {
+        let told = look_ahead(input);
         facts.watch.level = told.level();
         facts.watch.arming = told.arming();
         facts.watch.background_gc = told.background_gc();
@@ -116,20 +119,4 @@ fn unknown(blocks: bool) -> Watch {
         windows: (0, 0),
         blocks,
     }
-}
-
-fn open(path: &Path) -> Result<Box<dyn Read>, Failure> {
-    if path == Path::new("-") {
-        return Ok(Box::new(io::stdin().lock()));
-    }
-    match File::open(path) {
-        Ok(file) => Ok(Box::new(file)),
-        Err(e) => Err(unreadable(path, &e.to_string())),
-    }
-}
-
-fn unreadable(path: &Path, why: &str) -> Failure {
-    Failure::new(Code::BAD_INPUT, format!("cannot read {}: {why}", path.display())).remedy(
-        "a recording is a .nettrace file, made by `gcwatch … --record FILE` or `dotnet-trace collect`",
-    )
 }
