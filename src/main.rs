@@ -13,7 +13,7 @@ mod watch;
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches;
 use clap::error::ErrorKind;
 use tracing::level_filters::LevelFilter;
 
@@ -21,7 +21,16 @@ use tracing::level_filters::LevelFilter;
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 fn main() -> ExitCode {
-    let cli = match cli::Cli::try_parse() {
+    let config = std::env::current_dir().ok().map(|dir| cli::config::Config::find(&dir)).transpose();
+    let config = match config {
+        Ok(config) => config.flatten(),
+        Err(failure) => {
+            let _ = writeln!(std::io::stderr(), "gcwatch: {failure}");
+            return ExitCode::from(failure.code.0);
+        }
+    };
+    let typed = cli::config::command(config.as_ref()).try_get_matches();
+    let cli = match typed.and_then(|matches| cli::Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(e) => {
             // A closed pipe is no reason to fail here either.
@@ -36,7 +45,7 @@ fn main() -> ExitCode {
         _ => LevelFilter::TRACE,
     };
     tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).with_target(false).init();
-    match command::dispatch(&cli) {
+    match command::dispatch(&cli, config.as_ref()) {
         Ok(code) => ExitCode::from(code.0),
         Err(failure) => {
             let _ = writeln!(std::io::stderr(), "gcwatch: {failure}");

@@ -1,5 +1,6 @@
 //! What was typed. What it means is decided in [`crate::command`].
 
+pub(crate) mod config;
 mod values;
 
 use std::ffi::OsString;
@@ -18,7 +19,9 @@ use crate::gc::record::Level;
 #[command(
     after_help = "Exit codes: 0 done, the child's own in `run`, 2 bad arguments, 10 an assertion does not hold, \
     11 incomplete under --strict or an assertion that could not be judged, 12 unreadable input, 20 no such .NET process, 21 not permitted, 22 the runtime cannot do it, \
-    23 another profiler is active."
+    23 another profiler is active.\n\n\
+    Every option can also be set by GCWATCH_<OPTION>, or in a gcwatch.toml found upward from here \
+    (`gcwatch config`)."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -45,6 +48,12 @@ pub(crate) enum Command {
     Ps(PsArgs),
     /// The same reports from a recording (.nettrace)
     Report(ReportArgs),
+    /// Show which options are in force, and where each comes from
+    Config {
+        /// For which command
+        #[arg(default_value = "run", value_parser = ["run", "attach", "report"])]
+        of: String,
+    },
     /// List what --assert can bound
     Metrics,
     /// Print the JSON Schema of the document and of the NDJSON lines

@@ -7,12 +7,33 @@ use clap::CommandFactory;
 use super::report_failed;
 use crate::check::{METRICS, Statistic, Value};
 use crate::cli::Cli;
+use crate::cli::config::{self, Config};
 use crate::exit::{Code, Failure};
 
 /// `gcwatch schema`.
 pub(super) fn schema() -> Result<Code, Failure> {
     let text = serde_json::to_string_pretty(&crate::report::schema()).map_err(io::Error::from)?;
     print(format!("{text}\n").as_bytes())
+}
+
+/// `gcwatch config`.
+pub(super) fn config(config: Option<&Config>, of: &str) -> Result<Code, Failure> {
+    let rows = config::in_force(config, of).map_err(|e| {
+        let what = e.to_string();
+        Failure::new(Code::USAGE, what.lines().next().unwrap_or_default().to_owned())
+    })?;
+    let mut text = match config {
+        Some(config) => format!("{}\n\n", config.path.display()),
+        None => "no gcwatch.toml from here upward\n\n".to_owned(),
+    };
+    let width = |of: fn(&config::InForce) -> usize| rows.iter().map(of).max().unwrap_or(0);
+    let first = width(|row| row.option.len());
+    let second = width(|row| row.value.as_deref().unwrap_or("-").chars().count());
+    for row in &rows {
+        let value = row.value.as_deref().unwrap_or("-");
+        text += &format!("{:<first$}  {value:<second$}  {}\n", row.option, row.from);
+    }
+    print(text.as_bytes())
 }
 
 /// `gcwatch metrics`.

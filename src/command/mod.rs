@@ -12,6 +12,7 @@ mod verdict;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
+use crate::cli::config::Config;
 use crate::cli::{Cli, Command};
 use crate::exit::{Code, Failure};
 use crate::gc::facts::Exit;
@@ -20,12 +21,13 @@ use crate::watch::pump::Ended;
 use crate::watch::session::Session;
 
 /// Does what was typed.
-pub(crate) fn dispatch(cli: &Cli) -> Result<Code, Failure> {
+pub(crate) fn dispatch(cli: &Cli, config: Option<&Config>) -> Result<Code, Failure> {
     match &cli.command {
         Command::Run(args) => run::run(args),
         Command::Attach(args) => attach::run(args),
         Command::Ps(args) => ps::run(args),
         Command::Report(args) => report::run(args),
+        Command::Config { of } => generate::config(config, of),
         Command::Metrics => generate::metrics(),
         Command::Schema => generate::schema(),
         Command::Completions { shell } => generate::completions(*shell),
