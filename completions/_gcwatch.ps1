@@ -29,6 +29,7 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             [CompletionResult]::new('attach', 'attach', [CompletionResultType]::ParameterValue, 'Watch a process that is already running')
             [CompletionResult]::new('ps', 'ps', [CompletionResultType]::ParameterValue, 'List .NET processes, and whether they can be watched')
             [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'The same reports from a recording (.nettrace)')
+            [CompletionResult]::new('config', 'config', [CompletionResultType]::ParameterValue, 'Show which options are in force, and where each comes from')
             [CompletionResult]::new('metrics', 'metrics', [CompletionResultType]::ParameterValue, 'List what --assert can bound')
             [CompletionResult]::new('schema', 'schema', [CompletionResultType]::ParameterValue, 'Print the JSON Schema of the document and of the NDJSON lines')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a completion script for a shell')
@@ -47,8 +48,8 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'text is live: a line per collection, then a summary')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]')
-            [CompletionResult]::new('--min-pause', '--min-pause', [CompletionResultType]::ParameterName, 'Text only: show collections that paused at least this long')
-            [CompletionResult]::new('--gen', '--gen', [CompletionResultType]::ParameterName, 'Text only: show collections of these generations')
+            [CompletionResult]::new('--min-pause', '--min-pause', [CompletionResultType]::ParameterName, 'text, csv, ndjson: show collections that paused at least this long')
+            [CompletionResult]::new('--gen', '--gen', [CompletionResultType]::ParameterName, 'text, csv, ndjson: show collections of these generations')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour [NO_COLOR, CLICOLOR_FORCE and TERM=dumb are respected]')
             [CompletionResult]::new('--units', '--units', [CompletionResultType]::ParameterName, 'KiB, kB, or plain bytes')
             [CompletionResult]::new('--no-names', '--no-names', [CompletionResultType]::ParameterName, 'At level roots: leave out names of types and methods, which cost a little of each pause')
@@ -58,8 +59,8 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Only errors')
             [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say what is being done (-vv: every step)')
             [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say what is being done (-vv: every step)')
-            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
-            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
         'gcwatch;attach' {
@@ -79,8 +80,8 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'text is live: a line per collection, then a summary')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]')
-            [CompletionResult]::new('--min-pause', '--min-pause', [CompletionResultType]::ParameterName, 'Text only: show collections that paused at least this long')
-            [CompletionResult]::new('--gen', '--gen', [CompletionResultType]::ParameterName, 'Text only: show collections of these generations')
+            [CompletionResult]::new('--min-pause', '--min-pause', [CompletionResultType]::ParameterName, 'text, csv, ndjson: show collections that paused at least this long')
+            [CompletionResult]::new('--gen', '--gen', [CompletionResultType]::ParameterName, 'text, csv, ndjson: show collections of these generations')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour [NO_COLOR, CLICOLOR_FORCE and TERM=dumb are respected]')
             [CompletionResult]::new('--units', '--units', [CompletionResultType]::ParameterName, 'KiB, kB, or plain bytes')
             [CompletionResult]::new('--no-names', '--no-names', [CompletionResultType]::ParameterName, 'At level roots: leave out names of types and methods, which cost a little of each pause')
@@ -90,8 +91,8 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Only errors')
             [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say what is being done (-vv: every step)')
             [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say what is being done (-vv: every step)')
-            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
-            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
         'gcwatch;ps' {
@@ -109,8 +110,8 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'text is live: a line per collection, then a summary')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]')
-            [CompletionResult]::new('--min-pause', '--min-pause', [CompletionResultType]::ParameterName, 'Text only: show collections that paused at least this long')
-            [CompletionResult]::new('--gen', '--gen', [CompletionResultType]::ParameterName, 'Text only: show collections of these generations')
+            [CompletionResult]::new('--min-pause', '--min-pause', [CompletionResultType]::ParameterName, 'text, csv, ndjson: show collections that paused at least this long')
+            [CompletionResult]::new('--gen', '--gen', [CompletionResultType]::ParameterName, 'text, csv, ndjson: show collections of these generations')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour [NO_COLOR, CLICOLOR_FORCE and TERM=dumb are respected]')
             [CompletionResult]::new('--units', '--units', [CompletionResultType]::ParameterName, 'KiB, kB, or plain bytes')
             [CompletionResult]::new('--blocks', '--blocks', [CompletionResultType]::ParameterName, 'Keep every moved and surviving range and every root, not only totals')
@@ -119,6 +120,11 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Only errors')
             [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say what is being done (-vv: every step)')
             [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say what is being done (-vv: every step)')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'gcwatch;config' {
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break

@@ -22,6 +22,9 @@ _gcwatch() {
             gcwatch,completions)
                 cmd="gcwatch__subcmd__completions"
                 ;;
+            gcwatch,config)
+                cmd="gcwatch__subcmd__config"
+                ;;
             gcwatch,man)
                 cmd="gcwatch__subcmd__man"
                 ;;
@@ -47,7 +50,7 @@ _gcwatch() {
 
     case "${cmd}" in
         gcwatch)
-            opts="-h -V --help --version run attach ps report metrics schema completions man"
+            opts="-h -V --help --version run attach ps report config metrics schema completions man"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -120,7 +123,7 @@ _gcwatch() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "text json ndjson" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "text json ndjson csv markdown junit openmetrics" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -156,6 +159,20 @@ _gcwatch() {
             ;;
         gcwatch__subcmd__completions)
             opts="-h --help bash elvish fish powershell zsh"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        gcwatch__subcmd__config)
+            opts="-h --help run attach report"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -234,7 +251,7 @@ _gcwatch() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "text json ndjson" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "text json ndjson csv markdown junit openmetrics" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -308,7 +325,7 @@ _gcwatch() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "text json ndjson" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "text json ndjson csv markdown junit openmetrics" -- "${cur}"))
                     return 0
                     ;;
                 --output)

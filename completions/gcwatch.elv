@@ -26,6 +26,7 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
             cand attach 'Watch a process that is already running'
             cand ps 'List .NET processes, and whether they can be watched'
             cand report 'The same reports from a recording (.nettrace)'
+            cand config 'Show which options are in force, and where each comes from'
             cand metrics 'List what --assert can bound'
             cand schema 'Print the JSON Schema of the document and of the NDJSON lines'
             cand completions 'Print a completion script for a shell'
@@ -43,8 +44,8 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
             cand --format 'text is live: a line per collection, then a summary'
             cand -o 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]'
             cand --output 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]'
-            cand --min-pause 'Text only: show collections that paused at least this long'
-            cand --gen 'Text only: show collections of these generations'
+            cand --min-pause 'text, csv, ndjson: show collections that paused at least this long'
+            cand --gen 'text, csv, ndjson: show collections of these generations'
             cand --color 'When to colour [NO_COLOR, CLICOLOR_FORCE and TERM=dumb are respected]'
             cand --units 'KiB, kB, or plain bytes'
             cand --no-names 'At level roots: leave out names of types and methods, which cost a little of each pause'
@@ -54,8 +55,8 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
             cand --quiet 'Only errors'
             cand -v 'Say what is being done (-vv: every step)'
             cand --verbose 'Say what is being done (-vv: every step)'
-            cand -h 'Print help'
-            cand --help 'Print help'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
         }
         &'gcwatch;attach'= {
             cand -p 'The same, as the .NET tools spell it'
@@ -74,8 +75,8 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
             cand --format 'text is live: a line per collection, then a summary'
             cand -o 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]'
             cand --output 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]'
-            cand --min-pause 'Text only: show collections that paused at least this long'
-            cand --gen 'Text only: show collections of these generations'
+            cand --min-pause 'text, csv, ndjson: show collections that paused at least this long'
+            cand --gen 'text, csv, ndjson: show collections of these generations'
             cand --color 'When to colour [NO_COLOR, CLICOLOR_FORCE and TERM=dumb are respected]'
             cand --units 'KiB, kB, or plain bytes'
             cand --no-names 'At level roots: leave out names of types and methods, which cost a little of each pause'
@@ -85,8 +86,8 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
             cand --quiet 'Only errors'
             cand -v 'Say what is being done (-vv: every step)'
             cand --verbose 'Say what is being done (-vv: every step)'
-            cand -h 'Print help'
-            cand --help 'Print help'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
         }
         &'gcwatch;ps'= {
             cand --format 'text is a table'
@@ -102,8 +103,8 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
             cand --format 'text is live: a line per collection, then a summary'
             cand -o 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]'
             cand --output 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]'
-            cand --min-pause 'Text only: show collections that paused at least this long'
-            cand --gen 'Text only: show collections of these generations'
+            cand --min-pause 'text, csv, ndjson: show collections that paused at least this long'
+            cand --gen 'text, csv, ndjson: show collections of these generations'
             cand --color 'When to colour [NO_COLOR, CLICOLOR_FORCE and TERM=dumb are respected]'
             cand --units 'KiB, kB, or plain bytes'
             cand --blocks 'Keep every moved and surviving range and every root, not only totals'
@@ -112,6 +113,10 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
             cand --quiet 'Only errors'
             cand -v 'Say what is being done (-vv: every step)'
             cand --verbose 'Say what is being done (-vv: every step)'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'gcwatch;config'= {
             cand -h 'Print help'
             cand --help 'Print help'
         }

@@ -30,6 +30,7 @@ complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "run" -d 'Start a pr
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "attach" -d 'Watch a process that is already running'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "ps" -d 'List .NET processes, and whether they can be watched'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "report" -d 'The same reports from a recording (.nettrace)'
+complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "config" -d 'Show which options are in force, and where each comes from'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "metrics" -d 'List what --assert can bound'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "schema" -d 'Print the JSON Schema of the document and of the NDJSON lines'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
@@ -44,12 +45,16 @@ complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l profiler-path -d
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l assert -d 'A bound that must hold, such as `pause.p99 < 10ms`; can be given more than once. Without --level the lowest level that can answer is watched' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l assert-file -d 'More of them from a TOML file: lists of bounds by profile name' -r -F
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l assert-profile -d 'Which list of the file [default: `default`, or the only one]' -r
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l format -d 'text is live: a line per collection, then a summary' -r -f -a "text\t''
-json\t''
-ndjson\t''"
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l format -d 'text is live: a line per collection, then a summary' -r -f -a "text\t'A line per collection as it happens, then a summary'
+json\t'One document'
+ndjson\t'A line per collection, as it happens'
+csv\t'A row per collection'
+markdown\t'For a comment on a pull request or a job summary'
+junit\t'The assertions as test cases (XML)'
+openmetrics\t'For a scrape file; a file is replaced every few seconds'"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -s o -l output -d 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]' -r -F
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l min-pause -d 'Text only: show collections that paused at least this long' -r
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l gen -d 'Text only: show collections of these generations' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l min-pause -d 'text, csv, ndjson: show collections that paused at least this long' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l gen -d 'text, csv, ndjson: show collections of these generations' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l color -d 'When to colour [NO_COLOR, CLICOLOR_FORCE and TERM=dumb are respected]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -61,7 +66,7 @@ complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l blocks -d 'Keep 
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l strict -d 'Lost or incomplete data is a failure (exit code 11)'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -s q -l quiet -d 'Only errors'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -s v -l verbose -d 'Say what is being done (-vv: every step)'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -s h -l help -d 'Print help'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -s p -l process-id -d 'The same, as the .NET tools spell it' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -s n -l name -d 'The one .NET process with this name' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l diagnostic-port -d 'A diagnostics socket (or pipe) by its path, optionally `,connect`' -r
@@ -75,12 +80,16 @@ complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l profiler-path
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l assert -d 'A bound that must hold, such as `pause.p99 < 10ms`; can be given more than once. Without --level the lowest level that can answer is watched' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l assert-file -d 'More of them from a TOML file: lists of bounds by profile name' -r -F
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l assert-profile -d 'Which list of the file [default: `default`, or the only one]' -r
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l format -d 'text is live: a line per collection, then a summary' -r -f -a "text\t''
-json\t''
-ndjson\t''"
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l format -d 'text is live: a line per collection, then a summary' -r -f -a "text\t'A line per collection as it happens, then a summary'
+json\t'One document'
+ndjson\t'A line per collection, as it happens'
+csv\t'A row per collection'
+markdown\t'For a comment on a pull request or a job summary'
+junit\t'The assertions as test cases (XML)'
+openmetrics\t'For a scrape file; a file is replaced every few seconds'"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -s o -l output -d 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]' -r -F
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l min-pause -d 'Text only: show collections that paused at least this long' -r
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l gen -d 'Text only: show collections of these generations' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l min-pause -d 'text, csv, ndjson: show collections that paused at least this long' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l gen -d 'text, csv, ndjson: show collections of these generations' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l color -d 'When to colour [NO_COLOR, CLICOLOR_FORCE and TERM=dumb are respected]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -92,7 +101,7 @@ complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l blocks -d 'Ke
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l strict -d 'Lost or incomplete data is a failure (exit code 11)'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -s q -l quiet -d 'Only errors'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -s v -l verbose -d 'Say what is being done (-vv: every step)'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -s h -l help -d 'Print help'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand ps" -l format -d 'text is a table' -r -f -a "text\t''
 json\t''"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand ps" -l json -d 'The same as --format json'
@@ -101,12 +110,16 @@ complete -c gcwatch -n "__fish_gcwatch_using_subcommand ps" -s h -l help -d 'Pri
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l assert -d 'A bound that must hold, such as `pause.p99 < 10ms`; can be given more than once. Without --level the lowest level that can answer is watched' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l assert-file -d 'More of them from a TOML file: lists of bounds by profile name' -r -F
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l assert-profile -d 'Which list of the file [default: `default`, or the only one]' -r
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l format -d 'text is live: a line per collection, then a summary' -r -f -a "text\t''
-json\t''
-ndjson\t''"
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l format -d 'text is live: a line per collection, then a summary' -r -f -a "text\t'A line per collection as it happens, then a summary'
+json\t'One document'
+ndjson\t'A line per collection, as it happens'
+csv\t'A row per collection'
+markdown\t'For a comment on a pull request or a job summary'
+junit\t'The assertions as test cases (XML)'
+openmetrics\t'For a scrape file; a file is replaced every few seconds'"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -s o -l output -d 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]' -r -F
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l min-pause -d 'Text only: show collections that paused at least this long' -r
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l gen -d 'Text only: show collections of these generations' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l min-pause -d 'text, csv, ndjson: show collections that paused at least this long' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l gen -d 'text, csv, ndjson: show collections of these generations' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l color -d 'When to colour [NO_COLOR, CLICOLOR_FORCE and TERM=dumb are respected]' -r -f -a "auto\t''
 always\t''
 never\t''"
@@ -117,7 +130,8 @@ complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l blocks -d 'Ke
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l strict -d 'Lost or incomplete data is a failure (exit code 11)'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -s q -l quiet -d 'Only errors'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -s v -l verbose -d 'Say what is being done (-vv: every step)'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -s h -l help -d 'Print help'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand config" -s h -l help -d 'Print help'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand metrics" -s h -l help -d 'Print help'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand schema" -s h -l help -d 'Print help'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand completions" -s h -l help -d 'Print help'

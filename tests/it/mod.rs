@@ -4,6 +4,7 @@ mod attach;
 mod azmcp;
 mod blocks;
 mod command_line;
+mod configuration;
 mod detach;
 mod each_gc;
 mod errors_input;
@@ -81,6 +82,7 @@ pub(crate) fn main() -> ExitCode {
         azmcp::register,
         formats::register,
         verdict::register,
+        configuration::register,
         command_line::register,
     ] {
         register(&mut suite);

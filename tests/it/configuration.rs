@@ -1,0 +1,87 @@
+//! Where options come from: the command line over the environment over `gcwatch.toml`.
+
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use xtask::Clr;
+
+use super::suite::Suite;
+use super::support::{Document, Ended, Gcwatch, run_to_end};
+
+pub(crate) fn register(suite: &mut Suite) {
+    suite.once("configuration::command_line_over_environment_over_file", &[], precedence);
+    suite.plain("configuration::is_shown_with_its_source", shown);
+    suite.plain("configuration::mistakes_are_2", mistakes);
+}
+
+/// In a directory two below the one with the file.
+fn below(dir: &tempfile::TempDir, toml: &str, mut command: Command) -> Result<Command> {
+    std::fs::write(dir.path().join("gcwatch.toml"), toml)?;
+    let inner = dir.path().join("a/b");
+    std::fs::create_dir_all(&inner)?;
+    command.current_dir(inner);
+    Ok(command)
+}
+
+fn run(command: Command, code: i32) -> Result<Ended> {
+    run_to_end(command, Vec::new())?.expect(code)
+}
+
+fn precedence(clr: &Clr) -> Result<()> {
+    let toml = "level = 'moves'\n[run]\nformat = 'json'\nassert = ['gc.count >= 0']\n";
+    for (variable, option, level) in
+        [(None, None, "moves"), (Some("basic"), None, "basic"), (Some("moves"), Some("basic"), "basic")]
+    {
+        let dir = tempfile::tempdir()?;
+        let mut gcwatch = Gcwatch::on(clr).arg("run");
+        if let Some(level) = option {
+            gcwatch = gcwatch.arg("--level").arg(level);
+        }
+        let command = gcwatch.app(clr, "exits", "return code=0")?.command();
+        let mut command = below(&dir, toml, command)?;
+        command.envs(variable.map(|level| ("GCWATCH_LEVEL", level)));
+        let ended = run(command, 0)?;
+        let document = Document::parse(&ended.stdout)?;
+        ensure!(document.0["watch"]["level"] == level, "{variable:?} {option:?}: {}", document.0["watch"]);
+        ensure!(document.0["assertions"][0]["expr"] == "gc.count >= 0", "{}", document.0["assertions"]);
+    }
+    Ok(())
+}
+
+fn shown() -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let command = Gcwatch::new().args("config attach").command();
+    let toml = "level = 'moves'\nstrict = true\n[attach]\nlevel = 'basic'\n";
+    let mut command = below(&dir, toml, command)?;
+    command.env("GCWATCH_UNITS", "si");
+    let ended = run(command, 0)?;
+    let text = ended.out()?;
+    let row = |option: &str| -> Result<Vec<&str>> {
+        let line = text.lines().find(|line| line.split_whitespace().next() == Some(option));
+        Ok(line.with_context(|| format!("no {option}:\n{text}"))?.split_whitespace().collect())
+    };
+    let file = dir.path().canonicalize()?.join("gcwatch.toml");
+    ensure!(row("--level")?[1..] == ["basic", file.to_str().context("a path")?], "{text}");
+    ensure!(row("--strict")?[1] == "true", "{text}");
+    ensure!(row("--units")?[1..] == ["si", "GCWATCH_UNITS"], "{text}");
+    ensure!(row("--color")?[1..] == ["auto", "default"], "{text}");
+    ensure!(row("--duration")?[1..] == ["-", "default"], "{text}");
+    Ok(())
+}
+
+fn mistakes() -> Result<()> {
+    for (toml, word) in [
+        ("levle = 'basic'", "`level`"),
+        ("output = 'x'", "command line only"),
+        ("[run]\nprofiler-path = 'x.so'", "command line only"),
+        ("level = ", "TOML"),
+        ("level = 'deep'", "deep"),
+    ] {
+        let dir = tempfile::tempdir()?;
+        let command = Gcwatch::new().args("run -- echo started").command();
+        let ended = run(below(&dir, toml, command)?, 2)?;
+        ensure!(ended.stdout.is_empty(), "{toml}: the child was started");
+        ended.says(&[word])?;
+    }
+    Ok(())
+}
