@@ -2,6 +2,7 @@
 
 use crate::gc::facts::{Arming, BackgroundGc, GcSettings, Lost, Target, Watch};
 use crate::gc::histogram::Histogram;
+use crate::gc::holders::{Holders, MethodRow, Origins, PinnedRow, StaticRow, TypeRow};
 use crate::gc::record::{
     BlockCount, Compacting, Cost, Gc, GenerationStats, HeapStats, Incomplete, Kind, Level, Moved, MovedRange,
     Pause, Phase, Reason, Root, RootCount, Roots, Surviving, SurvivingRange, Transition,
@@ -142,14 +143,78 @@ fn one(number: u32, at_ms: u64, dice: &mut Dice) -> Gc {
         list: None,
         holders: None,
     });
+    holders(&mut gc);
     gc.promoted_by[..4].copy_from_slice(&[Some(3 * MIB), Some(96), Some(MIB / 2), Some(after / 11)]);
     gc.cost = Some(Cost {
         callback_ns: 4_100 + dice.roll(2_000),
         walk_ns: pause / 12,
-        naming_ns: None,
+        naming_ns: Some(31_000 + dice.roll(9_000)),
         armed: true,
     });
     gc
+}
+
+/// A handle leak, something pinned by a method that is known, and who asked.
+fn holders(gc: &mut Gc) {
+    let number = u64::from(gc.number.unwrap_or(0));
+    let method = |name: &str, slots: u64, pinned_slots: u64| MethodRow {
+        name: name.into(),
+        slots,
+        objects: slots.saturating_sub(1).max(1),
+        pinned_slots,
+    };
+    let held = |name: &str, kind: u8, flags: u8, count: u64, bytes: u64| TypeRow {
+        name: name.into(),
+        kind,
+        flags,
+        generation: Some(2),
+        count,
+        bytes,
+    };
+    let pinned = |by: &'static str, method: &str, count: u64, bytes: u64| PinnedRow {
+        type_name: "byte[]".into(),
+        by,
+        handle_type: (by == "handle").then_some("pinned"),
+        created_by: Some(method.into()),
+        generation: Some(if by == "handle" { 2 } else { 0 }),
+        count,
+        bytes,
+        seen_in_gcs: if by == "handle" { number - 11 } else { 1 },
+    };
+    let field = |field: &str, type_name: &str, bytes: u64| StaticRow {
+        field: field.into(),
+        type_name: type_name.into(),
+        bytes,
+        generation: Some(2),
+        thread_static: false,
+    };
+    let named = Holders {
+        methods: vec![
+            method("Demo.OrderService.LoadAsync (async)", 12, 0),
+            method("Demo.Import.Native.Parser.ParseMany", 6, 3),
+            method("List<T>.Add", 3, 0),
+            method("(no frame)", 2, 0),
+        ],
+        types: vec![
+            held("byte[]", 1, 0b1, 3, 98_304),
+            held("Demo.Session", 1, 0, 4 * number, 96 * number),
+            held("Dictionary<string, Demo.Order>", 0, 0, 2, 160),
+        ],
+        statics: Some(vec![field("Demo.OrderCache.s_orders", "Demo.Order[]", 8 * MIB + number * 65_536)]),
+        pinned: vec![
+            pinned("handle", "Demo.Native.Open", 3, 98_304),
+            pinned("fixed local", "Demo.Import.Native.Parser.ParseMany", 1, 4_120),
+        ],
+        origins: Origins { runtime: 30, app: 28, unknown: 17 },
+        untyped: 0,
+    };
+    if let Some(roots) = &mut gc.roots {
+        roots.holders = Some(named);
+    }
+    if gc.reason.is_some_and(Reason::induced) {
+        let frames = ["GC.Collect", "Demo.OrderCache.Trim", "Program.Main (lambda)"];
+        gc.triggered_by = Some(frames.map(Into::into).to_vec());
+    }
 }
 
 fn blocks(gc: &mut Gc, generation: u8, dice: &mut Dice) {

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use super::{Holders, TypeRow};
+use super::{Holders, Origins, TypeRow};
 use crate::gc::names::Name;
 use crate::gc::record::Gc;
 
@@ -64,6 +64,8 @@ pub(crate) struct HoldersSum {
     types: HashMap<(Name, u8), TypeSum>,
     pinned: HashMap<PinnedKey, PinnedSum>,
     pub(crate) untyped: u64,
+    /// Sums over all collections.
+    pub(crate) origins: Origins,
 }
 
 type PinnedKey = (Name, &'static str, Option<&'static str>, Option<Name>);
@@ -83,6 +85,9 @@ impl HoldersSum {
     pub(crate) fn add(&mut self, holders: &Holders) {
         self.gcs += 1;
         self.untyped += holders.untyped;
+        self.origins.runtime += holders.origins.runtime;
+        self.origins.app += holders.origins.app;
+        self.origins.unknown += holders.origins.unknown;
         for row in &holders.methods {
             self.slots += row.slots;
             let new = || MethodSum { name: row.name.clone(), gcs: 0, slots: 0, pinned_slots: 0 };

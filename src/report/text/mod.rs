@@ -3,6 +3,7 @@
 mod blocks;
 mod header;
 mod histogram;
+mod holders;
 mod line;
 mod marks;
 mod panel;

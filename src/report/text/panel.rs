@@ -3,7 +3,7 @@
 use super::style::{Line, Role, Style};
 
 /// Blanks between panels.
-const GAP: usize = 3;
+pub(super) const GAP: usize = 3;
 
 /// One cell: its text and what it is.
 pub(super) type Cell = (String, Role);

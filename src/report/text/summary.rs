@@ -2,6 +2,7 @@
 
 use super::header::{NAME, title};
 use super::histogram::{shares, sizes};
+use super::holders;
 use super::line::{WIDE_COLUMNS, short};
 use super::panel::{Cell, Panel, Stand, flow, table};
 use super::status::lost;
@@ -47,6 +48,7 @@ pub(super) fn summary(
             lines.push(String::new());
             lines.extend(flow(panels, columns));
         }
+        lines.extend(page.held());
     }
     lines.push(String::new());
     lines.extend(page.notes());
@@ -213,6 +215,32 @@ impl Page<'_> {
         shares("promoted by, all GCs", &parts, self.units, self.style)
     }
 
+    /// By name.
+    fn held(&self) -> Vec<String> {
+        let (style, units, columns) = (self.style, self.units, self.columns);
+        let Some(sum) = self.sum.roots.as_ref().and_then(|r| r.holders.as_ref()) else { return Vec::new() };
+        let mut lines = Vec::new();
+        let panels: Vec<Panel> =
+            [holders::methods(sum, columns, style), holders::types(sum, units, columns, style)]
+                .into_iter()
+                .flatten()
+                .collect();
+        if !panels.is_empty() {
+            lines.push(String::new());
+            lines.extend(flow(panels, columns));
+        }
+        let growth = self.sum.growth.rows().unwrap_or_default();
+        for list in
+            [holders::pinned(sum, units, columns, style), holders::growth(&growth, units, columns, style)]
+        {
+            if !list.is_empty() {
+                lines.push(String::new());
+                lines.extend(list);
+            }
+        }
+        lines
+    }
+
     /// Sentences, each begun by what it is about.
     fn notes(&self) -> Vec<String> {
         let mut lines = Vec::new();
@@ -221,6 +249,9 @@ impl Page<'_> {
         };
         if let Some(text) = self.why() {
             note("why", Role::Plain, text);
+        }
+        if let Some(text) = holders::induced(&self.sum.induced, self.columns, self.style) {
+            note("GC.Collect", Role::Plain, text);
         }
         if let (Some(last), Some(max)) = (self.sum.heap_after_last_bytes, self.sum.heap_after_max_bytes) {
             let (last, max) = (bytes(last, self.units), bytes(max, self.units));
@@ -232,9 +263,19 @@ impl Page<'_> {
             let text = format!("{} {times} for other reasons, {}", count(others.count), self.time(others.ns));
             note("also stopped", Role::Plain, text);
         }
-        if self.sum.roots.is_some() {
-            let text = "the runtime's own are among them, and those of the event session we opened";
-            note("roots", Role::Dim, text.to_owned());
+        if let Some(roots) = &self.sum.roots {
+            let text = match &roots.holders {
+                Some(sum) => holders::origins(sum),
+                None => {
+                    "the runtime's own are among them, and those of the event session we opened".to_owned()
+                }
+            };
+            note("roots", Role::Dim, text);
+            let untyped = roots.holders.as_ref().map_or(0, |sum| sum.untyped);
+            if untyped > 0 {
+                let text = format!("{} roots were counted but not looked at", count(untyped));
+                note("not named", Role::Plain, format!("{text}: 10,000 a GC are"));
+            }
         }
         let watching = self.watching();
         if !watching.is_empty() {
@@ -281,6 +322,9 @@ impl Page<'_> {
                 self.time(cost.callback_ns),
                 self.time(cost.walk_ns),
             ));
+            if let Some(ns) = cost.naming_ns {
+                parts.push(format!("{} in pauses to look at types", self.time(ns)));
+            }
         }
         let (taken, skipped) = self.facts.watch.windows;
         if taken > 0 || skipped > 0 {

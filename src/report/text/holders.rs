@@ -1,0 +1,222 @@
+//! Who holds the heap, in words: methods, types, what is pinned and why, what grew, who asked.
+
+use super::panel::{Cell, GAP, Panel, Stand, table};
+use super::style::{Line, Role, Style, wrap};
+use crate::gc::growth::{GrowthRow, What};
+use crate::gc::holders::{HOLDER_KINDS, HoldersSum, InducedSum, PinnedSum, generation_name};
+use crate::report::units::{Units, bytes, compact, count, duration, percent};
+
+/// Rows of a table.
+const ROWS: usize = 7;
+/// Lines of a list.
+const LINES: usize = 4;
+/// No name takes more of a line.
+const NAME: usize = 60;
+/// A name that is cut is not made shorter than this.
+const SHORTEST: usize = 16;
+
+/// As much of a name as there is room for: its end says most.
+pub(super) fn shortened(name: &str, columns: usize, style: Style) -> String {
+    let length = name.chars().count();
+    if length <= columns {
+        return name.to_owned();
+    }
+    let sign = style.ellipsis();
+    let keep = columns.saturating_sub(sign.chars().count());
+    let end: String = name.chars().skip(length - keep).collect();
+    ascii(&format!("{sign}{end}"), style)
+}
+
+/// What the terminal cannot show is spelled out.
+fn ascii(text: &str, style: Style) -> String {
+    if style.unicode || text.is_ascii() {
+        return text.to_owned();
+    }
+    text.chars().map(|c| if c.is_ascii() { c.to_string() } else { c.escape_unicode().to_string() }).collect()
+}
+
+fn fits(name: &str, columns: usize, style: Style) -> String {
+    shortened(&ascii(name, style), columns, style)
+}
+
+/// Room for names in a table whose numbers take `numbers` columns, two tables standing side by side
+/// where there is much.
+fn room(columns: usize, numbers: usize) -> usize {
+    let table = if columns >= super::line::WIDE_COLUMNS { (columns - GAP) / 2 } else { columns - 1 };
+    table.saturating_sub(numbers).clamp(SHORTEST, NAME)
+}
+
+/// The methods whose frames held most, per collection.
+pub(super) fn methods(sum: &HoldersSum, columns: usize, style: Style) -> Option<Panel> {
+    let gcs = sum.gcs.max(1);
+    let stands = [
+        Stand { name: "frames that hold most, per GC", gap: Some(0), left: true },
+        Stand { name: "slots", gap: Some(2), left: false },
+        Stand { name: "pinned", gap: Some(2), left: false },
+    ];
+    let width = room(columns, 15);
+    let rows: Vec<Vec<Cell>> = sum
+        .methods()
+        .into_iter()
+        .take(ROWS)
+        .map(|m| {
+            let role = bucket(&m.name);
+            let pinned = match m.pinned_slots {
+                0 => ("-".to_owned(), Role::Dim),
+                n => (percent(n as f64 / m.slots.max(1) as f64 * 100.0), Role::Plain),
+            };
+            vec![(fits(&m.name, width, style), role), (average(m.slots, gcs), role), pinned]
+        })
+        .collect();
+    (!rows.is_empty()).then(|| table(style, &stands, &rows, columns))
+}
+
+/// Those without a name stand back.
+fn bucket(name: &str) -> Role {
+    if name.starts_with('(') && name.ends_with(')') { Role::Dim } else { Role::Plain }
+}
+
+fn average(total: u64, gcs: u64) -> String {
+    let average = total as f64 / gcs as f64;
+    if average >= 9.95 { compact(average.round() as u64, 5) } else { format!("{average:.1}") }
+}
+
+/// The largest of what roots hold directly.
+pub(super) fn types(sum: &HoldersSum, units: Units, columns: usize, style: Style) -> Option<Panel> {
+    let stands = [
+        Stand { name: "held directly, most in a GC", gap: Some(0), left: true },
+        Stand { name: "by", gap: Some(2), left: true },
+        Stand { name: "roots", gap: Some(2), left: false },
+        Stand { name: "bytes", gap: Some(2), left: false },
+    ];
+    let width = room(columns, if units == Units::Bytes { 35 } else { 30 });
+    let rows: Vec<Vec<Cell>> = sum
+        .types()
+        .into_iter()
+        .take(ROWS)
+        .map(|t| {
+            let kind = HOLDER_KINDS.get(usize::from(t.kind)).copied().unwrap_or("?");
+            vec![
+                (fits(&t.name, width, style), bucket(&t.name)),
+                (kind.to_owned(), Role::Dim),
+                (compact(t.max_count, 5), Role::Plain),
+                (bytes(t.max_bytes, units), Role::Plain),
+            ]
+        })
+        .collect();
+    (!rows.is_empty()).then(|| table(style, &stands, &rows, columns))
+}
+
+/// A headline and lines below it, the rest counted.
+fn list(title: &str, mut items: Vec<String>, all: usize, columns: usize, style: Style) -> Vec<String> {
+    if items.is_empty() {
+        return items;
+    }
+    if all > items.len() {
+        items.push(format!("and {} more", count((all - items.len()) as u64)));
+    }
+    let mut lines = vec![Line::of(style, Role::Plain, title).into_string()];
+    for item in items {
+        lines.extend(wrap(style, Role::Plain, &format!("\u{a0}\u{a0}{item}"), 4, columns));
+    }
+    lines
+}
+
+/// What may not move, and because of whom.
+pub(super) fn pinned(sum: &HoldersSum, units: Units, columns: usize, style: Style) -> Vec<String> {
+    let rows = sum.pinned();
+    let items = rows.iter().take(LINES).map(|p| pinned_line(p, sum.gcs, units, columns, style)).collect();
+    list("pinned, so that it cannot move:", items, rows.len(), columns, style)
+}
+
+fn pinned_line(p: &PinnedSum, gcs: u64, units: Units, columns: usize, style: Style) -> String {
+    let name = |text: &str| fits(text, columns.saturating_sub(24).clamp(SHORTEST, NAME), style);
+    let who = match (p.by, &p.created_by) {
+        ("fixed local", Some(method)) => format!("a local in {}", name(method)),
+        ("handle", Some(method)) => format!("a handle that {} made", name(method)),
+        ("handle", None) => "a handle".to_owned(),
+        _ => "the runtime".to_owned(),
+    };
+    let place = generation_name(p.generation).map_or(String::new(), |g| format!(" in {g}"));
+    let how_long = if p.seen_in_gcs > 1 {
+        let all = if p.seen_in_gcs == gcs { "all " } else { "" };
+        format!(", {all}{} GCs in a row", count(p.seen_in_gcs))
+    } else {
+        String::new()
+    };
+    let size = bytes(p.max_bytes, units).replace(' ', "\u{a0}");
+    format!("{}\u{a0}{}, {size}{place}, by {who}{how_long}", count(p.max_count), name(&p.type_name))
+}
+
+/// What grew from the first collection to the last one.
+pub(super) fn growth(rows: &[GrowthRow], units: Units, columns: usize, style: Style) -> Vec<String> {
+    let items = rows.iter().take(LINES).map(|row| {
+        let name = |text: &str| fits(text, columns.saturating_sub(40).clamp(SHORTEST, NAME), style);
+        let size = |n: u64| bytes(n, units).replace(' ', "\u{a0}");
+        let held = match (row.what, &row.field) {
+            (What::Static, Some(field)) => format!("static {}, {}", name(field), name(&row.type_name)),
+            (_, Some(field)) => format!("thread-static {}, {}", name(field), name(&row.type_name)),
+            (What::WeakHandle, _) => format!("weak handles to {}", name(&row.type_name)),
+            _ => format!("handles to {}", name(&row.type_name)),
+        };
+        let arrow = style.arrow();
+        let numbers = match row.field {
+            Some(_) => String::new(),
+            None => format!("{}\u{a0}{arrow}\u{a0}{}, ", count(row.first.count), count(row.last.count)),
+        };
+        format!("{held}: {numbers}{}\u{a0}{arrow}\u{a0}{}", size(row.first.bytes), size(row.last.bytes))
+    });
+    let items = items.collect();
+    list("grew from the first GC to the last:", items, rows.len(), columns, style)
+}
+
+/// Who called `GC.Collect`.
+pub(super) fn induced(sum: &InducedSum, columns: usize, style: Style) -> Option<String> {
+    let rows = sum.rows()?;
+    let mut parts: Vec<String> = rows
+        .iter()
+        .take(LINES)
+        .map(|row| {
+            let times = if row.count == 1 { "time" } else { "times" };
+            let name = fits(&row.method, columns.saturating_sub(24).clamp(SHORTEST, NAME), style);
+            let paused = duration(row.pause_ns, style.unicode).replace(' ', "\u{a0}");
+            format!("{name} {}\u{a0}{times}, {paused}", count(row.count))
+        })
+        .collect();
+    if rows.len() > parts.len() {
+        parts.push(format!("{} more", count((rows.len() - parts.len()) as u64)));
+    }
+    Some(parts.join(style.dot()))
+}
+
+/// Whose the roots are.
+pub(super) fn origins(sum: &HoldersSum) -> String {
+    let gcs = sum.gcs.max(1);
+    let [app, runtime, unknown] = [sum.origins.app, sum.origins.runtime, sum.origins.unknown];
+    format!(
+        "per GC {} are the program's, {} the runtime's (our event session's among them), {} could be \
+        either's (strings, arrays, lists)",
+        average(app, gcs),
+        average(runtime, gcs),
+        average(unknown, gcs),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_name_is_kept() {
+        let style = Style { colour: false, unicode: true };
+        assert_eq!(shortened("Demo.Orders.Load (async)", 24, style), "Demo.Orders.Load (async)");
+        assert_eq!(shortened("Demo.Orders.Load (async)", 13, style), "…Load (async)");
+        let ascii_only = Style { colour: false, unicode: false };
+        assert_eq!(fits("Größe", 20, ascii_only), "Gr\\u{f6}\\u{df}e");
+    }
+
+    #[test]
+    fn averages() {
+        assert_eq!([average(0, 3), average(10, 3), average(999, 10)], ["0.0", "3.3", "100"]);
+    }
+}
