@@ -67,7 +67,7 @@ com_table! {
         AssemblyUnloadFinished(_: usize, _: HResult);
         ModuleLoadStarted(_: usize);
         ModuleLoadFinished(_: usize, _: HResult);
-        ModuleUnloadStarted(_: usize);
+        ModuleUnloadStarted(module: usize) => profiler.module_unload_started(module);
         ModuleUnloadFinished(_: usize, _: HResult);
         ModuleAttachedToAssembly(_: usize, _: usize);
         ClassLoadStarted(_: usize);

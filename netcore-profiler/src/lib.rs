@@ -23,6 +23,7 @@ pub mod callback;
 pub mod config;
 pub mod hresult;
 pub mod info;
+pub mod metadata;
 mod sys;
 pub mod wire;
 

@@ -5,8 +5,8 @@ use super::events::Events;
 use crate::info::Info;
 use crate::wire::histogram::{BUCKETS, bucket};
 use crate::wire::{
-    BLOCK_GENERATIONS, BatchHeader, BoundsPhase, Histogram, MAX_EVENT_BYTES, MovedRange, ROOT_CELLS,
-    RangeTotals, Root, RootCounts, Row, SurvivingRange, event_id, root_cell,
+    BLOCK_GENERATIONS, BatchHeader, Histogram, MAX_EVENT_BYTES, MovedRange, ROOT_CELLS, RangeTotals, Root,
+    RootCounts, Row, SurvivingRange, event_id, root_cell,
 };
 
 /// Entries of a full batch: the runtime collects that many before it calls.
@@ -185,7 +185,7 @@ impl Waiting {
         }
         // SAFETY: as in `space`; these bytes were written by `push`.
         let bytes = unsafe { core::slice::from_raw_parts(self.memory, self.length) };
-        sink.events.write_rows(sink, event_id, BoundsPhase::STARTED, self.rows, bytes);
+        sink.events.write_rows(sink, event_id, 0, self.rows, bytes);
         (self.length, self.rows) = (0, 0);
     }
 }

@@ -11,7 +11,7 @@
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst};
 
 use crate::hresult::{HResult, S_OK, succeeded};
-use crate::info::{HIGH_BASIC_GC, HIGH_EVENT_PIPE, Info, MONITOR_GC};
+use crate::info::{HIGH_BASIC_GC, HIGH_EVENT_PIPE, Info, MONITOR_GC, MONITOR_MODULE_LOADS};
 use crate::sys;
 
 const HIGH: u32 = HIGH_BASIC_GC | HIGH_EVENT_PIPE;
@@ -29,6 +29,8 @@ const LOADED: u32 = 3;
 #[derive(Debug)]
 pub(super) struct Mask {
     late: AtomicBool,
+    /// What of the low mask is on all the time.
+    constant: AtomicU32,
     state: AtomicU32,
     epoch: AtomicU64,
     failures: AtomicU32,
@@ -50,6 +52,7 @@ impl Mask {
     pub(super) const fn new() -> Self {
         Self {
             late: AtomicBool::new(false),
+            constant: AtomicU32::new(0),
             state: AtomicU32::new(OFF),
             epoch: AtomicU64::new(0),
             failures: AtomicU32::new(0),
@@ -59,8 +62,9 @@ impl Mask {
 
     /// Sets the mask for the first time, with the flag: only here does the runtime switch background
     /// collections off, without which the flag could not be set later.
-    pub(super) fn load(&self, info: Info, late: bool) -> HResult {
+    pub(super) fn load(&self, info: Info, late: bool, modules: bool) -> HResult {
         self.late.store(late, SeqCst);
+        self.constant.store(if modules { MONITOR_MODULE_LOADS } else { 0 }, SeqCst);
         self.failures.store(0, SeqCst);
         self.failures_in_a_row.store(0, SeqCst);
         let answer = self.write_from_outside(info, MONITOR_GC);
@@ -68,10 +72,14 @@ impl Mask {
         answer
     }
 
+    fn write(&self, info: Info, low: u32) -> HResult {
+        info.set_event_mask2(low | self.constant.load(SeqCst), HIGH)
+    }
+
     /// Writes the mask from a thread that is not the collection's.
     fn write_from_outside(&self, info: Info, low: u32) -> HResult {
         self.epoch.fetch_add(1, SeqCst);
-        let answer = info.set_event_mask2(low, HIGH);
+        let answer = self.write(info, low);
         self.epoch.fetch_add(1, SeqCst);
         answer
     }
@@ -126,7 +134,7 @@ impl Mask {
             self.state.store(OFF, SeqCst);
             return Armed::NotByThis;
         }
-        let answer = info.set_event_mask2(MONITOR_GC, HIGH);
+        let answer = self.write(info, MONITOR_GC);
         if succeeded(answer) {
             self.state.store(ON, SeqCst);
             return Armed::Now;
@@ -142,7 +150,7 @@ impl Mask {
         }
         for on in [ON, LOADED] {
             if self.state.compare_exchange(on, SWITCHING, SeqCst, SeqCst).is_ok() {
-                let answer = info.set_event_mask2(0, HIGH);
+                let answer = self.write(info, 0);
                 self.state.store(if succeeded(answer) { OFF } else { on }, SeqCst);
             }
         }
@@ -186,6 +194,7 @@ impl Mask {
     /// Switches the flag off for good. Not on a collection's thread.
     pub(super) fn leave(&self, info: Info) {
         self.late.store(false, SeqCst);
+        self.constant.store(0, SeqCst);
         self.seize();
         self.write_from_outside(info, 0);
         self.state.store(OFF, SeqCst);

@@ -15,8 +15,7 @@ use crate::info::{EventData, EventDefinition, Info, ParamDesc};
 use crate::sys;
 use crate::wire::describe::{Description, EVENTS, MAX_FIELDS};
 use crate::wire::{
-    ABI_VERSION, BatchHeader, BoundsPhase, Hello, LEVEL, MAX_EVENT_BYTES, Note, NoteCode, PROVIDER_NAME,
-    Parts, event_id,
+    ABI_VERSION, BatchHeader, Hello, LEVEL, MAX_EVENT_BYTES, Note, NoteCode, PROVIDER_NAME, Parts, event_id,
 };
 
 const NAME: [u16; 32] = utf16(PROVIDER_NAME);
@@ -98,19 +97,22 @@ impl Events {
     }
 
     /// Writes a numbered part of raw rows. From any thread of the collection.
-    pub(super) fn write_rows(&self, sink: Sink<'_>, id: u32, phase: BoundsPhase, rows: u32, bytes: &[u8]) {
+    pub(super) fn write_rows(&self, sink: Sink<'_>, id: u32, phase: u8, rows: u32, bytes: &[u8]) {
         let index = (id as usize).wrapping_sub(1);
         let part = self.parts.get(index).map_or(0, |part| part.fetch_add(1, Ordering::Relaxed));
-        let header = BatchHeader { gc_seq: sink.gc_seq, part, rows, phase: phase.0 }.encode();
+        let header = BatchHeader { gc_seq: sink.gc_seq, part, rows, phase }.encode();
         self.write(sink.info, id, &[EventData::of(&header), EventData::of(bytes)]);
+    }
+
+    /// How many parts of one kind were written; counting begins anew.
+    pub(super) fn take_part(&self, id: u32) -> u32 {
+        let part = self.parts.get((id as usize).wrapping_sub(1));
+        part.map_or(0, |part| part.swap(0, Ordering::Relaxed))
     }
 
     /// How many parts were written; counting begins anew.
     pub(super) fn take_parts(&self) -> Parts {
-        let take = |id: u32| {
-            let part = self.parts.get((id as usize).wrapping_sub(1));
-            part.map_or(0, |part| part.swap(0, Ordering::Relaxed))
-        };
+        let take = |id| self.take_part(id);
         Parts {
             bounds: take(event_id::BOUNDS),
             moved: take(event_id::MOVED),
@@ -183,7 +185,7 @@ impl Profiler {
             load: self.loaded_by(),
             arming: self.arming(),
             blocks: self.blocks.load(Ordering::Relaxed),
-            names: false,
+            names: self.names.are_on(),
             clr_version: info.runtime_version(),
             slots: u32::try_from(self.slots.count()).unwrap_or(u32::MAX),
             lease_connected: self.lease.is_connected(),

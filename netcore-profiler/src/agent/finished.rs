@@ -9,7 +9,9 @@ use super::slots::Collected;
 use crate::hresult::{HResult, S_OK};
 use crate::info::Info;
 use crate::sys;
-use crate::wire::{BoundsPhase, BoundsRange, GcFlags, GcTotals, MAX_EVENT_BYTES, RootTotals, Row, event_id};
+use crate::wire::{
+    BoundsPhase, BoundsRange, GcFlags, GcTotals, MAX_EVENT_BYTES, Naming, RootTotals, Row, event_id,
+};
 
 /// One thread is in [`Profiler::gc_finished`].
 static FINISHING: AtomicBool = AtomicBool::new(false);
@@ -46,16 +48,26 @@ impl Profiler {
         };
         if self.sends_blocks() {
             self.send_bounds(sink, BoundsPhase::STARTED);
+        }
+        let naming_began_ns = sys::tick_ns();
+        if self.sends_blocks() || self.names.are_on() {
             self.bounds.read(info);
+        }
+        if self.sends_blocks() {
             self.send_bounds(sink, BoundsPhase::FINISHED);
         }
+        // SAFETY: here and now.
+        let naming = unsafe { self.tell_holders(sink, naming_began_ns) };
         self.bounds.forget();
         if let Some(worked) = closed.late_arming_worked
             && self.mask.book(worked)
         {
             self.lease.ask_for_always();
         }
-        self.send_totals(sink, &closed, &collected, entered_ns);
+        if self.names_are_pending(closed.seq) {
+            closed.flags = closed.flags.with(GcFlags::NAMES_PENDING);
+        }
+        self.send_totals(sink, &closed, &collected, naming, entered_ns);
         collected.total.clear();
     }
 
@@ -78,11 +90,18 @@ impl Profiler {
                 }
             }
             let bytes = buffer.get(..length).unwrap_or_default();
-            self.events.write_rows(sink, event_id::BOUNDS, phase, rows, bytes);
+            self.events.write_rows(sink, event_id::BOUNDS, phase.0, rows, bytes);
         }
     }
 
-    fn send_totals(&self, sink: Sink<'_>, closed: &Closed, collected: &Collected<'_>, entered_ns: u64) {
+    fn send_totals(
+        &self,
+        sink: Sink<'_>,
+        closed: &Closed,
+        collected: &Collected<'_>,
+        naming: Option<Naming>,
+        entered_ns: u64,
+    ) {
         let total = &*collected.total;
         let mut flags = closed.flags;
         if collected.incomplete {
@@ -114,7 +133,7 @@ impl Profiler {
             missing_roots: closed.missing_roots,
             parts: self.events.take_parts(),
             bounds_ranges: closed.bounds_ranges,
-            naming: None,
+            naming,
         };
         // SAFETY: this thread alone is finishing, and `send_bounds` is over.
         let buffer = unsafe { self.events.scratch() };

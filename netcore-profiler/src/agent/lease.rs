@@ -150,6 +150,7 @@ impl Profiler {
 
     fn serve(&self, info: Info) {
         if self.take_request(HELLO) {
+            self.tell_names_again();
             self.write_hello(info);
         }
         if self.take_request(ALWAYS) {

@@ -3,7 +3,7 @@
 use core::sync::atomic::Ordering;
 
 use super::{Phase, Profiler};
-use crate::hresult::{HResult, S_OK, succeeded};
+use crate::hresult::{E_FAIL, HResult, S_OK, succeeded};
 use crate::info::Info;
 use crate::sys;
 use crate::wire::NoteCode;
@@ -34,6 +34,7 @@ impl Profiler {
         if !self.enter(Phase::LEAVING) {
             return;
         }
+        let ended = self.names.thread_has_ended();
         self.mask.leave(info);
         self.write_note(info, NoteCode::LEAVING, S_OK);
         let session = self.session.swap(0, Ordering::SeqCst);
@@ -43,7 +44,8 @@ impl Profiler {
         if !self.enter(Phase::GONE) {
             return;
         }
-        let answer = info.request_profiler_detach(DETACH_MS);
+        // A thread that never comes back would come back into a runtime that let us go.
+        let answer = if ended { info.request_profiler_detach(DETACH_MS) } else { E_FAIL };
         if !succeeded(answer) {
             // Being loaded then costs nothing but the runtime's one place for a profiler.
             info.set_event_mask2(0, 0);

@@ -87,6 +87,7 @@ impl Profiler {
         };
         let (idle, loading) = (Phase::IDLE.0, Phase::LOADING.0);
         if !self.lease.is_free()
+            || !self.names.thread_has_ended()
             || self.phase.compare_exchange(idle, loading, Ordering::SeqCst, Ordering::SeqCst).is_err()
         {
             return STILL_LEAVING;
@@ -117,6 +118,10 @@ impl Profiler {
         self.session.store(0, Ordering::SeqCst);
         self.collection.reset();
         self.lease.forget_requests();
+        let knows_frozen = info14.is_some_and(|info14| info14.pointer() == info.pointer());
+        if !self.names.prepare(config.names, knows_frozen) {
+            return NO_MEMORY;
+        }
         if !self.slots.prepare(config.blocks) || !self.bounds.prepare() {
             return NO_MEMORY;
         }
@@ -128,12 +133,12 @@ impl Profiler {
             // Nothing would tell us to leave.
             return NO_LEASE;
         }
-        if !self.lease.start_thread() {
+        if !self.lease.start_thread() || !self.names.start_thread() {
             return NO_THREAD;
         }
         // Without events delivered there is no moment to arm at.
         let late = config.arming != Arming::ALWAYS && callback::LATEST >= callback::DELIVERS_EVENTS;
-        let answer = self.mask.load(info, late);
+        let answer = self.mask.load(info, late, config.names);
         if !succeeded(answer) {
             return answer;
         }

@@ -15,6 +15,7 @@ mod finished;
 mod lease;
 mod leave;
 mod load;
+mod names;
 mod references;
 mod slots;
 mod text;
@@ -66,6 +67,7 @@ pub struct Profiler {
     slots: slots::Slots,
     bounds: bounds::Bounds,
     events: events::Events,
+    names: names::Names,
     lease: lease::State,
 }
 
@@ -80,6 +82,7 @@ static PROFILER: Object<Profiler> = Object::new(Profiler {
     slots: slots::Slots::new(),
     bounds: bounds::Bounds::new(),
     events: events::Events::new(),
+    names: names::Names::new(),
     lease: lease::State::new(),
 });
 
@@ -130,6 +133,7 @@ impl Profiler {
     /// `Shutdown`: the runtime is about to go. Nothing is called into it from here on.
     pub(crate) fn shutdown(&self) -> HResult {
         self.phase.store(Phase::SHUT_DOWN.0, Ordering::SeqCst);
+        self.names.interrupt();
         crate::hresult::S_OK
     }
 }

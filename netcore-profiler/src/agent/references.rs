@@ -222,7 +222,7 @@ impl Profiler {
         slot.left(entered_ns, sys::tick_ns(), thread, lengths.len());
     }
 
-    fn add_roots(&self, objects: &[usize], names: impl Iterator<Item = (u32, u32, usize)>) {
+    fn add_roots(&self, objects: &[usize], names: impl Iterator<Item = (u32, u32, usize)> + Clone) {
         let entered_ns = sys::tick_ns();
         let Some(info) = self.info() else { return };
         let Some(mut slot) = self.slots.take(sys::thread_id()) else {
@@ -232,16 +232,20 @@ impl Profiler {
         slot.mark_used();
         let sink = self.sink(info);
         let byte = |value: u32| u8::try_from(value).unwrap_or(u8::MAX);
-        for (object, (kind, flags, id)) in objects.iter().zip(names) {
-            let root = Root {
-                object: *object as u64,
-                root_id: id as u64,
-                kind: RootKind(byte(kind)),
-                flags: RootFlags(byte(flags)),
-            };
-            slot.root(root, kind, flags, sink);
+        let row = |object: usize, kind, flags, id: usize| Root {
+            object: object as u64,
+            root_id: id as u64,
+            kind: RootKind(byte(kind)),
+            flags: RootFlags(byte(flags)),
+        };
+        for (object, (kind, flags, id)) in objects.iter().zip(names.clone()) {
+            slot.root(row(*object, kind, flags, id), kind, flags, sink);
         }
         drop(slot);
+        if self.names.are_on() {
+            let rows = objects.iter().zip(names);
+            self.names.roots.add(rows.map(|(object, (kind, flags, id))| row(*object, kind, flags, id)));
+        }
         self.collection.add_root_callback(entered_ns, sys::tick_ns());
     }
 

@@ -59,6 +59,27 @@ mod tests {
     }
 
     #[test]
+    fn a_waiting_thread_is_woken() {
+        use std::sync::atomic::{AtomicU32, Ordering};
+        static WORD: AtomicU32 = AtomicU32::new(0);
+        let waiter = std::thread::spawn(|| {
+            let began = tick_ns();
+            while WORD.load(Ordering::SeqCst) == 0 {
+                wait_while(&WORD, 0, 20_000);
+            }
+            tick_ns() - began
+        });
+        sleep_ms(30);
+        WORD.store(1, Ordering::SeqCst);
+        wake(&WORD);
+        assert!(waiter.join().unwrap() < 10_000_000_000);
+        let began = tick_ns();
+        wait_while(&WORD, 1, 20);
+        assert!(tick_ns() - began >= 15_000_000, "nobody woke it");
+        wait_while(&WORD, 0, 20_000);
+    }
+
+    #[test]
     fn threads_have_their_own_number() {
         let mine = thread_id();
         assert_eq!(mine, thread_id());

@@ -3,13 +3,16 @@
 
 use core::ffi::{c_char, c_int, c_long, c_short, c_uint, c_ulong, c_void};
 use core::ptr::{self, NonNull};
+use core::sync::atomic::AtomicU32;
+#[cfg(not(target_os = "linux"))]
+use core::sync::atomic::Ordering;
 
 use super::LeaseSign;
 
 /// Numbers that differ between the systems.
 #[cfg(target_os = "linux")]
 mod os {
-    use core::ffi::c_int;
+    use core::ffi::{c_int, c_long};
 
     pub(super) const MONOTONIC: c_int = 1;
     pub(super) const PROCESSORS_CONFIGURED: c_int = 83;
@@ -22,6 +25,13 @@ mod os {
     pub(super) const EAGAIN: c_int = 11;
     pub(super) const EINTR: c_int = 4;
     pub(super) const SIGBUS: c_int = 7;
+    #[cfg(target_arch = "x86_64")]
+    pub(super) const FUTEX: c_long = 202;
+    #[cfg(target_arch = "aarch64")]
+    pub(super) const FUTEX: c_long = 98;
+    /// Within this process.
+    pub(super) const FUTEX_WAIT: c_long = 128;
+    pub(super) const FUTEX_WAKE: c_long = 129;
     unsafe extern "C" {
         #[link_name = "__errno_location"]
         pub(super) safe fn errno() -> *mut c_int;
@@ -88,6 +98,8 @@ unsafe extern "C" {
         fd: c_int,
         offset: c_long,
     ) -> *mut c_void;
+    #[cfg(target_os = "linux")]
+    fn syscall(number: c_long, ...) -> c_long;
     fn unsetenv(name: *const c_char) -> c_int;
     fn dladdr(address: *const c_void, info: *mut DlInfo) -> c_int;
     fn dlopen(path: *const c_char, mode: c_int) -> *mut c_void;
@@ -134,6 +146,40 @@ pub(crate) fn sleep_ms(duration_ms: u32) {
     // SAFETY: `time` can be read; the rest that an interruption leaves is not asked for.
     unsafe { nanosleep(&raw const time, ptr::null_mut()) };
 }
+
+/// Lets the calling thread rest as long as `word` is `value`, at most `limit_ms`; it may end early.
+#[cfg(target_os = "linux")]
+pub(crate) fn wait_while(word: &AtomicU32, value: u32, limit_ms: u32) {
+    let limit = TimeSpec {
+        seconds: c_long::from(limit_ms / 1000),
+        nanoseconds: c_long::from(limit_ms % 1000).wrapping_mul(1_000_000),
+    };
+    // SAFETY: a word that lives, and a time that can be read.
+    unsafe { syscall(os::FUTEX, word.as_ptr(), os::FUTEX_WAIT, c_long::from(value), &raw const limit) };
+}
+
+/// Wakes the one thread that may be in [`wait_while`].
+#[cfg(target_os = "linux")]
+pub(crate) fn wake(word: &AtomicU32) {
+    // SAFETY: a word that lives.
+    unsafe { syscall(os::FUTEX, word.as_ptr(), os::FUTEX_WAKE, 1 as c_long) };
+}
+
+/// The same, in steps: there is no public call to wait on a word before macOS 14.4.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn wait_while(word: &AtomicU32, value: u32, limit_ms: u32) {
+    const STEP_MS: u32 = 10;
+    let mut left_ms = limit_ms;
+    while left_ms > 0 && word.load(Ordering::SeqCst) == value {
+        let step_ms = left_ms.min(STEP_MS);
+        sleep_ms(step_ms);
+        left_ms = left_ms.saturating_sub(step_ms);
+    }
+}
+
+/// The waiting thread looks by itself.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn wake(_word: &AtomicU32) {}
 
 /// A number that no other living thread has.
 pub(crate) fn thread_id() -> usize {

@@ -3,7 +3,7 @@
 
 use core::ffi::c_void;
 use core::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::LeaseSign;
 
@@ -47,6 +47,12 @@ unsafe extern "system" {
     ) -> i32;
 }
 
+#[link(name = "api-ms-win-core-synch-l1-2-0", kind = "raw-dylib")]
+unsafe extern "system" {
+    fn WaitOnAddress(word: *const c_void, value: *const c_void, bytes: usize, limit_ms: u32) -> i32;
+    fn WakeByAddressSingle(word: *const c_void);
+}
+
 /// A clock that never runs backwards, in nanoseconds.
 pub(crate) fn tick_ns() -> u64 {
     static FREQUENCY: AtomicU64 = AtomicU64::new(0);
@@ -70,6 +76,19 @@ pub(crate) fn tick_ns() -> u64 {
 /// Lets the calling thread rest.
 pub(crate) fn sleep_ms(duration_ms: u32) {
     Sleep(duration_ms);
+}
+
+/// Lets the calling thread rest as long as `word` is `value`, at most `limit_ms`; it may end early.
+pub(crate) fn wait_while(word: &AtomicU32, value: u32, limit_ms: u32) {
+    let (word, expected) = (word.as_ptr().cast_const().cast(), (&raw const value).cast());
+    // SAFETY: two words that live.
+    unsafe { WaitOnAddress(word, expected, size_of::<u32>(), limit_ms) };
+}
+
+/// Wakes the one thread that may be in [`wait_while`].
+pub(crate) fn wake(word: &AtomicU32) {
+    // SAFETY: a word that lives.
+    unsafe { WakeByAddressSingle(word.as_ptr().cast_const().cast()) };
 }
 
 /// A number that no other living thread has.

@@ -11,6 +11,8 @@ pub const IID_INFO12: Guid = Guid::from_u128(0x27b24ccd_1cb1_47c5_96ee_98190dc30
 /// `ICorProfilerInfo14`: providers with a callback, .NET 8.
 pub const IID_INFO14: Guid = Guid::from_u128(0xf460e352_d76d_4fe9_835f_f6af9d6e862d);
 
+/// `COR_PRF_MONITOR_MODULE_LOADS`, of the low event mask: modules that come and go.
+pub const MONITOR_MODULE_LOADS: u32 = 0x4;
 /// `COR_PRF_MONITOR_GC`, of the low event mask: moved, surviving and root callbacks.
 pub const MONITOR_GC: u32 = 0x80;
 /// `COR_PRF_HIGH_BASIC_GC`, of the high one: start, end and generation bounds.
@@ -308,6 +310,10 @@ impl Info {
         ) -> HResult)
     }
 }
+
+mod identities;
+
+pub use identities::{ArrayClass, ClassInfo, FunctionInfo, HeapRange, ModuleInfo};
 
 #[cfg(test)]
 mod tests {

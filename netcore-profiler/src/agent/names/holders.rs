@@ -1,0 +1,279 @@
+//! Roots and what they hold: kept as the runtime tells them, looked up when the collection is over.
+
+use core::ptr;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering::SeqCst};
+
+use crate::agent::Profiler;
+use crate::agent::accumulator::{ROWS_BYTES, Sink};
+use crate::info::HeapRange;
+use crate::sys;
+use crate::wire::{
+    BLOCK_GENERATIONS, Generation, HandleKind, HolderRow, Naming, Root, RootFlags, RootKind, Row, event_id,
+};
+
+/// Roots whose types are looked up in one collection.
+const CAPACITY: usize = 10_000;
+/// Ranges of frozen objects that are looked at.
+const FROZEN_RANGES: usize = 64;
+
+/// A root, and how often it came again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
+struct Kept {
+    object: u64,
+    root_id: u64,
+    kind: u8,
+    flags: u8,
+    repeats: u16,
+}
+
+/// Roots of the collection under way that are not null.
+#[derive(Debug)]
+pub(in crate::agent) struct Roots {
+    memory: AtomicPtr<Kept>,
+    count: AtomicUsize,
+    /// Roots there was no room for.
+    untyped: AtomicU64,
+    /// A thread is at it.
+    busy: AtomicBool,
+}
+
+/// The table, which the thread that has it has for itself.
+struct Table<'a> {
+    roots: &'a Roots,
+    all: &'a mut [Kept],
+}
+
+impl Drop for Table<'_> {
+    fn drop(&mut self) {
+        self.roots.busy.store(false, SeqCst);
+    }
+}
+
+impl Table<'_> {
+    fn add(&mut self, root: Root) {
+        let count = self.roots.count.load(SeqCst);
+        let new = Kept {
+            object: root.object,
+            root_id: root.root_id,
+            kind: root.kind.0,
+            flags: root.flags.0,
+            repeats: 0,
+        };
+        let last = count.checked_sub(1).and_then(|last| self.all.get_mut(last));
+        if let Some(last) = last
+            && last.repeats < u16::MAX
+            && (Kept { repeats: 0, ..*last }) == new
+        {
+            last.repeats = last.repeats.saturating_add(1);
+            return;
+        }
+        match self.all.get_mut(count) {
+            Some(free) => {
+                *free = new;
+                self.roots.count.store(count.saturating_add(1), SeqCst);
+            }
+            None => {
+                self.roots.untyped.fetch_add(1, SeqCst);
+            }
+        }
+    }
+}
+
+impl Roots {
+    pub(super) const fn new() -> Self {
+        Self {
+            memory: AtomicPtr::new(ptr::null_mut()),
+            count: AtomicUsize::new(0),
+            untyped: AtomicU64::new(0),
+            busy: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn prepare(&self) -> bool {
+        if self.memory.load(SeqCst).is_null() {
+            let Some(memory) = sys::map(CAPACITY.saturating_mul(size_of::<Kept>())) else { return false };
+            self.memory.store(memory.cast().as_ptr(), SeqCst);
+        }
+        self.busy.store(false, SeqCst);
+        self.clear();
+        true
+    }
+
+    fn clear(&self) {
+        self.count.store(0, SeqCst);
+        self.untyped.store(0, SeqCst);
+    }
+
+    fn table(&self) -> Option<Table<'_>> {
+        let memory = self.memory.load(SeqCst);
+        if memory.is_null() || self.busy.swap(true, SeqCst) {
+            return None;
+        }
+        // SAFETY: `prepare` mapped that many, zeroed, for good; `busy` was free and is ours until the
+        // table is dropped.
+        let all = unsafe { core::slice::from_raw_parts_mut(memory, CAPACITY) };
+        Some(Table { roots: self, all })
+    }
+
+    /// Keeps a batch, or as much of it as there is room for.
+    pub(in crate::agent) fn add(&self, batch: impl Iterator<Item = Root>) {
+        let batch = batch.filter(|root| root.object != 0);
+        match self.table() {
+            Some(mut table) => batch.for_each(|root| table.add(root)),
+            None => {
+                self.untyped.fetch_add(batch.count() as u64, SeqCst);
+            }
+        }
+    }
+}
+
+/// The frozen heap, while a collection ends.
+struct Frozen {
+    ranges: [HeapRange; FROZEN_RANGES],
+    count: usize,
+}
+
+impl Frozen {
+    fn has(&self, object: u64) -> bool {
+        let used = self.ranges.get(..self.count.min(FROZEN_RANGES)).unwrap_or_default();
+        used.iter().any(|range| object.wrapping_sub(range.start as u64) < range.length as u64)
+    }
+}
+
+/// What is known of an object.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Object {
+    pub(super) class: usize,
+    pub(super) bytes: u64,
+    pub(super) generation: Generation,
+}
+
+/// Looks objects up at the end of a collection, when the heap is in order and the world stands still.
+pub(super) struct Lookup<'a> {
+    profiler: &'a Profiler,
+    sink: Sink<'a>,
+    frozen: Frozen,
+    /// Where in the table of bounds the last object was.
+    hint: usize,
+}
+
+impl<'a> Lookup<'a> {
+    /// # Safety
+    /// Only in `GarbageCollectionFinished`, with the bounds read there.
+    pub(super) unsafe fn new(profiler: &'a Profiler, sink: Sink<'a>) -> Self {
+        let mut ranges = [HeapRange { start: 0, length: 0, reserved: 0 }; FROZEN_RANGES];
+        let count = if profiler.names.knows_frozen.load(SeqCst) {
+            // SAFETY: it answered to `ICorProfilerInfo14`.
+            unsafe { sink.info.frozen_bounds(&mut ranges) }.unwrap_or(0)
+        } else {
+            0
+        };
+        Self { profiler, sink, frozen: Frozen { ranges, count }, hint: 0 }
+    }
+
+    /// What lies at an address; an address that is nowhere in the heap is not looked at. The class is
+    /// told.
+    pub(super) fn object(&mut self, address: u64) -> Object {
+        const UNKNOWN: usize = BLOCK_GENERATIONS - 1;
+        let nothing = Object { class: 0, bytes: 0, generation: Generation::UNKNOWN };
+        let Ok(at) = usize::try_from(address) else { return nothing };
+        let generation = match self.profiler.bounds.generation(address, &mut self.hint) {
+            UNKNOWN if self.frozen.has(address) => Generation::FROZEN,
+            UNKNOWN => return nothing,
+            known => Generation(known as u8),
+        };
+        if !at.is_multiple_of(size_of::<usize>()) {
+            return Object { generation, ..nothing };
+        }
+        let info = self.sink.info;
+        // SAFETY: a root's object after the collection, in the heap and aligned; roots into the middle
+        // of an object are told with the object's own address.
+        let Ok(class) = (unsafe { info.class_of(at) }) else { return Object { generation, ..nothing } };
+        // SAFETY: as above.
+        let bytes = unsafe { info.object_size(at) }.unwrap_or(0) as u64;
+        // SAFETY: the object is there, and its class with it.
+        unsafe { self.profiler.tell_class(info, class) };
+        Object { class, bytes, generation }
+    }
+}
+
+impl Profiler {
+    /// Tells what the roots of the collection hold. `None` where names are off.
+    ///
+    /// # Safety
+    /// Only in `GarbageCollectionFinished`, on the one thread that is in it.
+    pub(in crate::agent) unsafe fn tell_holders(&self, sink: Sink<'_>, entered_ns: u64) -> Option<Naming> {
+        if !self.names.are_on() {
+            return None;
+        }
+        let mut naming = Naming::default();
+        let Some(table) = self.names.roots.table() else { return Some(naming) };
+        let count = self.names.roots.count.load(SeqCst);
+        naming.untyped_roots = self.names.roots.untyped.load(SeqCst);
+        if count > 0 {
+            // SAFETY: by the contract, and the caller has read the bounds.
+            let mut lookup = unsafe { Lookup::new(self, sink) };
+            naming.typed_roots = self.tell_rows(table.all.get(..count).unwrap_or_default(), &mut lookup);
+        }
+        self.names.roots.clear();
+        drop(table);
+        naming.holders_parts = self.events.take_part(event_id::HOLDERS);
+        naming.statics_parts = self.events.take_part(event_id::STATICS);
+        naming.naming_ns = sys::tick_ns().saturating_sub(entered_ns);
+        Some(naming)
+    }
+
+    /// Sends a row for each root, and gives the number of roots they stand for.
+    fn tell_rows(&self, roots: &[Kept], lookup: &mut Lookup<'_>) -> u64 {
+        const ROWS: usize = ROWS_BYTES / HolderRow::BYTES;
+        // SAFETY: this thread alone is finishing, and neither the bounds' turn nor the totals' is now.
+        let buffer = unsafe { self.events.scratch() };
+        let (mut told, mut last) = (0_u64, None);
+        for part in roots.chunks(ROWS) {
+            let (mut length, mut rows) = (0_usize, 0_u32);
+            for root in part {
+                let object = match last {
+                    Some((address, object)) if address == root.object => object,
+                    _ => lookup.object(root.object),
+                };
+                last = Some((root.object, object));
+                if root.kind == RootKind::STACK.0 {
+                    // SAFETY: the frame is on a stack that stands still.
+                    unsafe { self.tell_method(lookup.sink.info, root.root_id as usize) };
+                }
+                let row = HolderRow {
+                    object: root.object,
+                    root_id: root.root_id,
+                    class_id: object.class as u64,
+                    bytes: object.bytes,
+                    creator: 0,
+                    kind: RootKind(root.kind),
+                    flags: RootFlags(root.flags),
+                    generation: object.generation,
+                    handle_kind: HandleKind::UNKNOWN,
+                    repeats: root.repeats,
+                };
+                if let Ok(bytes) = row.encode(buffer.get_mut(length..).unwrap_or_default()) {
+                    length = length.saturating_add(bytes);
+                    rows = rows.saturating_add(1);
+                    told = told.saturating_add(1).saturating_add(u64::from(root.repeats));
+                }
+            }
+            let bytes = buffer.get(..length).unwrap_or_default();
+            self.events.write_rows(lookup.sink, event_id::HOLDERS, 0, rows, bytes);
+        }
+        told
+    }
+
+    /// Says how far names are, once everything of a collection is told. Wakes our thread where it has
+    /// something to do.
+    pub(in crate::agent) fn names_are_pending(&self, gc_seq: u64) -> bool {
+        if !self.names.are_on() || !self.names.are_pending() {
+            return false;
+        }
+        self.names.wanted.store(gc_seq, SeqCst);
+        self.names.ring();
+        true
+    }
+}

@@ -1,0 +1,169 @@
+//! Names: what holds the heap, by identifiers and facts inside the pause, in words outside of it.
+//!
+//! While the world stands still, objects and frames are there, so their classes and methods are, too:
+//! only then are facts read. They are structure alone. What a token is called is read by a thread of
+//! our own. A module may be unloaded meanwhile: its unloading waits at a gate for the one definition
+//! that is being read, and what was seen of it before is not touched any more.
+
+mod facts;
+mod holders;
+mod known;
+mod modules;
+mod queue;
+mod resolver;
+
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst};
+
+use super::{Phase, Profiler, profiler};
+use crate::hresult::{HResult, S_OK};
+use crate::info::Info;
+use crate::sys;
+use crate::wire::event_id;
+
+/// How long a module's unloading may be held up.
+const UNLOAD_WAITS_MS: u32 = 1000;
+/// How long leaving waits for our thread.
+const THREAD_ENDS_MS: u32 = 10_000;
+
+#[derive(Debug)]
+pub(super) struct Names {
+    on: AtomicBool,
+    /// Frozen objects can be told (`ICorProfilerInfo14`).
+    knows_frozen: AtomicBool,
+    known: known::Known,
+    definitions: known::Definitions,
+    queue: queue::Queue,
+    modules: modules::Modules,
+    gate: modules::Gate,
+    pub(super) roots: holders::Roots,
+    /// The last collection that waits for names.
+    wanted: AtomicU64,
+    /// Requests that have been dealt with, of [`queue::Queue::count`].
+    done: AtomicU64,
+    /// Our thread waits for it to change.
+    bell: AtomicU32,
+    /// Definitions are to be told again.
+    again: AtomicBool,
+    thread_runs: AtomicBool,
+}
+
+impl Names {
+    pub(super) const fn new() -> Self {
+        Self {
+            on: AtomicBool::new(false),
+            knows_frozen: AtomicBool::new(false),
+            known: known::Known::new(),
+            definitions: known::Definitions::new(),
+            queue: queue::Queue::new(),
+            modules: modules::Modules::new(),
+            gate: modules::Gate::new(),
+            roots: holders::Roots::new(),
+            wanted: AtomicU64::new(0),
+            done: AtomicU64::new(0),
+            bell: AtomicU32::new(0),
+            again: AtomicBool::new(false),
+            thread_runs: AtomicBool::new(false),
+        }
+    }
+
+    /// Makes everything ready for a stay with or without names. The thread does not run.
+    pub(super) fn prepare(&self, on: bool, knows_frozen: bool) -> bool {
+        self.on.store(on, SeqCst);
+        self.knows_frozen.store(knows_frozen, SeqCst);
+        if !on {
+            return true;
+        }
+        let ready = self.known.prepare()
+            && self.definitions.prepare()
+            && self.queue.prepare()
+            && self.modules.prepare()
+            && self.roots.prepare();
+        self.wanted.store(0, SeqCst);
+        self.done.store(self.queue.count(), SeqCst);
+        ready
+    }
+
+    pub(super) fn are_on(&self) -> bool {
+        self.on.load(SeqCst)
+    }
+
+    /// Some names that were asked for have not been sent.
+    fn are_pending(&self) -> bool {
+        self.queue.count() != self.done.load(SeqCst)
+    }
+
+    /// Wakes our thread.
+    fn ring(&self) {
+        self.bell.fetch_add(1, SeqCst);
+        sys::wake(&self.bell);
+    }
+
+    /// Starts the thread where it is needed. It waits until loading is over.
+    pub(super) fn start_thread(&self) -> bool {
+        if !self.are_on() {
+            return true;
+        }
+        self.thread_runs.store(true, SeqCst);
+        let started = sys::spawn(thread);
+        if !started {
+            self.thread_runs.store(false, SeqCst);
+        }
+        started
+    }
+
+    /// Whether the thread of this or an earlier stay has ended; waits for it.
+    pub(super) fn thread_has_ended(&self) -> bool {
+        let mut left_ms = THREAD_ENDS_MS;
+        while self.thread_runs.load(SeqCst) {
+            if left_ms == 0 {
+                return false;
+            }
+            self.ring();
+            sys::sleep_ms(1);
+            left_ms = left_ms.saturating_sub(1);
+        }
+        true
+    }
+
+    /// Waits for the definition that is being read, if any. The phase tells our thread not to begin
+    /// with another.
+    pub(super) fn interrupt(&self) {
+        if self.are_on() {
+            drop(self.gate.enter_within(UNLOAD_WAITS_MS));
+        }
+    }
+}
+
+extern "C" fn thread() {
+    let profiler = profiler();
+    while profiler.phase() == Phase::LOADING {
+        sys::sleep_ms(1);
+    }
+    profiler.resolve_names();
+    profiler.names.thread_runs.store(false, SeqCst);
+}
+
+impl Profiler {
+    /// `ModuleUnloadStarted`: everything that was told of a module ends here, and so may anything
+    /// that is made of its types.
+    pub(crate) fn module_unload_started(&self, module: usize) -> HResult {
+        let Some(info) = self.info().filter(|_| self.names.are_on()) else { return S_OK };
+        let inside = self.names.gate.enter_within(UNLOAD_WAITS_MS);
+        self.names.modules.unloaded(module);
+        self.names.known.forget();
+        drop(inside);
+        self.events.write_payload(info, event_id::FORGET, &[]);
+        S_OK
+    }
+
+    /// Everything is told again to somebody who came late.
+    pub(super) fn tell_names_again(&self) {
+        self.names.known.forget();
+        self.names.again.store(true, SeqCst);
+    }
+
+    /// The runtime's interface, for our thread.
+    fn info_to_name(&self) -> Option<Info> {
+        self.info().filter(|_| self.phase() == Phase::ACTIVE)
+    }
+}

@@ -1,0 +1,170 @@
+//! What names are wanted for: a bounded queue from the runtime's threads to ours.
+
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+
+use crate::sys;
+
+/// Places; a power of two.
+const CAPACITY: u64 = 16_384;
+
+/// A definition to be named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Request {
+    pub(super) module: usize,
+    pub(super) token: u32,
+    /// [`Modules::now`](super::modules::Modules::now) when the module was there.
+    pub(super) seen: u64,
+}
+
+/// One place. Its turn says who may use it next: the thread that puts number `n` in, of those with
+/// `n % CAPACITY` equal to its index, waits for turn `n - index`, and leaves `n - index + 1` for the
+/// one that takes it out.
+#[derive(Debug)]
+struct Place {
+    turn: AtomicU64,
+    module: AtomicU64,
+    token: AtomicU64,
+    seen: AtomicU64,
+}
+
+#[derive(Debug)]
+pub(super) struct Queue {
+    memory: AtomicPtr<Place>,
+    put: AtomicU64,
+    taken: AtomicU64,
+}
+
+impl Queue {
+    pub(super) const fn new() -> Self {
+        Self { memory: AtomicPtr::new(ptr::null_mut()), put: AtomicU64::new(0), taken: AtomicU64::new(0) }
+    }
+
+    pub(super) fn prepare(&self) -> bool {
+        if self.memory.load(Ordering::Acquire).is_null() {
+            let bytes = (CAPACITY as usize).saturating_mul(size_of::<Place>());
+            let Some(memory) = sys::map(bytes) else { return false };
+            self.memory.store(memory.cast().as_ptr(), Ordering::Release);
+        }
+        while self.take().is_some() {}
+        true
+    }
+
+    fn place(&self, number: u64) -> Option<(&Place, u64)> {
+        let memory = self.memory.load(Ordering::Acquire);
+        if memory.is_null() {
+            return None;
+        }
+        let index = number & CAPACITY.wrapping_sub(1);
+        // SAFETY: `prepare` mapped CAPACITY places, zeroed, for good, and the index is below.
+        Some((unsafe { &*memory.wrapping_add(index as usize) }, number.wrapping_sub(index)))
+    }
+
+    /// Puts a request in. From any thread. `false` where there is no room.
+    pub(super) fn put(&self, request: Request) -> bool {
+        let mut number = self.put.load(Ordering::Relaxed);
+        loop {
+            let Some((place, turn)) = self.place(number) else { return false };
+            let now = place.turn.load(Ordering::Acquire);
+            if now != turn {
+                let next = self.put.load(Ordering::Relaxed);
+                if next == number {
+                    return false;
+                }
+                number = next;
+                continue;
+            }
+            let next = number.wrapping_add(1);
+            match self.put.compare_exchange_weak(number, next, Ordering::SeqCst, Ordering::Relaxed) {
+                Ok(_) => {
+                    place.module.store(request.module as u64, Ordering::Relaxed);
+                    place.token.store(u64::from(request.token), Ordering::Relaxed);
+                    place.seen.store(request.seen, Ordering::Relaxed);
+                    place.turn.store(turn.wrapping_add(1), Ordering::Release);
+                    return true;
+                }
+                Err(now) => number = now,
+            }
+        }
+    }
+
+    /// Takes the oldest request out. From one thread at a time.
+    pub(super) fn take(&self) -> Option<Request> {
+        let number = self.taken.load(Ordering::Relaxed);
+        let (place, turn) = self.place(number)?;
+        if place.turn.load(Ordering::Acquire) != turn.wrapping_add(1) {
+            return None;
+        }
+        let request = Request {
+            module: place.module.load(Ordering::Relaxed) as usize,
+            token: place.token.load(Ordering::Relaxed) as u32,
+            seen: place.seen.load(Ordering::Relaxed),
+        };
+        place.turn.store(turn.wrapping_add(CAPACITY), Ordering::Release);
+        self.taken.store(number.wrapping_add(1), Ordering::Relaxed);
+        Some(request)
+    }
+
+    /// How many were put in since the process began.
+    pub(super) fn count(&self) -> u64 {
+        self.put.load(Ordering::SeqCst)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(module: usize) -> Request {
+        Request { module, token: 0x0600_0000 | module as u32, seen: module as u64 * 3 }
+    }
+
+    #[test]
+    fn requests_come_out_in_order_over_many_laps() {
+        let queue = Queue::new();
+        assert!(!queue.put(request(1)), "nothing is mapped yet");
+        assert!(queue.prepare());
+        for lap in 0..5 {
+            for module in 0..CAPACITY as usize {
+                assert!(queue.put(request(module + lap)));
+            }
+            assert!(!queue.put(request(7)), "full");
+            for module in 0..CAPACITY as usize {
+                assert_eq!(queue.take(), Some(request(module + lap)));
+            }
+            assert_eq!(queue.take(), None);
+        }
+    }
+
+    #[test]
+    fn threads_that_put_at_once_lose_nothing() {
+        const EACH: usize = 30_000;
+        let queue = Queue::new();
+        assert!(queue.prepare());
+        std::thread::scope(|scope| {
+            for thread in 0..3 {
+                let queue = &queue;
+                scope.spawn(move || {
+                    for number in 0..EACH {
+                        while !queue.put(request(thread * EACH + number)) {
+                            std::thread::yield_now();
+                        }
+                    }
+                });
+            }
+            let mut next = [0, EACH, 2 * EACH];
+            let mut left = 3 * EACH;
+            while left > 0 {
+                let Some(taken) = queue.take() else {
+                    std::thread::yield_now();
+                    continue;
+                };
+                assert_eq!(taken, request(taken.module));
+                let expected = &mut next[taken.module / EACH];
+                assert_eq!(taken.module, *expected, "each thread's own come in order");
+                *expected += 1;
+                left -= 1;
+            }
+        });
+    }
+}

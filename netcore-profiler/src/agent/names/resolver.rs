@@ -1,0 +1,223 @@
+//! Our thread: what tokens are called.
+
+use core::sync::atomic::Ordering::SeqCst;
+
+use super::queue::Request;
+use crate::agent::text::utf16;
+use crate::agent::{Phase, Profiler};
+use crate::info::Info;
+use crate::metadata::Metadata;
+use crate::sys;
+use crate::wire::{DefStatus, MAX_TEXT_UNITS, MethodDef, Module, NamesDone, Text, Texts, TypeDef, event_id};
+
+/// How long the thread rests where nobody wakes it.
+const REST_MS: u32 = 1000;
+/// Kinds of tokens.
+const TYPE: u32 = 0x02;
+const METHOD: u32 = 0x06;
+/// One more than is sent, so that what is cut can be seen.
+const NAME_UNITS: usize = MAX_TEXT_UNITS + 1;
+/// Generic parameters that are named, and the longest name of one.
+const PARAMS: usize = 32;
+const PARAM_UNITS: usize = 64;
+/// Types within types that are named.
+const NESTED: usize = 16;
+/// Room for the largest definition.
+const BYTES: usize = 64 + 2 * NAME_UNITS + PARAMS * (2 + 2 * PARAM_UNITS);
+
+/// Names of generic parameters.
+struct Params {
+    names: [[u16; PARAM_UNITS]; PARAMS],
+    lengths: [usize; PARAMS],
+    count: usize,
+}
+
+impl Params {
+    const fn new() -> Self {
+        Self { names: [[0; PARAM_UNITS]; PARAMS], lengths: [0; PARAMS], count: 0 }
+    }
+
+    fn read(&mut self, metadata: &Metadata, token: u32) {
+        let mut tokens = [0; PARAMS];
+        let tokens = metadata.generic_params(token, &mut tokens);
+        for ((token, name), length) in tokens.iter().zip(&mut self.names).zip(&mut self.lengths) {
+            *length = metadata.param_name(*token, name).unwrap_or(0);
+        }
+        self.count = tokens.len();
+    }
+
+    fn texts(&self) -> [Text<'_>; PARAMS] {
+        let mut texts = [Text::new(&[]); PARAMS];
+        for ((text, name), length) in texts.iter_mut().zip(&self.names).zip(self.lengths) {
+            *text = Text::new(name.get(..length).unwrap_or_default());
+        }
+        texts
+    }
+}
+
+/// What became of an attempt to read a definition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    Done(DefStatus),
+    /// It has been told before.
+    Known,
+}
+
+/// Writes a type's name with those of the types around it, and gives its length.
+fn full_name(metadata: &Metadata, token: u32, name: &mut [u16]) -> Option<usize> {
+    let mut chain = [token; NESTED];
+    let mut depth = 1_usize;
+    while let (Some(inner), Some(free)) = (chain.get(depth.wrapping_sub(1)).copied(), chain.get_mut(depth)) {
+        let Some(outer) = metadata.type_around(inner) else { break };
+        *free = outer;
+        depth = depth.saturating_add(1);
+    }
+    let mut length = 0_usize;
+    for (index, token) in chain.get(..depth)?.iter().rev().enumerate() {
+        if index > 0 {
+            let Some(plus) = name.get_mut(length) else { break };
+            *plus = u16::from(b'+');
+            length = length.saturating_add(1);
+        }
+        let part = metadata.type_name(*token, name.get_mut(length..)?).ok()?;
+        length = length.saturating_add(part);
+    }
+    Some(length)
+}
+
+impl Profiler {
+    /// Names what is asked for, until the profiler leaves.
+    pub(super) fn resolve_names(&self) {
+        let names = &self.names;
+        let mut told = 0;
+        loop {
+            let bell = names.bell.load(SeqCst);
+            if names.again.swap(false, SeqCst) {
+                names.definitions.forget();
+            }
+            let wanted = names.wanted.load(SeqCst);
+            while let Some(request) = names.queue.take() {
+                let Some(info) = self.info_to_name() else { return };
+                self.resolve(info, request);
+                names.done.fetch_add(1, SeqCst);
+            }
+            let Some(info) = self.info_to_name() else { return };
+            if wanted > told {
+                told = wanted;
+                let mut buffer = [0; 8];
+                if (NamesDone { gc_seq: wanted }).encode(&mut buffer).is_ok() {
+                    self.events.write_payload(info, event_id::NAMES_DONE, &buffer);
+                }
+            }
+            sys::wait_while(&names.bell, bell, REST_MS);
+        }
+    }
+
+    fn resolve(&self, info: Info, request: Request) {
+        match request.token >> 24 {
+            TYPE => self.resolve_type(info, request),
+            METHOD => self.resolve_method(info, request),
+            _ => {}
+        }
+    }
+
+    /// Reads a definition behind the gate, unless its module is gone. Nothing is written there.
+    fn read(&self, info: Info, request: Request, read: impl FnOnce(&Metadata) -> Option<()>) -> Reading {
+        let names = &self.names;
+        let _inside = names.gate.enter();
+        let unloaded_at = names.modules.unloaded_at(request.module);
+        if request.seen < unloaded_at || self.phase() != Phase::ACTIVE {
+            return Reading::Done(DefStatus::UNLOADED);
+        }
+        if !names.definitions.add(request.module, request.token, unloaded_at) {
+            return Reading::Known;
+        }
+        // SAFETY: the module was there when it was seen and has not been unloaded since; the gate
+        // keeps it until this returns.
+        let metadata = unsafe { Metadata::of(info, request.module) };
+        match metadata.ok().and_then(|metadata| read(&metadata)) {
+            Some(()) => Reading::Done(DefStatus::OK),
+            None => Reading::Done(DefStatus::UNREADABLE),
+        }
+    }
+
+    /// Tells a module before the first of its definitions.
+    fn resolve_module(&self, info: Info, request: Request) {
+        let names = &self.names;
+        let mut path = [0; NAME_UNITS];
+        let found = {
+            let _inside = names.gate.enter();
+            let unloaded_at = names.modules.unloaded_at(request.module);
+            if request.seen < unloaded_at
+                || self.phase() != Phase::ACTIVE
+                || !names.definitions.add(request.module, 0, unloaded_at)
+            {
+                return;
+            }
+            // SAFETY: as in `read`.
+            unsafe { info.module_info(request.module, &mut path) }
+        };
+        if let Ok(found) = found {
+            let path = Text::new(path.get(..found.length).unwrap_or_default());
+            let module = Module { module_id: request.module as u64, flags: found.flags, path };
+            self.write_definition(info, event_id::MODULE, |buffer| module.encode(buffer).ok());
+        }
+    }
+
+    fn resolve_type(&self, info: Info, request: Request) {
+        self.resolve_module(info, request);
+        let (mut name, mut length, mut params) = ([0; NAME_UNITS], 0, Params::new());
+        let reading = self.read(info, request, |metadata| {
+            length = full_name(metadata, request.token, &mut name)?;
+            params.read(metadata, request.token);
+            Some(())
+        });
+        let Reading::Done(status) = reading else { return };
+        let texts = params.texts();
+        let def = TypeDef {
+            module_id: request.module as u64,
+            token: request.token,
+            status,
+            name: Text::new(name.get(..length).unwrap_or_default()),
+            params: Texts::new(texts.get(..params.count).unwrap_or_default()),
+        };
+        self.write_definition(info, event_id::TYPE_DEF, |buffer| def.encode(buffer).ok());
+    }
+
+    fn resolve_method(&self, info: Info, request: Request) {
+        const MOVE_NEXT: [u16; 9] = utf16("MoveNext");
+        const SET_STATE_MACHINE: [u16; 16] = utf16("SetStateMachine");
+        let (mut name, mut length, mut params) = ([0; NAME_UNITS], 0, Params::new());
+        let (mut type_token, mut is_async) = (0, false);
+        let reading = self.read(info, request, |metadata| {
+            let method = metadata.method(request.token, &mut name).ok()?;
+            (type_token, length) = (method.type_token, method.length);
+            params.read(metadata, request.token);
+            is_async = name.get(..MOVE_NEXT.len()) == Some(&MOVE_NEXT)
+                && metadata.has_method(type_token, &SET_STATE_MACHINE);
+            Some(())
+        });
+        let Reading::Done(status) = reading else { return };
+        if type_token != 0 {
+            self.resolve_type(info, Request { token: type_token, ..request });
+        }
+        let texts = params.texts();
+        let def = MethodDef {
+            module_id: request.module as u64,
+            token: request.token,
+            status,
+            type_token,
+            name: Text::new(name.get(..length).unwrap_or_default()),
+            is_async,
+            params: Texts::new(texts.get(..params.count).unwrap_or_default()),
+        };
+        self.write_definition(info, event_id::METHOD_DEF, |buffer| def.encode(buffer).ok());
+    }
+
+    fn write_definition(&self, info: Info, id: u32, encode: impl FnOnce(&mut [u8]) -> Option<usize>) {
+        let mut buffer = [0; BYTES];
+        if let Some(length) = encode(&mut buffer) {
+            self.events.write_payload(info, id, buffer.get(..length).unwrap_or_default());
+        }
+    }
+}

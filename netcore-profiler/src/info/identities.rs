@@ -1,0 +1,209 @@
+//! What identifiers and objects are: the calls that names rest on.
+
+use core::ffi::c_void;
+use core::ptr::{self, NonNull};
+
+use super::Info;
+use crate::com::Guid;
+use crate::hresult::{E_NOINTERFACE, HResult, S_OK, succeeded};
+
+/// What `IsArrayClass` tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ArrayClass {
+    /// `CorElementType` of the elements.
+    pub element_type: u32,
+    /// Their class, 0 where there is none.
+    pub element_class: usize,
+    /// Number of dimensions.
+    pub rank: u32,
+}
+
+/// What `GetClassIDInfo2` tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClassInfo {
+    /// Module of the definition.
+    pub module: usize,
+    /// `mdTypeDef`.
+    pub token: u32,
+    /// Number of generic arguments, which may be more than there was room for.
+    pub args: u32,
+}
+
+/// What `GetFunctionInfo2` tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FunctionInfo {
+    /// Exact class, 0 where only the definition is known.
+    pub class: usize,
+    /// Module of the definition.
+    pub module: usize,
+    /// `mdMethodDef`.
+    pub token: u32,
+    /// Number of generic arguments of its own, which may be more than there was room for.
+    pub args: u32,
+}
+
+/// What `GetModuleInfo2` tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ModuleInfo {
+    /// Units of the path, without its zero.
+    pub length: usize,
+    /// `COR_PRF_MODULE_FLAGS`.
+    pub flags: u32,
+}
+
+/// `COR_PRF_NONGC_HEAP_RANGE`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
+pub struct HeapRange {
+    /// First address.
+    pub start: usize,
+    /// Used bytes.
+    pub length: usize,
+    /// Reserved bytes.
+    pub reserved: usize,
+}
+
+fn answer<T>(answer: HResult, value: T) -> Result<T, HResult> {
+    if succeeded(answer) { Ok(value) } else { Err(answer) }
+}
+
+impl Info {
+    /// `GetClassFromObject`, slot 3.
+    ///
+    /// # Safety
+    /// `object` is the address of an object, and the collection is over or at its end.
+    pub unsafe fn class_of(self, object: usize) -> Result<usize, HResult> {
+        let mut class = 0;
+        let result = call!(self, 3, (object => usize, &raw mut class => *mut usize) -> HResult);
+        answer(result, class)
+    }
+
+    /// `GetObjectSize2`, slot 80.
+    ///
+    /// # Safety
+    /// As [`Info::class_of`].
+    pub unsafe fn object_size(self, object: usize) -> Result<usize, HResult> {
+        let mut bytes = 0;
+        let result = call!(self, 80, (object => usize, &raw mut bytes => *mut usize) -> HResult);
+        answer(result, bytes)
+    }
+
+    /// `GetFunctionFromIP`, slot 7: the method whose code an address lies in.
+    pub fn function_at(self, address: usize) -> Result<usize, HResult> {
+        let mut function = 0;
+        let result = call!(self, 7, (address => usize, &raw mut function => *mut usize) -> HResult);
+        answer(result, function)
+    }
+
+    /// `IsArrayClass`, slot 11; `None` where it is no array.
+    ///
+    /// # Safety
+    /// `class` is a `ClassID` that cannot be unloaded meanwhile.
+    pub unsafe fn array_class(self, class: usize) -> Option<ArrayClass> {
+        let (mut element_type, mut element_class, mut rank) = (0_u32, 0_usize, 0_u32);
+        let result = call!(self, 11, (
+            class => usize,
+            &raw mut element_type => *mut u32,
+            &raw mut element_class => *mut usize,
+            &raw mut rank => *mut u32,
+        ) -> HResult);
+        (result == S_OK).then_some(ArrayClass { element_type, element_class, rank })
+    }
+
+    /// `GetClassIDInfo2`, slot 41. Writes as many arguments as there is room for, if that is enough.
+    ///
+    /// # Safety
+    /// As [`Info::array_class`].
+    pub unsafe fn class_info(self, class: usize, args: &mut [usize]) -> Result<ClassInfo, HResult> {
+        let (mut module, mut token, mut parent, mut count) = (0_usize, 0_u32, 0_usize, 0_u32);
+        let result = call!(self, 41, (
+            class => usize,
+            &raw mut module => *mut usize,
+            &raw mut token => *mut u32,
+            &raw mut parent => *mut usize,
+            args.len() as u32 => u32,
+            &raw mut count => *mut u32,
+            args.as_mut_ptr() => *mut usize,
+        ) -> HResult);
+        answer(result, ClassInfo { module, token, args: count })
+    }
+
+    /// `GetFunctionInfo2`, slot 38, without a frame.
+    ///
+    /// # Safety
+    /// `function` is a `FunctionID` that cannot be unloaded meanwhile.
+    pub unsafe fn function_info(self, function: usize, args: &mut [usize]) -> Result<FunctionInfo, HResult> {
+        let (mut class, mut module, mut token, mut count) = (0_usize, 0_usize, 0_u32, 0_u32);
+        let result = call!(self, 38, (
+            function => usize,
+            0 => usize,
+            &raw mut class => *mut usize,
+            &raw mut module => *mut usize,
+            &raw mut token => *mut u32,
+            args.len() as u32 => u32,
+            &raw mut count => *mut u32,
+            args.as_mut_ptr() => *mut usize,
+        ) -> HResult);
+        answer(result, FunctionInfo { class, module, token, args: count })
+    }
+
+    /// `IsFunctionDynamic`, slot 87: whether a method has no metadata.
+    ///
+    /// # Safety
+    /// As [`Info::function_info`].
+    pub unsafe fn is_dynamic(self, function: usize) -> Result<bool, HResult> {
+        let mut dynamic = 0_i32;
+        let result = call!(self, 87, (function => usize, &raw mut dynamic => *mut i32) -> HResult);
+        answer(result, dynamic != 0)
+    }
+
+    /// `GetModuleInfo2`, slot 70.
+    ///
+    /// # Safety
+    /// `module` is a `ModuleID` that cannot be unloaded meanwhile.
+    pub unsafe fn module_info(self, module: usize, path: &mut [u16]) -> Result<ModuleInfo, HResult> {
+        let (mut base, mut assembly) = (ptr::null::<u8>(), 0_usize);
+        let (mut length, mut flags) = (0_u32, 0_u32);
+        let result = call!(self, 70, (
+            module => usize,
+            &raw mut base => *mut *const u8,
+            path.len() as u32 => u32,
+            &raw mut length => *mut u32,
+            path.as_mut_ptr() => *mut u16,
+            &raw mut assembly => *mut usize,
+            &raw mut flags => *mut u32,
+        ) -> HResult);
+        let units = (length as usize).min(path.len()).saturating_sub(1);
+        answer(result, ModuleInfo { length: units, flags })
+    }
+
+    /// `GetModuleMetaData`, slot 21, for reading.
+    ///
+    /// # Safety
+    /// As [`Info::module_info`].
+    pub unsafe fn module_metadata(self, module: usize, iid: &Guid) -> Result<NonNull<c_void>, HResult> {
+        const READ: u32 = 0;
+        let mut out: *mut c_void = ptr::null_mut();
+        let result = call!(self, 21, (
+            module => usize,
+            READ => u32,
+            ptr::from_ref(iid) => *const Guid,
+            &raw mut out => *mut *mut c_void,
+        ) -> HResult);
+        NonNull::new(answer(result, out)?).ok_or(E_NOINTERFACE)
+    }
+
+    /// `GetNonGCHeapBounds`, slot 112: fills the table and gives the number of ranges there are.
+    ///
+    /// # Safety
+    /// The interface is an `ICorProfilerInfo14`.
+    pub unsafe fn frozen_bounds(self, ranges: &mut [HeapRange]) -> Result<usize, HResult> {
+        let mut count = 0_u32;
+        let result = call!(self, 112, (
+            ranges.len() as u32 => u32,
+            &raw mut count => *mut u32,
+            ranges.as_mut_ptr() => *mut HeapRange,
+        ) -> HResult);
+        answer(result, count as usize)
+    }
+}

@@ -1,0 +1,169 @@
+//! Names in a module's metadata: those methods of `IMetaDataImport2` that are called, by slot.
+
+use core::ffi::c_void;
+use core::ptr::{self, NonNull};
+
+use crate::com::Guid;
+use crate::hresult::{HResult, succeeded};
+use crate::info::Info;
+
+/// `IMetaDataImport2`, with generic parameters.
+pub const IID_METADATA_IMPORT2: Guid = Guid::from_u128(0xfce5efa0_8bba_4f8e_a036_8f2022b08466);
+
+/// The metadata of one module. The reference is given back on drop.
+#[derive(Debug)]
+pub struct Metadata(NonNull<c_void>);
+
+/// An enumeration, closed on drop.
+#[derive(Debug)]
+struct Enum<'a> {
+    metadata: &'a Metadata,
+    handle: *mut c_void,
+}
+
+/// A method's definition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MethodProps {
+    /// `mdTypeDef` of its type.
+    pub type_token: u32,
+    /// Units of the name, without its zero.
+    pub length: usize,
+}
+
+/// Calls slot `$slot` with the arguments; evaluates to its result.
+macro_rules! call {
+    ($this:expr, $slot:literal, ($($value:expr => $type:ty),* $(,)?) -> $result:ty) => {{
+        let this = $this.0.as_ptr();
+        // SAFETY: `Metadata` is an `IMetaDataImport2`, which has this slot, with this signature
+        // (cor.h); the pointers among the arguments are valid for the call.
+        unsafe {
+            let table: *const *const c_void = this.cast::<*const *const c_void>().read();
+            let method: unsafe extern "system" fn(*mut c_void $(, $type)*) -> $result =
+                core::mem::transmute(table.add($slot).read());
+            method(this $(, $value)*)
+        }
+    }};
+}
+
+/// Units written, of a length that counts the zero and may be more than there was room for.
+fn written(length: u32, room: usize) -> usize {
+    (length as usize).min(room).saturating_sub(1)
+}
+
+fn answer<T>(answer: HResult, value: T) -> Result<T, HResult> {
+    if succeeded(answer) { Ok(value) } else { Err(answer) }
+}
+
+impl Metadata {
+    /// The metadata of a module.
+    ///
+    /// # Safety
+    /// `module` is a `ModuleID` that is not unloaded as long as this lives.
+    pub unsafe fn of(info: Info, module: usize) -> Result<Self, HResult> {
+        // SAFETY: by the contract.
+        unsafe { info.module_metadata(module, &IID_METADATA_IMPORT2) }.map(Self)
+    }
+
+    /// `GetTypeDefProps`, slot 12: writes the name, with the namespace, and gives its length.
+    pub fn type_name(&self, token: u32, name: &mut [u16]) -> Result<usize, HResult> {
+        let (mut length, mut flags, mut base) = (0_u32, 0_u32, 0_u32);
+        let result = call!(self, 12, (
+            token => u32,
+            name.as_mut_ptr() => *mut u16,
+            name.len() as u32 => u32,
+            &raw mut length => *mut u32,
+            &raw mut flags => *mut u32,
+            &raw mut base => *mut u32,
+        ) -> HResult);
+        answer(result, written(length, name.len()))
+    }
+
+    /// `GetNestedClassProps`, slot 62: the type around a type.
+    pub fn type_around(&self, token: u32) -> Option<u32> {
+        let mut around = 0_u32;
+        let result = call!(self, 62, (token => u32, &raw mut around => *mut u32) -> HResult);
+        (succeeded(result) && around & 0x00ff_ffff != 0 && around != token).then_some(around)
+    }
+
+    /// `GetMethodProps`, slot 30: writes the name.
+    pub fn method(&self, token: u32, name: &mut [u16]) -> Result<MethodProps, HResult> {
+        let (mut type_token, mut length, mut attributes) = (0_u32, 0_u32, 0_u32);
+        let (mut signature, mut bytes) = (ptr::null::<u8>(), 0_u32);
+        let (mut rva, mut flags) = (0_u32, 0_u32);
+        let result = call!(self, 30, (
+            token => u32,
+            &raw mut type_token => *mut u32,
+            name.as_mut_ptr() => *mut u16,
+            name.len() as u32 => u32,
+            &raw mut length => *mut u32,
+            &raw mut attributes => *mut u32,
+            &raw mut signature => *mut *const u8,
+            &raw mut bytes => *mut u32,
+            &raw mut rva => *mut u32,
+            &raw mut flags => *mut u32,
+        ) -> HResult);
+        answer(result, MethodProps { type_token, length: written(length, name.len()) })
+    }
+
+    /// `EnumMethodsWithName`, slot 19: whether a type has a method of that name, which is
+    /// zero-terminated.
+    pub fn has_method(&self, type_token: u32, name: &[u16]) -> bool {
+        let mut list = Enum { metadata: self, handle: ptr::null_mut() };
+        let (mut found, mut count) = (0_u32, 0_u32);
+        let result = call!(self, 19, (
+            &raw mut list.handle => *mut *mut c_void,
+            type_token => u32,
+            name.as_ptr() => *const u16,
+            &raw mut found => *mut u32,
+            1 => u32,
+            &raw mut count => *mut u32,
+        ) -> HResult);
+        succeeded(result) && count > 0
+    }
+
+    /// `EnumGenericParams`, slot 65: tokens of a type's or method's generic parameters, in order.
+    pub fn generic_params<'a>(&self, token: u32, params: &'a mut [u32]) -> &'a [u32] {
+        let mut list = Enum { metadata: self, handle: ptr::null_mut() };
+        let mut count = 0_u32;
+        let result = call!(self, 65, (
+            &raw mut list.handle => *mut *mut c_void,
+            token => u32,
+            params.as_mut_ptr() => *mut u32,
+            params.len() as u32 => u32,
+            &raw mut count => *mut u32,
+        ) -> HResult);
+        let count = if succeeded(result) { count as usize } else { 0 };
+        params.get(..count).unwrap_or_default()
+    }
+
+    /// `GetGenericParamProps`, slot 66: writes the name and gives its length.
+    pub fn param_name(&self, param: u32, name: &mut [u16]) -> Result<usize, HResult> {
+        let (mut sequence, mut flags, mut owner) = (0_u32, 0_u32, 0_u32);
+        let (mut reserved, mut length) = (0_u32, 0_u32);
+        let result = call!(self, 66, (
+            param => u32,
+            &raw mut sequence => *mut u32,
+            &raw mut flags => *mut u32,
+            &raw mut owner => *mut u32,
+            &raw mut reserved => *mut u32,
+            name.as_mut_ptr() => *mut u16,
+            name.len() as u32 => u32,
+            &raw mut length => *mut u32,
+        ) -> HResult);
+        answer(result, written(length, name.len()))
+    }
+}
+
+impl Drop for Metadata {
+    fn drop(&mut self) {
+        call!(self, 2, () -> u32);
+    }
+}
+
+impl Drop for Enum<'_> {
+    fn drop(&mut self) {
+        if !self.handle.is_null() {
+            call!(self.metadata, 3, (self.handle => *mut c_void) -> ());
+        }
+    }
+}
