@@ -41,7 +41,8 @@ pub(crate) struct Fold {
     /// may come at the same time, each from its own thread.
     histories: HashMap<u64, u32>,
     ended: HashMap<u64, u32>,
-    trigger: Option<u32>,
+    /// GCTriggered: its reason and its thread.
+    trigger: Option<(u32, u64)>,
     bounds: Bounds,
     bounds_coming: Vec<Bound>,
     raw: Raw,
@@ -153,7 +154,7 @@ impl Fold {
         }
         let current = self.current();
         match event {
-            RuntimeEvent::Triggered { reason } => self.trigger = Some(reason),
+            RuntimeEvent::Triggered { reason } => self.trigger = Some((reason, e.thread)),
             RuntimeEvent::SuspendBegin { reason } => {
                 if let Some(endless) = self.stops.begin(e.thread, e.at_ns, reason) {
                     self.stop_lost(endless);
@@ -270,7 +271,12 @@ impl Fold {
             _ => Kind::Blocking,
         };
         let mut gc = OpenGc::new(number, generation, reason, kind, e.at_ns);
-        gc.record.trigger_reason = self.trigger.take();
+        let trigger = self.trigger.take();
+        gc.record.trigger_reason = trigger.map(|(reason, _)| reason);
+        if let (Some((_, by)), Some(thread)) = (trigger, self.stops.collecting()) {
+            // With server GC the threads that ask are not those that collect.
+            self.told.server(by != thread);
+        }
         let asked_by = self.asked_by.take().filter(|(code, _)| gc.record.trigger_reason == Some(*code));
         gc.naming.asked_by = asked_by.filter(|_| reason.induced()).map(|(_, frames)| frames);
         let any_seen = self.stops.any_seen;

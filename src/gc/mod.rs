@@ -5,6 +5,7 @@ pub(crate) mod events;
 pub(crate) mod facts;
 pub(crate) mod fold;
 pub(crate) mod growth;
+mod heaps;
 pub(crate) mod histogram;
 pub(crate) mod holders;
 mod identity;

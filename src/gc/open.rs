@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use super::bounds::Bounds;
-use super::events::{GlobalHeapHistory, HeapStatsEvent, PerHeapHistory, Ranges, condemned_reasons};
+use super::events::{GlobalHeapHistory, HeapStatsEvent, PerHeapHistory, Ranges};
+use super::heaps::Histories;
 use super::queue::Naming;
 use super::record::{
-    BlockCount, Compacting, GENERATION_NAMES, Gc, GenerationStats, HeapStats, Incomplete, Kind, Level,
-    Missing, Moved, MovedRange, Pause, Phase, Surviving, SurvivingRange, Transition,
+    BlockCount, Compacting, GENERATION_NAMES, Gc, GenerationStats, Incomplete, Kind, Level, Missing, Moved,
+    MovedRange, Pause, Phase, Surviving, SurvivingRange, Transition,
 };
 
 /// A bound on memory; beyond it the generation stays unknown.
@@ -29,6 +30,7 @@ pub(crate) struct OpenGc {
     pub(crate) ranges_on: bool,
     loh_compacted: bool,
     global: Option<GlobalHeapHistory>,
+    histories: Histories,
     moved_by_generation: ByGeneration,
     surviving_by_generation: ByGeneration,
     bounds_known: bool,
@@ -66,6 +68,7 @@ impl OpenGc {
             ranges_on: false,
             loh_compacted: false,
             global: None,
+            histories: Histories::default(),
             moved_by_generation: Default::default(),
             surviving_by_generation: Default::default(),
             bounds_known: true,
@@ -152,30 +155,7 @@ impl OpenGc {
 
     pub(crate) fn per_heap(&mut self, heap: &PerHeapHistory) {
         self.heaps_due = self.heaps_due.map(|n| n.saturating_sub(1));
-        let condemned = self.record.generation.unwrap_or(2);
-        let mut stats = HeapStats {
-            index: heap.heap_index,
-            size_before_bytes: 0,
-            size_after_bytes: 0,
-            promoted_bytes: 0,
-            condemned_reasons: condemned_reasons(heap.condemn_reasons, u32::from(condemned)),
-        };
-        for (index, h) in heap.generations.iter().enumerate() {
-            stats.size_before_bytes = stats.size_before_bytes.saturating_add(h.size_before);
-            stats.size_after_bytes = stats.size_after_bytes.saturating_add(h.size_after);
-            // LOH and POH are collected with gen2 only.
-            if index <= usize::from(condemned) || condemned == 2 {
-                let survived = h.pinned_survived.saturating_add(h.other_survived);
-                stats.promoted_bytes = stats.promoted_bytes.saturating_add(survived);
-            }
-            let Some(g) = self.generation(index) else { continue };
-            let free = h.free_list_after.saturating_add(h.free_objects_after);
-            g.size_before_bytes = Some(g.size_before_bytes.unwrap_or(0).saturating_add(h.size_before));
-            g.fragmentation_bytes = Some(g.fragmentation_bytes.unwrap_or(0).saturating_add(free));
-        }
-        let r = &mut self.record;
-        r.heap_before_bytes = Some(r.heap_before_bytes.unwrap_or(0).saturating_add(stats.size_before_bytes));
-        r.heaps.push(stats);
+        self.histories.add(heap, self.record.generation.unwrap_or(2));
     }
 
     /// Ranges that the runtime's own events told.
@@ -245,9 +225,9 @@ impl OpenGc {
         let moved = self.record.moved.iter().map(|m| bytes(&m.count).saturating_add(bytes(&m.stayed)));
         let told = moved.chain(self.record.surviving.iter().map(|s| bytes(&s.count)));
         let told = told.fold(0, u64::saturating_add);
-        let survived = self.record.heaps.iter().map(|h| h.promoted_bytes).fold(0, u64::saturating_add);
+        let (heaps, survived) = self.histories.survived();
         let full = self.record.generation == Some(2);
-        let extra = if full { 2 * SMALLEST_OBJECT_BYTES * self.record.heaps.len() as u64 } else { 0 };
+        let extra = if full { 2 * SMALLEST_OBJECT_BYTES * heaps as u64 } else { 0 };
         told.saturating_add(extra) < survived
     }
 
@@ -329,9 +309,9 @@ impl OpenGc {
             surviving.ranges.get_or_insert_default();
         }
         self.generations_of_ranges();
+        std::mem::take(&mut self.histories).close(&mut self.record, self.heaps_due == Some(0));
         self.compacting();
         let r = &mut self.record;
-        r.heaps.sort_by_key(|h| h.index);
         if !r.pauses.is_empty() && r.incomplete.is_none() {
             r.pauses.sort_by_key(|p| p.at_ns);
             r.at_ns = r.pauses.first().map(|p| p.at_ns);
@@ -359,13 +339,7 @@ impl OpenGc {
         if r.level != Level::Roots {
             (r.moved, r.surviving) = (None, None);
         }
-        if self.heaps_due != Some(0) {
-            r.heap_before_bytes = None;
-            r.heaps.clear();
-            for g in &mut r.generations {
-                (g.size_before_bytes, g.fragmentation_bytes) = (None, None);
-            }
-        }
+        r.finalization_bytes = None;
         self.global = None;
     }
 

@@ -187,12 +187,12 @@ pub(crate) struct BlockCount {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct HeapStats {
     pub(crate) index: u32,
-    pub(crate) size_before_bytes: u64,
-    pub(crate) size_after_bytes: u64,
+    pub(crate) size_before_bytes: Option<u64>,
+    pub(crate) size_after_bytes: Option<u64>,
     /// Bytes that survived in the condemned generations of this heap.
-    pub(crate) promoted_bytes: u64,
+    pub(crate) promoted_bytes: Option<u64>,
     /// Why this heap wanted that generation, in the GC's own terms.
-    pub(crate) condemned_reasons: Vec<&'static str>,
+    pub(crate) condemned_reasons: Option<Vec<&'static str>>,
 }
 
 /// One moved range, as the runtime reported it. `old == new`: it stayed.

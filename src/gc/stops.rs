@@ -105,6 +105,11 @@ impl Stops {
         self.open.insert(thread, stop)
     }
 
+    /// The thread that has stopped the program to collect.
+    pub(super) fn collecting(&self) -> Option<u64> {
+        self.open.iter().find(|(_, stop)| stop.in_force() && stop.reason == FOR_GC).map(|(thread, _)| *thread)
+    }
+
     /// SuspendEEEnd: the program stands still, and only for this thread. Returns the stop that was there before, if it
     /// has just turned out to be over.
     pub(super) fn stopped(&mut self, thread: u64, at_ns: u64, background_runs: bool) -> Option<&mut Stop> {

@@ -58,7 +58,14 @@ impl Told {
     pub(crate) fn heaps(&mut self, heaps: u32) {
         self.gc.heaps = Some(heaps);
         if heaps > 1 {
-            self.gc.server = Some(true);
+            self.server(true);
+        }
+    }
+
+    /// What runs, whatever was asked for: with one processor server GC becomes workstation GC.
+    pub(crate) fn server(&mut self, server: bool) {
+        if self.gc.server.is_none() {
+            self.gc.server = Some(server);
             self.gc.source = Some("events");
         }
     }

@@ -123,10 +123,10 @@ fn one(number: u32, at_ms: u64, dice: &mut Dice) -> Gc {
         .collect();
     gc.heaps = vec![HeapStats {
         index: 0,
-        size_before_bytes: before,
-        size_after_bytes: after,
-        promoted_bytes: after / 9,
-        condemned_reasons: vec!["generation_budget"],
+        size_before_bytes: Some(before),
+        size_after_bytes: Some(after),
+        promoted_bytes: Some(after / 9),
+        condemned_reasons: Some(vec!["alloc_budget"]),
     }];
     blocks(&mut gc, generation, dice);
     gc.roots = Some(Roots {

@@ -27,7 +27,7 @@ pub(crate) fn gc_settings(facts: Option<&ProcessFacts>) -> GcSettings {
         server: server.map(|s| s.0).or(default(false)),
         concurrent: concurrent.map(|c| c.0).or(default(true)),
         heaps: None,
-        regions: regions(facts),
+        regions: regions(facts, config.as_ref()),
         source: server.or(concurrent).map(|s| s.1).or(known.then_some("defaults")),
     }
 }
@@ -54,9 +54,38 @@ fn runtime_config(facts: &ProcessFacts) -> Option<Value> {
     serde_json::from_slice(&text).ok()
 }
 
-/// Regions came with .NET 7; the segments of before live on in libclrgc.
-fn regions(facts: &ProcessFacts) -> Option<bool> {
+/// Regions came with .NET 7, for 64 bits; the segments of before live on in libclrgc. Of a garbage collector that
+/// somebody else has built nothing is known.
+fn regions(facts: &ProcessFacts, config: Option<&Value>) -> Option<bool> {
     let major: u32 = facts.runtime_version()?.split('.').next()?.parse().ok()?;
-    let other_gc = facts.variable("DOTNET_GCName").is_some_and(|n| !n.is_empty());
-    (!other_gc).then_some(major >= 7)
+    if major < 7 {
+        return Some(false);
+    }
+    match own_gc(facts, config)?.as_str() {
+        "" => cfg!(target_pointer_width = "64").then_some(true),
+        "clrgc" => Some(false),
+        "clrgcexp" => Some(true),
+        _ => None,
+    }
+}
+
+/// The name of the library that the target's GC comes from, without prefix and suffix; empty: the runtime's own.
+/// `None` where the environment cannot be read.
+fn own_gc(facts: &ProcessFacts, config: Option<&Value>) -> Option<String> {
+    facts.environ.as_ref()?;
+    let variable = |name: &str| {
+        ["DOTNET_", "COMPlus_"].iter().find_map(|p| facts.variable(&format!("{p}{name}"))?.to_str())
+    };
+    let property =
+        |name: &str| config?.pointer(&format!("/runtimeOptions/configProperties/System.GC.{name}"))?.as_str();
+    let setting = |name: &str| variable(name).or_else(|| property(name)).filter(|value| !value.is_empty());
+    let Some(file) = setting("GCPath")
+        .or_else(|| property("Path"))
+        .or_else(|| setting("GCName"))
+        .or_else(|| property("Name"))
+    else {
+        return Some(String::new());
+    };
+    let stem = Path::new(file).file_stem()?.to_str()?;
+    Some(stem.strip_prefix("lib").unwrap_or(stem).to_owned())
 }

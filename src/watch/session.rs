@@ -267,9 +267,13 @@ impl<'r> Session<'r> {
         fill(&mut target.os, &told.os);
         fill(&mut target.arch, &told.arch);
         fill(&mut target.runtime_version, &told.runtime_version);
-        fill(&mut target.gc.server, &told.gc.server);
+        if told.gc.server.is_some() && told.gc.server != target.gc.server {
+            target.gc.server = told.gc.server;
+            target.gc.source = told.gc.source;
+        }
         fill(&mut target.gc.concurrent, &told.gc.concurrent);
         fill(&mut target.gc.heaps, &told.gc.heaps);
+        fill(&mut target.gc.source, &told.gc.source);
         let watch = &mut self.facts.watch;
         watch.level = watch.level.max(told.level());
         watch.arming = told.arming();

@@ -11,7 +11,9 @@ mod errors_input;
 mod errors_target;
 mod facts;
 mod formats;
+mod generations;
 mod grandchild;
+mod heaps;
 mod identity;
 mod killed;
 mod levels;
@@ -70,6 +72,8 @@ pub(crate) fn main() -> ExitCode {
         modes::register,
         promoted::register,
         levels::register,
+        generations::register,
+        heaps::register,
         record::register,
         replayed::register,
         sums::register,

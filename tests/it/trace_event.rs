@@ -90,7 +90,7 @@ fn one(own: &Value, theirs: &Value, ranges: bool) -> Result<()> {
     // The heap histories of a background collection come after its end with server GC, and beside a foreground one's:
     // TraceEvent then has none for it, or the other's. So it is with the statistics, where both end at the same time.
     let background = kind == "background";
-    let before = bytes(own.uint("/heap_before_bytes")?, &theirs["before_mb"]);
+    let before = own["heap_before_bytes"].as_u64().is_some_and(|own| bytes(own, &theirs["before_mb"]));
     ensure!(before || background, "heap before");
     let after = bytes(own.uint("/heap_after_bytes")?, &theirs["after_mb"])
         && bytes(own.uint("/promoted_bytes")?, &theirs["promoted_mb"])

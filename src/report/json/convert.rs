@@ -106,9 +106,9 @@ impl Convert {
     fn heap(&mut self, heap: &record::HeapStats) -> wire::Heap {
         wire::Heap {
             index: heap.index,
-            size_before_bytes: self.int(heap.size_before_bytes),
-            size_after_bytes: self.int(heap.size_after_bytes),
-            promoted_bytes: self.int(heap.promoted_bytes),
+            size_before_bytes: self.known(heap.size_before_bytes),
+            size_after_bytes: self.known(heap.size_after_bytes),
+            promoted_bytes: self.known(heap.promoted_bytes),
             condemned_reasons: heap.condemned_reasons.clone(),
         }
     }

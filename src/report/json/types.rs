@@ -76,10 +76,11 @@ pub(super) struct Runtime {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GcSettings {
-    /// Server GC (true) or workstation GC (false).
+    /// Server GC (true) or workstation GC (false): what runs, whatever was asked for.
     pub(super) server: Option<bool>,
     /// Whether background collections are allowed.
     pub(super) concurrent: Option<bool>,
+    /// How many heaps there were when this was written; each collection has its own count.
     pub(super) heaps: Option<u32>,
     /// Regions (true) or segments (false).
     pub(super) regions: Option<bool>,
@@ -121,13 +122,24 @@ pub(super) struct Gc {
     pub(super) suspend_ns: Option<Int>,
     /// The times the program stood still for it. Pauses never overlap.
     pub(super) pauses: Vec<Pause>,
+    /// Size of all generations before it, free space inside them included.
     pub(super) heap_before_bytes: Option<Int>,
+    /// The same after it: `GCMemoryInfo.HeapSizeBytes`.
     pub(super) heap_after_bytes: Option<Int>,
+    /// What survived, as the runtime sums it in GCHeapStats (and TraceEvent after it): without the
+    /// pinned-object heap, and for a background collection with what the blocking one before it
+    /// promoted of gen0 and gen1. `GCMemoryInfo.PromotedBytes` is this and the pinned-object heap's.
+    /// `generations` and `heaps` have neither flaw.
     pub(super) promoted_bytes: Option<Int>,
+    /// Memory committed to the heap afterwards: `GCMemoryInfo.TotalCommittedBytes`. Null for a
+    /// background collection and before .NET 7, of which no event tells it; a libclrgc without that
+    /// event (.NET 8 and 9) has none either.
     pub(super) committed_bytes: Option<Int>,
+    /// Heaps that took part; server GC may change their number from one collection to the next.
     pub(super) heap_count: Option<u32>,
     /// GC handles in use.
     pub(super) handles: Option<u32>,
+    /// Pinned objects that it met; a background collection counts none.
     pub(super) pinned_objects: Option<u32>,
     pub(super) finalization: Finalization,
     /// gen0, gen1, gen2, loh, poh; empty when nothing is known of them.
@@ -184,7 +196,9 @@ pub(super) struct Pause {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Finalization {
+    /// `GCMemoryInfo.FinalizationPendingCount`.
     pub(super) objects: Option<Int>,
+    /// What they keep alive; null for a background collection, which does not count it.
     pub(super) bytes: Option<Int>,
 }
 
@@ -195,7 +209,10 @@ pub(super) struct Generation {
     /// "gen0", "gen1", "gen2", "loh" or "poh".
     pub(super) name: &'static str,
     pub(super) size_before_bytes: Option<Int>,
+    /// Of a background collection: at its very end, a moment after `heaps` and the free space were
+    /// taken, and the program allocates on.
     pub(super) size_after_bytes: Option<Int>,
+    /// What survived in it: the bytes of its blocks; 0 where it was not collected.
     pub(super) promoted_bytes: Option<Int>,
     /// Free space inside it afterwards.
     pub(super) fragmentation_bytes: Option<Int>,
@@ -208,17 +225,20 @@ pub(super) struct Generation {
     pub(super) surviving_bytes: Option<Int>,
 }
 
-/// One heap's part; server GC has several.
+/// One heap's part; server GC has several. At the end of a background collection of server GC the
+/// runtime may send the figures of a heap before that heap has made them: they are null then.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Heap {
     pub(super) index: u32,
-    pub(super) size_before_bytes: Int,
-    pub(super) size_after_bytes: Int,
+    pub(super) size_before_bytes: Option<Int>,
+    pub(super) size_after_bytes: Option<Int>,
     /// What survived in the collected generations of this heap.
-    pub(super) promoted_bytes: Int,
-    /// Why this heap wanted that generation, in the garbage collector's own terms.
-    pub(super) condemned_reasons: Vec<&'static str>,
+    pub(super) promoted_bytes: Option<Int>,
+    /// Why this heap wanted that generation, in the garbage collector's own terms (gcrecord.h):
+    /// what used up its budget of allocations or of time, then every condition that was met. Empty:
+    /// it was for a younger one.
+    pub(super) condemned_reasons: Option<Vec<&'static str>>,
 }
 
 /// The blocks of the compacted generations.

@@ -3,8 +3,10 @@
 mod account;
 mod agree;
 mod document;
+mod gc_events;
 mod gcstats;
 mod gcwatch;
+mod heap_info;
 mod own_events;
 mod own_marks;
 mod process;
@@ -17,8 +19,10 @@ mod watched;
 pub(crate) use account::{Account, Told, account};
 pub(crate) use agree::{Clock, agree, all_stops_once, same_starts};
 pub(crate) use document::{Document, Json, brief, lines};
+pub(crate) use gc_events::{GcEvents, read_gcs};
 pub(crate) use gcstats::{GCSTATS, gcstats};
 pub(crate) use gcwatch::{Ended, Gcwatch, run_to_end};
+pub(crate) use heap_info::{HeapInfo, Object, RECORDING};
 pub(crate) use own_events::{
     Ranges, environment as own_environment, read_mechanisms, read_ranges, stopped_ns,
 };

@@ -1,0 +1,180 @@
+// Objects of every kind of heap in every generation: says before and after each collection that it induces where
+// they are, and what the runtime tells the program itself about that collection.
+//
+//   heapinfo [rounds=N] [fresh=N]
+//
+// stdout: "ready pid=N server= concurrent= gc=" (gc: the file of another garbage collector); for each collection that it asks for
+//   "collect what=WHAT first= last="   its number is in first..=last; no other one ran if they are the same.
+//                                      WHAT is 0, 1, 2, compact (gen2), loh (gen2, large objects too), background
+//   "object KIND 0xOLD GEN 0xNEW GEN BYTES"   for each object; KIND is soh, pinned, loh, poh or frozen, and GEN what
+//                                      GC.GetGeneration says: 2 for large and pinned-heap objects
+//   "info index= ... gen0=BEFORE,AFTER,FREE_BEFORE,FREE_AFTER ..."   for each GCMemoryInfo that is new
+// and at the end "done gc0= gc1= gc2=".
+using System;
+using System.Collections.Generic;
+using System.Linq;
+using System.Runtime;
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+using System.Text;
+using System.Threading;
+
+static class HeapInfo
+{
+    const int Most = 4096;
+    static readonly List<(string Kind, object Target, int Bytes)> known = new List<(string, object, int)>(Most);
+    static readonly List<GCHandle> pins = new List<GCHandle>();
+    // Pinned-heap arrays: the tables themselves never move.
+    static readonly ulong[] before = GC.AllocateUninitializedArray<ulong>(Most, pinned: true);
+    static readonly ulong[] after = GC.AllocateUninitializedArray<ulong>(Most, pinned: true);
+    static readonly int[] generationBefore = GC.AllocateUninitializedArray<int>(Most, pinned: true);
+    static readonly int[] generationAfter = GC.AllocateUninitializedArray<int>(Most, pinned: true);
+    static readonly HashSet<long> told = new HashSet<long>();
+    static ulong random = 12345;
+
+    static void Main(string[] args)
+    {
+        int rounds = App.Number(args, "rounds", 2), fresh = App.Number(args, "fresh", 60);
+        known.Add(("frozen", "a literal", 0));
+        known.Add(("frozen", typeof(HeapInfo), 0));
+        // With less than 4 MiB the runtime makes blocking collections of background ones.
+        Add("loh", new byte[6_000_000]);
+        Look(before, generationBefore);
+        var settings = GC.GetConfigurationVariables();
+        string Setting(string name) => settings.TryGetValue(name, out object value) ? $"{value}" : "none";
+        App.Ready($"server={GCSettings.IsServerGC} concurrent={GCSettings.LatencyMode == GCLatencyMode.Interactive} "
+            + $"gc={Setting("GCName")}");
+        for (int round = 0; round < rounds; round++)
+        {
+            foreach (string what in new[] { "0", "1", "0", "2", "background", "1", "compact", "0", "loh" })
+            {
+                Fill(fresh, 20);
+                Console.Write(Collect(what));
+            }
+            // With little garbage the runtime sweeps.
+            foreach (string what in new[] { "0", "1", "2" })
+            {
+                Fill(fresh, 0);
+                Console.Write(Collect(what));
+            }
+        }
+        Console.WriteLine($"done {App.Counts()}");
+    }
+
+    // New objects, each after so many dead ones; with any, there are some older objects less too.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static void Fill(int fresh, int garbage)
+    {
+        for (int i = 0; i < fresh; i++)
+        {
+            for (int dead = 0; dead < garbage; dead++) GC.KeepAlive(new byte[100 + dead]);
+            int length = 1 + (int)(App.Random(ref random) % 2000);
+            Add(i % 20 == 7 ? "pinned" : "soh", new byte[length]);
+            if (i % 20 == 7) pins.Add(GCHandle.Alloc(known[^1].Target, GCHandleType.Pinned));
+        }
+        for (int i = 0; i < 2; i++)
+        {
+            if (garbage > 0) GC.KeepAlive(new byte[90_000]);
+            Add("loh", new byte[100_000 + (int)(App.Random(ref random) % 50_000)]);
+            GC.KeepAlive(GC.AllocateUninitializedArray<byte>(3_000, pinned: true));
+            Add("poh", GC.AllocateUninitializedArray<byte>(1_000 + (int)(App.Random(ref random) % 5_000), pinned: true));
+        }
+        for (int i = 0; i < 3; i++) GC.KeepAlive(new Finalizable());
+        for (int i = known.Count - 1; i >= 3; i--)
+        {
+            // Pinned ones are let go all together.
+            if (garbage > 0 && known[i].Kind != "pinned" && App.Random(ref random) % 4 == 0) known.RemoveAt(i);
+        }
+        if (pins.Count > 24)
+        {
+            foreach (var pin in pins) pin.Free();
+            pins.Clear();
+            known.RemoveAll(o => o.Kind == "pinned");
+        }
+    }
+
+    // Header, method table and length, then the elements, in multiples of 8 bytes (64-bit).
+    static void Add(string kind, byte[] array) => known.Add((kind, array, (24 + array.Length + 7) / 8 * 8));
+
+    static string Collect(string what)
+    {
+        var text = new StringBuilder(200 * known.Count);
+        int first, last;
+        do
+        {
+            first = GC.CollectionCount(0);
+            Look(before, generationBefore);
+        } while (first != GC.CollectionCount(0));
+        Induce(what);
+        // Any of them may have become a background collection.
+        while (!Ended(GC.CollectionCount(0))) Thread.Sleep(1);
+        do
+        {
+            last = GC.CollectionCount(0);
+            Look(after, generationAfter);
+        } while (last != GC.CollectionCount(0));
+        text.Append($"collect what={what} first={first + 1} last={last}\n");
+        for (int i = 0; i < known.Count; i++)
+        {
+            text.Append($"object {known[i].Kind} 0x{before[i]:x} {generationBefore[i]} 0x{after[i]:x} {generationAfter[i]} {known[i].Bytes}\n");
+        }
+        foreach (GCKind kind in kinds) Tell(text, GC.GetGCMemoryInfo(kind));
+        return text.ToString();
+    }
+
+    static void Induce(string what)
+    {
+        switch (what)
+        {
+            case "compact":
+                GC.Collect(2, GCCollectionMode.Forced, blocking: true, compacting: true);
+                break;
+            case "loh":
+                GCSettings.LargeObjectHeapCompactionMode = GCLargeObjectHeapCompactionMode.CompactOnce;
+                GC.Collect(2, GCCollectionMode.Forced, blocking: true, compacting: true);
+                break;
+            case "background":
+                GC.Collect(2, GCCollectionMode.Forced, blocking: false);
+                break;
+            default:
+                GC.Collect(int.Parse(what), GCCollectionMode.Forced, blocking: true, compacting: false);
+                break;
+        }
+    }
+
+    static readonly GCKind[] kinds = { GCKind.Ephemeral, GCKind.FullBlocking, GCKind.Background };
+
+    static bool Ended(long index) => kinds.Any(kind => GC.GetGCMemoryInfo(kind).Index == index);
+
+    // Reads each reference as the address that it is.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    static void Look(ulong[] addresses, int[] generations)
+    {
+        for (int i = 0; i < known.Count; i++)
+        {
+            object target = known[i].Target;
+            generations[i] = GC.GetGeneration(target);
+            addresses[i] = Unsafe.As<object, ulong>(ref target);
+        }
+    }
+
+    static void Tell(StringBuilder text, GCMemoryInfo info)
+    {
+        if (info.Index == 0 || !told.Add(info.Index)) return;
+        text.Append($"info index={info.Index} generation={info.Generation} compacted={info.Compacted} concurrent={info.Concurrent} ");
+        text.Append($"heap={info.HeapSizeBytes} fragmented={info.FragmentedBytes} committed={info.TotalCommittedBytes} ");
+        text.Append($"promoted={info.PromotedBytes} pinned={info.PinnedObjectsCount} pending={info.FinalizationPendingCount} ");
+        text.Append($"pauses={string.Join(",", info.PauseDurations.ToArray().Select(pause => pause.Ticks * 100))}");
+        int n = 0;
+        foreach (var g in info.GenerationInfo)
+        {
+            text.Append($" gen{n++}={g.SizeBeforeBytes},{g.SizeAfterBytes},{g.FragmentationBeforeBytes},{g.FragmentationAfterBytes}");
+        }
+        text.Append("\n");
+    }
+
+    sealed class Finalizable
+    {
+        ~Finalizable() { }
+    }
+}
