@@ -84,8 +84,9 @@ impl Histories {
             }
             gc.heaps = self.heaps;
         }
-        // GCHeapStats counts them wrongly with server GC once heaps have come and gone, and in a background collection
-        // not at all: what stands there is left over. The marking knows.
+        gc.heaps = self.heaps;
+        // GCHeapStats has 0 now and then, or too little where heaps have come; and in a background collection what is
+        // left over. The marking knows.
         let marked = MARK_TYPES.iter().position(|t| *t == "new_finalizable").and_then(|n| gc.promoted_by[n]);
         gc.finalization_bytes = if background { None } else { marked.or(gc.finalization_bytes) };
     }

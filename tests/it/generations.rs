@@ -90,6 +90,10 @@ fn as_the_program(gc: &Value, own: &GcEvents, info: &str) -> Result<()> {
     ensure!(gc["heap_after_bytes"] == number(info, "heap")?, "heap: {}", gc["heap_after_bytes"]);
     ensure!(gc["pinned_objects"] == number(info, "pinned")?, "pinned: {}", gc["pinned_objects"]);
     ensure!(gc["finalization"]["objects"] == number(info, "pending")?, "pending: {}", gc["finalization"]);
+    // The program lets go of three objects with finalizers each time, header, type and nothing else: 24 bytes.
+    if gc["finalization"]["objects"] == 3 && !background {
+        ensure!(gc["finalization"]["bytes"] == 3 * 24, "finalization: {}", gc["finalization"]);
+    }
     // The program sees the memory that was committed after it; where the runtime wrote no event, nobody knows.
     let committed = &gc["committed_bytes"];
     if background || own.committed.is_none() {
@@ -134,10 +138,9 @@ fn as_the_runtime(gc: &Value, own: &GcEvents) -> Result<()> {
     let promoted: u64 = own.sizes.iter().map(|(_, promoted)| promoted).sum();
     ensure!(gc["promoted_bytes"] == promoted, "promoted: {}", gc["promoted_bytes"]);
     ensure!(gc["finalization"]["objects"] == own.finalization.1, "finalization: {}", gc["finalization"]);
-    // The runtime counts the bytes in the mark phase of blocking ones; GCHeapStats is wrong where heaps have come.
+    // GCHeapStats is wrong about the bytes now and then, the marking is not; nobody counts a background collection's.
     let marked = if background { Value::Null } else { own.marked_for_finalization.into() };
     ensure!(gc["finalization"]["bytes"] == marked, "finalization: {}", gc["finalization"]);
-    ensure!(background || own.heaps > 1 || own.finalization.0 == own.marked_for_finalization, "finalization");
     for (n, g) in gc.list("/generations")?.iter().enumerate() {
         ensure!(g["name"] == GENERATIONS[n], "{g}");
         let whole = |value: u64| if own.torn() { Value::Null } else { value.into() };

@@ -76,11 +76,16 @@ fn one(gc: &Value, told: &Told, ranges: bool) -> Result<()> {
     same("/induced", json!([1, 7, 10, 17].contains(&told.reason)))?;
     let (heaps, mechanisms) = told.global.context("whole")?;
     same("/heap_count", json!(heaps))?;
-    same("/heap_before_bytes", json!(told.before.1))?;
-    let [after, promoted, finalization_bytes, finalization, pinned, handles] = told.stats.context("whole")?;
+    let background = told.kind == "background";
+    // Of a background collection of server GC the histories may have been sent too early (`heaps`).
+    if !(background && heaps > 1 && gc["heap_before_bytes"].is_null()) {
+        same("/heap_before_bytes", json!(told.before.1))?;
+    }
+    let [after, promoted, _, finalization, pinned, handles] = told.stats.context("whole")?;
     same("/heap_after_bytes", json!(after))?;
     same("/promoted_bytes", json!(promoted))?;
-    same("/finalization/bytes", json!(finalization_bytes))?;
+    // The runtime's statistics are wrong about these bytes (`generations`); nobody counts a background collection's.
+    ensure!(background == gc["finalization"]["bytes"].is_null(), "finalization: {}", gc["finalization"]);
     same("/finalization/objects", json!(finalization))?;
     same("/pinned_objects", json!(pinned))?;
     same("/handles", json!(handles))?;
