@@ -84,7 +84,6 @@ impl Histories {
             }
             gc.heaps = self.heaps;
         }
-        gc.heaps = self.heaps;
         // GCHeapStats has 0 now and then, or too little where heaps have come; and in a background collection what is
         // left over. The marking knows.
         let marked = MARK_TYPES.iter().position(|t| *t == "new_finalizable").and_then(|n| gc.promoted_by[n]);

@@ -70,18 +70,21 @@ fn target(clr: &Clr, heap: Heap) -> Result<()> {
         let background = &document["watch"]["background_gc"];
         ensure!(background == if concurrent == "1" { "walked" } else { "none" }, "{background}");
     }
-    if heap == Heap::Workstation && clr.framework_dir().join(SEGMENTS).is_file() {
-        // Of another garbage collector nobody knows.
-        let variables = [("DOTNET_GCName", SEGMENTS), ("DOTNET_GCRegionRange", "8000000000")];
+    for (library, regions) in [(SEGMENTS, false), (REGIONS, true)] {
+        if heap == Heap::Server || !clr.framework_dir().join(library).is_file() {
+            continue;
+        }
+        let variables = [("DOTNET_GCName", library), ("DOTNET_GCRegionRange", "8000000000")];
         let (document, said) = run(clr, &variables, "basic")?;
-        ensure!(number(&said, "reserved_gib")? < 512, "{said}");
-        ensure!(document["target"]["gc"]["regions"].is_null(), "{}", document["target"]);
+        ensure!((number(&said, "reserved_gib")? >= 512) == regions, "{library}: {said}");
+        ensure!(document["target"]["gc"]["regions"] == regions, "{library}: {}", document["target"]);
     }
     Ok(())
 }
 
-/// The garbage collector with segments that comes with the runtime.
+/// The garbage collectors that come with the runtime beside its own: with segments, and since .NET 9 with regions.
 const SEGMENTS: &str = "libclrgc.so";
+const REGIONS: &str = "libclrgcexp.so";
 
 fn watch(clr: &Clr) -> Result<()> {
     for (level, arming, background_gc) in [

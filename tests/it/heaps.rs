@@ -14,6 +14,7 @@ pub(crate) fn register(suite: &mut Suite) {
         asked_for(&run)
     });
     suite.each("heaps::fixed_number_without_background", &[Need::TwoProcessors], fixed);
+    suite.each("heaps::server_on_one_processor", &[], one_processor);
     suite.each("heaps::number_adapts", &[Need::TwoProcessors], adapts);
 }
 
@@ -107,6 +108,15 @@ fn fixed(clr: &Clr) -> Result<()> {
     for gc in run.document.complete()? {
         ensure!(gc["heap_count"] == 2 && gc["kind"] == "blocking", "{}", brief(gc));
     }
+    compare(&run.document, &run.own)
+}
+
+/// With one processor the runtime has no server GC, whatever was asked for.
+fn one_processor(clr: &Clr) -> Result<()> {
+    let run = HeapInfo::run(clr, Heap::Server, false, "basic", &[("DOTNET_PROCESSOR_COUNT", "1")])?;
+    let gc = run.settings();
+    ensure!(fact(&run.ready, "server")? == "False", "the test did not get workstation GC: {}", run.ready);
+    ensure!(gc["server"] == false && gc["heaps"] == 1 && gc["source"] == "events", "{gc}");
     compare(&run.document, &run.own)
 }
 
