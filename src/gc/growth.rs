@@ -167,6 +167,7 @@ mod tests {
             bytes: *bytes,
             generation: Some(2),
             thread_static: false,
+            own: true,
         };
         Holders {
             types: handles.iter().map(held).collect(),

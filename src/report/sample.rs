@@ -187,6 +187,7 @@ fn holders(gc: &mut Gc) {
         bytes,
         generation: Some(2),
         thread_static: false,
+        own: true,
     };
     let named = Holders {
         methods: vec![

@@ -20,6 +20,7 @@ mod killed;
 mod levels;
 mod modes;
 mod moves;
+mod names;
 mod old_callbacks;
 mod other_profiler;
 mod promoted;
@@ -64,6 +65,7 @@ pub(crate) fn main() -> ExitCode {
         detach::register,
         blocks::register,
         moves::register,
+        names::register,
         identity::register,
         old_callbacks::register,
         roots::register,

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use crate::gc::names::{Name, Tables};
+use crate::gc::names::{Name, Origin, Tables};
 
 /// What one field holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,9 +23,11 @@ pub(crate) struct StaticRow {
     pub(crate) bytes: u64,
     pub(crate) generation: Option<u8>,
     pub(crate) thread_static: bool,
+    /// Of the program, not of the framework.
+    pub(crate) own: bool,
 }
 
-/// The largest first.
+/// The program's first, and of these the largest.
 pub(super) fn statics(values: &[Value], names: &mut Tables) -> Vec<StaticRow> {
     let mut rows: Vec<StaticRow> = values
         .iter()
@@ -35,8 +37,12 @@ pub(super) fn statics(values: &[Value], names: &mut Tables) -> Vec<StaticRow> {
             bytes: v.bytes,
             generation: v.generation,
             thread_static: names.thread_static(v.field),
+            own: names.field_origin(v.field) == Origin::App,
         })
         .collect();
-    rows.sort_by(|a, b| Reverse(a.bytes).cmp(&Reverse(b.bytes)).then_with(|| a.field.cmp(&b.field)));
+    rows.sort_by(|a, b| {
+        let key = |row: &StaticRow| (!row.own, Reverse(row.bytes));
+        key(a).cmp(&key(b)).then_with(|| a.field.cmp(&b.field))
+    });
     rows
 }

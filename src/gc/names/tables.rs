@@ -290,6 +290,11 @@ impl Tables {
         self.fields.get(&number).is_some_and(|field| field.thread_static)
     }
 
+    /// Whose a static field is.
+    pub(crate) fn field_origin(&self, number: u32) -> Origin {
+        self.fields.get(&number).map_or(Origin::Unknown, |f| self.type_origin(f.module, f.type_token))
+    }
+
     /// `Class.field` of a static field.
     pub(crate) fn field_name(&self, number: u32) -> Name {
         let Some(field) = self.fields.get(&number) else { return UNNAMED.into() };

@@ -362,7 +362,7 @@ pub(super) struct Roots {
     pub(super) methods: Option<Vec<RootMethod>>,
     /// The types that roots point to, the largest first, at most 100.
     pub(super) types: Option<Vec<RootType>>,
-    /// Static fields that hold an object of their own, the largest first, at most 100. Null where they are not known.
+    /// Static fields that hold an object, the program's before the framework's, the largest first, at most 100. Null where they are not known.
     pub(super) statics: Option<Vec<RootStatic>>,
     /// What is pinned, and by what, the largest first, at most 100.
     pub(super) pinned: Option<Vec<Pinned>>,

@@ -32,7 +32,7 @@ pub(crate) use ranges::{check_ranges, generation_of};
 pub(crate) use roots::{NULL, PAIRS, Tally};
 pub(crate) use schema::schema;
 pub(crate) use scripted::{By, Scripted};
-pub(crate) use watched::{GcFacts, attach_json, check_counts, start_attach};
+pub(crate) use watched::{GcFacts, attach_json, check_counts, start_attach, wait_for_start};
 
 use std::thread;
 use std::time::{Duration, Instant};
