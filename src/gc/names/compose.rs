@@ -178,6 +178,9 @@ impl Type<'_> {
         if !written.path.is_empty() {
             written.path += &bracketed(args);
         }
+        if let Some(owner) = self.shorthand() {
+            return written.of(&owner);
+        }
         match made.last() {
             // A lambda says itself what it is in.
             Some((Made::Closure, _)) if written.path.is_empty() => format!("{by_hand} (closure)"),
@@ -280,6 +283,15 @@ mod tests {
             ("Program+<<Main>$>d__0", &[], "MoveNext", true, &[], "Program (async top-level statements)"),
             ("Demo.Repo`1+<Load>d__3`1", &["T", "U"], "MoveNext", true, &[], "Demo.Repo<T>.Load<U> (async)"),
             ("Demo.Holder", &[], ".ctor", false, &[], "Demo.Holder (constructor)"),
+            ("System.String", &[], "Concat", false, &[], "string.Concat"),
+            (
+                "System.Runtime.CompilerServices.AsyncTaskMethodBuilder`1+AsyncStateMachineBox`1",
+                &["int", "Demo.Service.LoadAsync (state machine)"],
+                "ExecuteFromThreadPool",
+                false,
+                &[],
+                "Demo.Service.LoadAsync (async).ExecuteFromThreadPool",
+            ),
             ("System.GC", &[], "Collect", false, &[], "GC.Collect"),
         ] {
             let (type_args, args) = (strings(type_args), strings(args));
