@@ -6,7 +6,6 @@ mod blocks;
 mod command_line;
 mod configuration;
 mod detach;
-mod diff;
 mod each_gc;
 mod errors_input;
 mod errors_target;
@@ -18,6 +17,7 @@ mod heaps;
 mod identity;
 mod killed;
 mod levels;
+mod lost;
 mod modes;
 mod moves;
 mod names;
@@ -38,6 +38,7 @@ mod sums;
 mod support;
 mod trace_event;
 mod verdict;
+mod verification;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -77,6 +78,7 @@ pub(crate) fn main() -> ExitCode {
         levels::register,
         generations::register,
         heaps::register,
+        lost::register,
         record::register,
         replayed::register,
         sums::register,
@@ -89,9 +91,10 @@ pub(crate) fn main() -> ExitCode {
         azmcp::register,
         formats::register,
         verdict::register,
-        diff::register,
         configuration::register,
         command_line::register,
+        // Knows the names of all before it.
+        verification::register,
     ] {
         register(&mut suite);
     }

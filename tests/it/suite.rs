@@ -1,6 +1,7 @@
 //! The list of tests: one per runtime and kind of GC where that matters. What this machine cannot run
 //! is counted as ignored, and its reason is printed.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
@@ -135,6 +136,24 @@ impl Suite {
     ) {
         let Some(clr) = self.clrs.last().cloned() else { return };
         self.add(format!("{name} [net{}]", clr.name), needs, move || test(&clr));
+    }
+
+    /// Without a runtime, with what it captures.
+    pub(crate) fn named(&mut self, name: &str, test: impl FnOnce() -> Result<()> + Send + 'static) {
+        self.add(name.to_owned(), &[], test);
+    }
+
+    /// The names so far, without runtime and kind of GC.
+    pub(crate) fn names(&self) -> BTreeSet<String> {
+        let bare = |name: &str| {
+            let name = name.split(" [").next().unwrap_or(name);
+            let heaps = Heap::ALL.map(|heap| format!("::{}", heap.name()));
+            heaps.iter().fold(name.to_owned(), |name, heap| match name.strip_suffix(heap.as_str()) {
+                Some(start) => start.to_owned(),
+                None => name,
+            })
+        };
+        self.trials.iter().map(|trial| bare(trial.name())).collect()
     }
 
     fn add(&mut self, name: String, needs: &[Need], test: impl FnOnce() -> Result<()> + Send + 'static) {

@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::number::Number;
 use crate::check::Verdict;
 
 /// The verdict on one bound.
@@ -13,7 +12,7 @@ pub(super) struct Assertion {
     /// As it was typed.
     pub(super) expr: String,
     /// Null without data.
-    pub(super) value: Option<Number>,
+    pub(super) value: Option<f64>,
     /// "ns", "bytes", "count" or "percent".
     pub(super) unit: &'static str,
     /// The level it was judged at.
@@ -29,7 +28,7 @@ pub(super) struct Assertion {
 pub(super) fn assertions(verdicts: &[Verdict]) -> Vec<Assertion> {
     let one = |v: &Verdict| Assertion {
         expr: v.text.clone(),
-        value: v.value.map(Number),
+        value: v.value,
         unit: v.unit.name(),
         level: v.level.name(),
         disturbed: v.disturbed,

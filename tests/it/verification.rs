@@ -1,0 +1,128 @@
+//! `docs/verification.md`: every figure of the schema has a row that says which test compares it, and with what.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use xtask::workspace;
+
+use super::suite::Suite;
+use super::support::{Json, schema};
+
+pub(crate) fn register(suite: &mut Suite) {
+    let names = suite.names();
+    suite.named("verification::every_figure_has_a_row", move || every_figure(&names));
+}
+
+/// In place of a test's name: the figure is new, and its test is due.
+const DUE: &str = "none yet";
+
+/// A row of the table.
+struct Row {
+    /// `gcs[].moved.blocks`, or a whole part: `gcs[].pauses[].*`.
+    paths: Vec<String>,
+    tests: Vec<String>,
+}
+
+fn rows() -> Result<Vec<Row>> {
+    let file = workspace::root().join("docs/verification.md");
+    let text = std::fs::read_to_string(&file).with_context(|| format!("{}", file.display()))?;
+    let cells = |line: &str| -> Option<Vec<String>> {
+        let inner = line.trim().strip_prefix('|')?.strip_suffix('|')?;
+        Some(inner.split('|').map(|cell| cell.trim().to_owned()).collect())
+    };
+    let quoted = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+    let mut found = Vec::new();
+    for line in text.lines().filter(|line| line.starts_with("| `")) {
+        let cells = cells(line).with_context(|| format!("no row: {line}"))?;
+        ensure!(cells.len() == 4, "a row has four cells: {line}");
+        ensure!(cells.iter().all(|cell| !cell.is_empty()), "an empty cell: {line}");
+        let (paths, tests) = (quoted(&cells[0]), quoted(&cells[2]));
+        ensure!(!paths.is_empty() && !tests.is_empty(), "no path, or no test: {line}");
+        found.push(Row { paths, tests });
+    }
+    Ok(found)
+}
+
+fn every_figure(trials: &BTreeSet<String>) -> Result<()> {
+    let leaves = leaves()?;
+    let mut covered = BTreeSet::new();
+    let mut wrong = Vec::new();
+    for row in rows()? {
+        for path in &row.paths {
+            let all: Vec<&String> = leaves.iter().filter(|leaf| covers(path, leaf)).collect();
+            if all.is_empty() {
+                wrong.push(format!("`{path}` is not in the schema"));
+            }
+            covered.extend(all);
+        }
+        for test in &row.tests {
+            if test != DUE && !exists(test, trials) {
+                wrong.push(format!("there is no test `{test}`"));
+            }
+        }
+    }
+    wrong.extend(
+        leaves.iter().filter(|leaf| !covered.contains(leaf)).map(|leaf| format!("`{leaf}` has no row")),
+    );
+    ensure!(wrong.is_empty(), "docs/verification.md:\n{}", wrong.join("\n"));
+    Ok(())
+}
+
+/// A path, or all below it.
+fn covers(path: &str, leaf: &str) -> bool {
+    match path.strip_suffix('*') {
+        Some(start) => leaf.starts_with(start),
+        None => path == leaf,
+    }
+}
+
+/// A trial of this suite; or `file.rs: name`, a test beside the code.
+fn exists(test: &str, trials: &BTreeSet<String>) -> bool {
+    match test.split_once(": ") {
+        None => trials.contains(test),
+        Some((file, name)) => std::fs::read_to_string(workspace::root().join(file))
+            .is_ok_and(|text| text.contains(&format!("fn {name}("))),
+    }
+}
+
+/// Every member of the document and of the lines that is no object or list itself.
+fn leaves() -> Result<BTreeSet<String>> {
+    let root = &schema()?.json;
+    let mut found = BTreeSet::new();
+    walk(root, root, "", &mut found);
+    let kinds = root.list("/$defs/Line/oneOf")?;
+    ensure!(kinds.len() == 3, "three kinds of line");
+    for line in kinds {
+        let kind = line.text("/properties/type/const")?;
+        walk(root, line, &format!("line {kind}: "), &mut found);
+    }
+    ensure!(found.len() > 300, "{} paths: the walk through the schema is broken", found.len());
+    Ok(found)
+}
+
+fn walk(root: &Value, part: &Value, path: &str, found: &mut BTreeSet<String>) {
+    let mut inner = false;
+    if let Some(target) = part["$ref"].as_str().and_then(|name| root.pointer(name.trim_start_matches('#'))) {
+        walk(root, target, path, found);
+        inner = true;
+    }
+    for choice in ["anyOf", "oneOf", "allOf"].iter().filter_map(|key| part[*key].as_array()).flatten() {
+        if choice["type"] != "null" {
+            walk(root, choice, path, found);
+            inner = true;
+        }
+    }
+    for (name, property) in part["properties"].as_object().into_iter().flatten() {
+        let dot = if path.is_empty() || path.ends_with(' ') { "" } else { "." };
+        walk(root, property, &format!("{path}{dot}{name}"), found);
+        inner = true;
+    }
+    if part["items"].is_object() {
+        walk(root, &part["items"], &format!("{path}[]"), found);
+        inner = true;
+    }
+    if !inner && !path.is_empty() {
+        found.insert(path.to_owned());
+    }
+}
