@@ -26,6 +26,7 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
             cand attach 'Watch a process that is already running'
             cand ps 'List .NET processes, and whether they can be watched'
             cand report 'The same reports from a recording (.nettrace)'
+            cand diff 'Compare two recordings or JSON documents'
             cand config 'Show which options are in force, and where each comes from'
             cand metrics 'List what --assert can bound'
             cand schema 'Print the JSON Schema of the document and of the NDJSON lines'
@@ -115,6 +116,16 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
             cand --verbose 'Say what is being done (-vv: every step)'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
+        }
+        &'gcwatch;diff'= {
+            cand --fail-on 'A change that must not be, such as `pause.p99 > +10%` (exit code 10); can be given more than once'
+            cand --format 'text is a table'
+            cand -o 'Where to write; `-` is stdout'
+            cand --output 'Where to write; `-` is stdout'
+            cand --color 'When to colour'
+            cand --units 'KiB, kB, or plain bytes'
+            cand -h 'Print help'
+            cand --help 'Print help'
         }
         &'gcwatch;config'= {
             cand -h 'Print help'

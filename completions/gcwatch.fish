@@ -30,6 +30,7 @@ complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "run" -d 'Start a pr
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "attach" -d 'Watch a process that is already running'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "ps" -d 'List .NET processes, and whether they can be watched'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "report" -d 'The same reports from a recording (.nettrace)'
+complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "diff" -d 'Compare two recordings or JSON documents'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "config" -d 'Show which options are in force, and where each comes from'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "metrics" -d 'List what --assert can bound'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "schema" -d 'Print the JSON Schema of the document and of the NDJSON lines'
@@ -131,6 +132,18 @@ complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l strict -d 'Lo
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -s q -l quiet -d 'Only errors'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -s v -l verbose -d 'Say what is being done (-vv: every step)'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -l fail-on -d 'A change that must not be, such as `pause.p99 > +10%` (exit code 10); can be given more than once' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -l format -d 'text is a table' -r -f -a "text\t''
+json\t''
+markdown\t''"
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -s o -l output -d 'Where to write; `-` is stdout' -r -F
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -l color -d 'When to colour' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -l units -d 'KiB, kB, or plain bytes' -r -f -a "iec\t''
+si\t''
+bytes\t''"
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -s h -l help -d 'Print help'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand config" -s h -l help -d 'Print help'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand metrics" -s h -l help -d 'Print help'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand schema" -s h -l help -d 'Print help'

@@ -73,6 +73,17 @@ impl FromStr for Expr {
     type Err = BadExpr;
 
     fn from_str(text: &str) -> Result<Expr, BadExpr> {
+        Expr::parse(text, None)
+    }
+}
+
+impl Expr {
+    /// The same where the value is in another unit than the metric's.
+    pub(crate) fn parse_as(text: &str, unit: Unit) -> Result<Expr, BadExpr> {
+        Expr::parse(text, Some(unit))
+    }
+
+    fn parse(text: &str, unit: Option<Unit>) -> Result<Expr, BadExpr> {
         let text = text.trim();
         let bad = |what: String, remedy: String| BadExpr { what, remedy };
         let at = text
@@ -83,7 +94,7 @@ impl FromStr for Expr {
             bad(format!("`{rest}` begins with no comparison"), "they are < <= > >= == !=".into())
         })?;
         let (metric, statistic) = metric(name.trim())?;
-        let bound = value(rest[sign.len()..].trim(), metric)?;
+        let bound = value(rest[sign.len()..].trim(), metric.name, unit.unwrap_or(metric.unit))?;
         Ok(Expr { text: text.to_owned(), metric, statistic, op, bound })
     }
 }
@@ -139,20 +150,20 @@ fn unknown(name: &str) -> BadExpr {
 }
 
 /// `10ms`, `1.5MiB`, `3`, `5%`, in the metric's unit.
-fn value(text: &str, metric: &Metric) -> Result<f64, BadExpr> {
+fn value(text: &str, name: &str, unit_of: Unit) -> Result<f64, BadExpr> {
     let at = text.find(|c: char| !(c.is_ascii_digit() || "+-._".contains(c))).unwrap_or(text.len());
     let (number, unit) = text.split_at(at);
     let bad = |remedy: &str| BadExpr {
-        what: format!("`{text}` is no value for `{}`", metric.name),
+        what: format!("`{text}` is no value for `{name}`"),
         remedy: remedy.to_owned(),
     };
-    let units = match metric.unit {
+    let units = match unit_of {
         Unit::Ns => "it is a time: ns, us, ms, s, as in 10ms",
         Unit::Bytes => "it is a size: B, KiB, MiB, GiB or kB, MB, GB, as in 64MiB",
         Unit::Count => "it is a number without a unit",
         Unit::Percent => "it is a percentage, as in 5%",
     };
-    let scale = match (metric.unit, unit.trim()) {
+    let scale = match (unit_of, unit.trim()) {
         (Unit::Ns, "ns") | (Unit::Bytes, "" | "B") | (Unit::Count, "") | (Unit::Percent, "" | "%") => 1.0,
         (Unit::Ns, "us" | "µs") => 1e3,
         (Unit::Ns, "ms") => 1e6,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::check::Expr;
+use crate::check::{ChangeBound, Expr};
 use crate::gc::record::Level;
 
 /// Watch the garbage collector of a .NET process: every collection, what moved, what survived,
@@ -48,6 +48,8 @@ pub(crate) enum Command {
     Ps(PsArgs),
     /// The same reports from a recording (.nettrace)
     Report(ReportArgs),
+    /// Compare two recordings or JSON documents
+    Diff(DiffArgs),
     /// Show which options are in force, and where each comes from
     Config {
         /// For which command
@@ -205,6 +207,38 @@ pub(crate) struct ReportArgs {
     pub(crate) check: CheckArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+/// `gcwatch diff`.
+#[derive(Debug, Args)]
+pub(crate) struct DiffArgs {
+    /// A recording or a JSON document, also compressed
+    pub(crate) before: PathBuf,
+    /// The one to hold against it
+    pub(crate) after: PathBuf,
+    /// A change that must not be, such as `pause.p99 > +10%` (exit code 10); can be given more than once
+    #[arg(long, value_name = "EXPR")]
+    pub(crate) fail_on: Vec<ChangeBound>,
+    /// text is a table
+    #[arg(long, value_enum, default_value_t = DiffFormat::Text)]
+    pub(crate) format: DiffFormat,
+    /// Where to write; `-` is stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// When to colour
+    #[arg(long, value_enum, default_value_t = When::Auto, value_name = "WHEN")]
+    pub(crate) color: When,
+    /// KiB, kB, or plain bytes
+    #[arg(long, value_enum, default_value_t = Units::Iec)]
+    pub(crate) units: Units,
+}
+
+/// `diff --format`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DiffFormat {
+    Text,
+    Json,
+    Markdown,
 }
 
 /// `--format`.

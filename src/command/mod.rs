@@ -1,6 +1,7 @@
 //! One file per subcommand: from what was typed to what is done.
 
 mod attach;
+mod diff;
 mod generate;
 mod input;
 mod output;
@@ -27,6 +28,7 @@ pub(crate) fn dispatch(cli: &Cli, config: Option<&Config>) -> Result<Code, Failu
         Command::Attach(args) => attach::run(args),
         Command::Ps(args) => ps::run(args),
         Command::Report(args) => report::run(args),
+        Command::Diff(args) => diff::run(args),
         Command::Config { of } => generate::config(config, of),
         Command::Metrics => generate::metrics(),
         Command::Schema => generate::schema(),

@@ -108,6 +108,19 @@ pub(crate) fn units(units: Units) -> report::Units {
     }
 }
 
+/// Stdout, for what is written at once.
+pub(crate) fn terminal(color: When) -> Terminal {
+    let terminal = io::stdout().is_terminal();
+    let size = terminal.then(terminal_size::terminal_size).flatten();
+    Terminal {
+        columns: size.map_or(80, |(width, _)| usize::from(width.0)),
+        rows: None,
+        colour: colour(color, terminal),
+        live: false,
+        unicode: unicode(),
+    }
+}
+
 fn create(path: &Path) -> Result<File, Failure> {
     File::create(path).map_err(|e| {
         Failure::new(Code::FAILED, format!("cannot write {}: {e}", path.display()))

@@ -108,7 +108,7 @@ fn facts(args: &ReportArgs) -> Facts {
 }
 
 /// What a file cannot know at its start.
-fn unknown(blocks: bool) -> Watch {
+pub(super) fn unknown(blocks: bool) -> Watch {
     Watch {
         level: Level::Basic,
         level_reason: None,

@@ -40,7 +40,6 @@ pub(crate) enum BackgroundGc {
     /// On, but each one gets one more stop in which its survivors are walked.
     Walked,
     /// Off in the windows of `--sample`.
-    #[expect(dead_code, reason = "a member of the schema; there are no windows yet")]
     OffInWindows,
     /// Off as long as we watched.
     OffWhileWatched,
@@ -51,6 +50,16 @@ pub(crate) enum BackgroundGc {
 }
 
 impl BackgroundGc {
+    /// Every one.
+    pub(crate) const ALL: [BackgroundGc; 6] = [
+        BackgroundGc::Untouched,
+        BackgroundGc::Walked,
+        BackgroundGc::OffInWindows,
+        BackgroundGc::OffWhileWatched,
+        BackgroundGc::OffUntilExit,
+        BackgroundGc::None,
+    ];
+
     /// The name in JSON.
     pub(crate) fn name(self) -> &'static str {
         match self {

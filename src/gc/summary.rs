@@ -111,7 +111,7 @@ impl Tally {
 }
 
 /// The rank, from 1, of a percentile among `count` values in order.
-fn nearest_rank(percent: f64, count: u64) -> Option<u64> {
+pub(crate) fn nearest_rank(percent: f64, count: u64) -> Option<u64> {
     (count > 0).then(|| ((percent / 100.0 * count as f64).ceil() as u64).clamp(1, count))
 }
 

@@ -39,7 +39,7 @@ fn time(ns: Option<u64>) -> String {
 }
 
 /// Text of strangers, such as a command line, must not become markup.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     let mut safe = String::new();
     for c in text.chars() {
         if "\\`*_{}[]<>()#+!|~&".contains(c) {

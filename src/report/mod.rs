@@ -1,6 +1,7 @@
 //! What people and scripts get to see: one way of writing per format.
 
 mod csv;
+mod diff;
 mod json;
 mod junit;
 mod markdown;
@@ -17,7 +18,8 @@ use crate::gc::record::{Gc, Level};
 use crate::gc::summary::Summary;
 
 pub(crate) use csv::CsvReport;
-pub(crate) use json::{JsonReport, NdjsonReport, schema};
+pub(crate) use diff::{DiffReport, DiffSide, Judged};
+pub(crate) use json::{JsonReport, NdjsonReport, read as read_document, schema};
 pub(crate) use junit::JunitReport;
 pub(crate) use markdown::MarkdownReport;
 pub(crate) use openmetrics::{OpenMetricsReport, Place};

@@ -6,6 +6,7 @@ mod blocks;
 mod command_line;
 mod configuration;
 mod detach;
+mod diff;
 mod each_gc;
 mod errors_input;
 mod errors_target;
@@ -91,6 +92,7 @@ pub(crate) fn main() -> ExitCode {
         azmcp::register,
         formats::register,
         verdict::register,
+        diff::register,
         configuration::register,
         command_line::register,
         // Knows the names of all before it.

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::number::Number;
 use crate::check::Verdict;
 
 /// The verdict on one bound.
@@ -12,7 +13,7 @@ pub(super) struct Assertion {
     /// As it was typed.
     pub(super) expr: String,
     /// Null without data.
-    pub(super) value: Option<f64>,
+    pub(super) value: Option<Number>,
     /// "ns", "bytes", "count" or "percent".
     pub(super) unit: &'static str,
     /// The level it was judged at.
@@ -28,7 +29,7 @@ pub(super) struct Assertion {
 pub(super) fn assertions(verdicts: &[Verdict]) -> Vec<Assertion> {
     let one = |v: &Verdict| Assertion {
         expr: v.text.clone(),
-        value: v.value,
+        value: v.value.map(Number),
         unit: v.unit.name(),
         level: v.level.name(),
         disturbed: v.disturbed,

@@ -7,6 +7,7 @@ mod held;
 mod holders;
 mod ndjson;
 mod number;
+mod read;
 mod roots;
 mod schema;
 mod summary;
@@ -15,6 +16,8 @@ mod types;
 mod writer;
 
 pub(crate) use ndjson::NdjsonReport;
+pub(crate) use number::Number;
+pub(crate) use read::read;
 pub(crate) use schema::schema;
 pub(crate) use writer::JsonReport;
 

@@ -53,3 +53,19 @@ impl JsonSchema for Address {
         json_schema!({ "type": "string", "pattern": "^0x[0-9a-f]{1,16}$" })
     }
 }
+/// A number that need not be whole; whole ones are written without a point.
+#[derive(Debug, Clone, Copy, PartialEq, JsonSchema)]
+#[schemars(transparent)]
+pub(crate) struct Number(pub(crate) f64);
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let whole = self.0 as i64;
+        // Up to 2^53 every integer is one.
+        if self.0.abs() <= 9_007_199_254_740_992.0 && whole as f64 == self.0 {
+            to.serialize_i64(whole)
+        } else {
+            to.serialize_f64(self.0)
+        }
+    }
+}

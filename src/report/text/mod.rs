@@ -65,6 +65,11 @@ pub(crate) fn verdict_lines(verdicts: &[Verdict], terminal: Terminal, units: Uni
     verdicts::verdicts(verdicts, style, units, terminal.columns)
 }
 
+/// A sentence in lines.
+pub(super) fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    wrap(Style { colour: false, unicode: true }, Role::Plain, text, 0, columns)
+}
+
 /// `--format text`.
 pub(crate) struct TextReport<W: Write> {
     out: W,

@@ -1,0 +1,240 @@
+//! Two watches side by side, metric by metric.
+
+use super::expr::{self, BadExpr, Expr, Op};
+use super::judge::Checks;
+use super::metric::{Metric, Unit, Value};
+use super::noise::{self, Noise};
+use super::statistic::Statistic;
+use crate::gc::facts::{Lost, Watch};
+use crate::gc::record::Gc;
+use crate::gc::summary::Summary;
+
+/// What is compared without being asked for.
+const USUAL: [&str; 27] = [
+    "pause.p50",
+    "pause.p90",
+    "pause.p99",
+    "pause.max",
+    "pause.mean",
+    "pause.total",
+    "pause.percent",
+    "suspend.p99",
+    "gc.count",
+    "gc.gen0.count",
+    "gc.gen1.count",
+    "gc.gen2.count",
+    "gc.induced.count",
+    "heap.after.max",
+    "heap.after.last",
+    "heap.growth.percent",
+    "committed.max",
+    "promoted.mean",
+    "frag.gen2.percent",
+    "moved.bytes.mean",
+    "surviving.bytes.mean",
+    "pinned.p50",
+    "roots.stack.p50",
+    "roots.handle.p50",
+    "roots.finalizer.p50",
+    "roots.pinning.p50",
+    "lost",
+];
+
+/// One metric of both.
+#[derive(Debug, Clone)]
+pub(crate) struct Row {
+    pub(crate) name: String,
+    pub(crate) unit: Unit,
+    pub(crate) before: Option<f64>,
+    pub(crate) after: Option<f64>,
+    pub(crate) noise: Noise,
+}
+
+impl Row {
+    /// After minus before.
+    pub(crate) fn change(&self) -> Option<f64> {
+        Some(self.after? - self.before?)
+    }
+
+    /// The same in percent of before; infinite where that was 0.
+    pub(crate) fn change_percent(&self) -> Option<f64> {
+        let (before, change) = (self.before?, self.change()?);
+        Some(if change == 0.0 { 0.0 } else { change / before.abs() * 100.0 })
+    }
+}
+
+/// What is compared: by name, its metric and statistic.
+#[derive(Debug, Clone)]
+pub(crate) struct Wanted {
+    name: String,
+    metric: &'static Metric,
+    statistic: Option<Statistic>,
+}
+
+/// The usual metrics, and those that bounds name.
+pub(crate) fn wanted(bounds: &[ChangeBound]) -> Vec<Wanted> {
+    let names = USUAL.iter().map(|name| (*name).to_owned()).chain(bounds.iter().map(|b| b.name.clone()));
+    let mut all: Vec<Wanted> = Vec::new();
+    for name in names {
+        if all.iter().any(|w| w.name == name) {
+            continue;
+        }
+        if let Ok((metric, statistic)) = expr::metric(&name) {
+            all.push(Wanted { name, metric, statistic });
+        }
+    }
+    all
+}
+
+/// One side, filled collection by collection.
+#[derive(Debug, Clone)]
+pub(crate) struct Side {
+    wanted: Vec<Wanted>,
+    checks: Checks,
+    /// By wanted metric, of those that have a value per collection.
+    values: Vec<Vec<u64>>,
+    pub(crate) summary: Summary,
+}
+
+impl Side {
+    pub(crate) fn new(wanted: &[Wanted]) -> Side {
+        let checks = wanted.iter().map(|w| Expr {
+            text: w.name.clone(),
+            metric: w.metric,
+            statistic: w.statistic,
+            op: Op::Ge,
+            bound: 0.0,
+        });
+        Side {
+            wanted: wanted.to_vec(),
+            checks: Checks::new(checks),
+            values: vec![Vec::new(); wanted.len()],
+            summary: Summary::default(),
+        }
+    }
+
+    /// Takes in one collection; only complete ones count.
+    pub(crate) fn add(&mut self, gc: &Gc) {
+        self.summary.add(gc);
+        if !gc.complete() {
+            return;
+        }
+        self.checks.add(gc);
+        for (wanted, values) in self.wanted.iter().zip(&mut self.values) {
+            if let Value::PerGc(of) = wanted.metric.value {
+                values.extend(of(gc));
+            }
+        }
+    }
+}
+
+/// Both sides, metric by metric; what neither side knows is left out.
+pub(crate) fn rows(before: (&Side, &Lost, &Watch), after: (&Side, &Lost, &Watch)) -> Vec<Row> {
+    let values = |(side, lost, watch): (&Side, &Lost, &Watch)| {
+        side.checks.judge(&side.summary, lost, watch).into_iter().map(|v| v.value).collect::<Vec<_>>()
+    };
+    let (old, new) = (values(before), values(after));
+    let wanted = before.0.wanted.iter().enumerate();
+    wanted
+        .map(|(n, wanted)| {
+            let noise = match (wanted.metric.value, wanted.statistic) {
+                (Value::PerGc(_), Some(statistic)) => {
+                    noise::of_values(&before.0.values[n], &after.0.values[n], statistic)
+                }
+                (Value::Count(_), _) => {
+                    noise::of_counts(old[n].unwrap_or(0.0) as u64, new[n].unwrap_or(0.0) as u64)
+                }
+                _ => Noise { test: noise::Test::Untested("one value a run"), beyond: None },
+            };
+            Row { name: wanted.name.clone(), unit: wanted.metric.unit, before: old[n], after: new[n], noise }
+        })
+        .filter(|row| row.before.is_some() || row.after.is_some())
+        .collect()
+}
+
+/// A change that must not be: `pause.p99 > +10%`, `gc.gen2.count > 0`, `heap.after.last > +16MiB`.
+#[derive(Debug, Clone)]
+pub(crate) struct ChangeBound {
+    pub(crate) text: String,
+    pub(crate) name: String,
+    op: Op,
+    bound: f64,
+    /// The bound is a percentage of the value before; else it is a difference.
+    relative: bool,
+}
+
+impl std::str::FromStr for ChangeBound {
+    type Err = BadExpr;
+
+    fn from_str(text: &str) -> Result<ChangeBound, BadExpr> {
+        // A percentage fits every metric, whatever its unit.
+        let text = text.trim();
+        let percent = text.ends_with('%');
+        let expr: Expr = if percent { Expr::parse_as(text, Unit::Percent)? } else { text.parse()? };
+        let name = text.split(['<', '>', '=', '!']).next().unwrap_or_default().trim().to_owned();
+        // Of a percentage the change is told in points.
+        let relative = percent && expr.metric.unit != Unit::Percent;
+        Ok(ChangeBound { text: text.to_owned(), name, op: expr.op, bound: expr.bound, relative })
+    }
+}
+
+impl ChangeBound {
+    /// Whether the change is one that must not be; `None`: it is not known.
+    pub(crate) fn fails(&self, rows: &[Row]) -> Option<bool> {
+        let row = rows.iter().find(|row| row.name == self.name)?;
+        let change = if self.relative { row.change_percent()? } else { row.change()? };
+        Some(self.op.holds(change, self.bound))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gc::record::{Kind, Level};
+    use crate::report::Facts;
+
+    fn side(pauses: &[u64], wanted: &[Wanted]) -> Side {
+        let mut side = Side::new(wanted);
+        for (n, pause) in pauses.iter().enumerate() {
+            let mut gc = Gc::unknown(Level::Basic);
+            gc.number = Some(n as u32 + 1);
+            gc.generation = Some(0);
+            gc.kind = Some(Kind::Blocking);
+            gc.pause_ns = Some(*pause);
+            side.add(&gc);
+        }
+        side
+    }
+
+    #[test]
+    fn the_usual_names_are_metrics() {
+        assert_eq!(wanted(&[]).len(), USUAL.len());
+        assert!(USUAL.iter().all(|name| expr::metric(name).is_ok()));
+        assert!(super::super::METRICS.len() > USUAL.len());
+    }
+
+    #[test]
+    fn changes_and_bounds_on_them() {
+        let bounds: Vec<ChangeBound> = [
+            "pause.max > +10%",
+            "pause.max > +60%",
+            "pause.max > +4ns",
+            "gc.count > 0",
+            "pause.gen2.max > 1%",
+            "lost > 10%",
+        ]
+        .iter()
+        .map(|text| text.parse().unwrap())
+        .collect();
+        let wanted = wanted(&bounds);
+        let (lost, watch) = (Lost::default(), Facts::default().watch);
+        let (before, after) = (side(&[10, 8], &wanted), side(&[15, 3], &wanted));
+        let rows = rows((&before, &lost, &watch), (&after, &lost, &watch));
+        let max = rows.iter().find(|r| r.name == "pause.max").unwrap();
+        assert_eq!((max.change(), max.change_percent()), (Some(5.0), Some(50.0)));
+        let fails: Vec<Option<bool>> = bounds.iter().map(|b| b.fails(&rows)).collect();
+        assert_eq!(fails, [Some(true), Some(false), Some(true), Some(false), None, Some(false)]);
+        assert!("pause.max > +10MiB".parse::<ChangeBound>().is_err());
+        assert!("puase.max > +10%".parse::<ChangeBound>().is_err());
+    }
+}

@@ -1,0 +1,148 @@
+//! Whether two runs differ by more than a run differs from itself.
+
+use super::statistic::Statistic;
+use crate::gc::summary::nearest_rank;
+
+/// Resamples of a bootstrap; fewer where there are very many values.
+const RESAMPLES: usize = 2_000;
+const FEWEST_RESAMPLES: usize = 400;
+/// Values that all resamples together may draw.
+const MOST_DRAWN: usize = 20_000_000;
+/// Below that many values a side nothing can be told.
+const FEWEST: usize = 8;
+/// z of a two-sided 99 % interval.
+const Z99: f64 = 2.576;
+
+/// How a change was tested.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Test {
+    /// 99 % interval of the change, from resampling runs of neighbouring collections: pauses that follow
+    /// each other are alike. In percent of the value before.
+    Bootstrap { low_percent: f64, high_percent: f64 },
+    /// Two counts are compared as Poisson counts, at 99 %.
+    Poisson,
+    /// There is no test for this one.
+    Untested(&'static str),
+}
+
+/// A test and its outcome.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Noise {
+    pub(crate) test: Test,
+    /// More than noise; `None`: not tested.
+    pub(crate) beyond: Option<bool>,
+}
+
+fn untested(why: &'static str) -> Noise {
+    Noise { test: Test::Untested(why), beyond: None }
+}
+
+/// Values per collection, in their order, made one by a statistic.
+pub(crate) fn of_values(before: &[u64], after: &[u64], statistic: Statistic) -> Noise {
+    match statistic {
+        Statistic::Min | Statistic::Max | Statistic::First | Statistic::Last => {
+            return untested("one value a run");
+        }
+        Statistic::Total => return untested("depends on the number of collections: see the mean"),
+        Statistic::Mean | Statistic::Percentile(_) => {}
+    }
+    if before.len() < FEWEST || after.len() < FEWEST {
+        return untested("too few collections");
+    }
+    let Some(base) = result(&mut before.to_vec(), statistic).filter(|base| *base > 0.0) else {
+        return untested("nothing to compare with");
+    };
+    // The same numbers at every call: a verdict must not depend on the hour.
+    let mut dice = fastrand::Rng::with_seed(0x6763_7761_7463_6821);
+    let resamples = (MOST_DRAWN / (before.len() + after.len())).clamp(FEWEST_RESAMPLES, RESAMPLES);
+    let mut changes: Vec<f64> = (0..resamples)
+        .filter_map(|_| {
+            let b = result(&mut resample(before, &mut dice), statistic)?;
+            let a = result(&mut resample(after, &mut dice), statistic)?;
+            Some((a - b) / base * 100.0)
+        })
+        .collect();
+    changes.sort_by(f64::total_cmp);
+    let at = |share: f64| changes[((changes.len() - 1) as f64 * share).round() as usize];
+    let (low_percent, high_percent) = (at(0.005), at(0.995));
+    let beyond = low_percent > 0.0 || high_percent < 0.0;
+    Noise { test: Test::Bootstrap { low_percent, high_percent }, beyond: Some(beyond) }
+}
+
+fn result(values: &mut [u64], statistic: Statistic) -> Option<f64> {
+    match statistic {
+        Statistic::Mean => {
+            (!values.is_empty()).then(|| values.iter().map(|v| *v as f64).sum::<f64>() / values.len() as f64)
+        }
+        Statistic::Percentile(p) => {
+            let rank = nearest_rank(f64::from(p), values.len() as u64)?;
+            let (_, value, _) = values.select_nth_unstable(rank as usize - 1);
+            Some(*value as f64)
+        }
+        _ => None,
+    }
+}
+
+/// As many values, drawn as blocks of neighbours (moving-block bootstrap).
+fn resample(values: &[u64], dice: &mut fastrand::Rng) -> Vec<u64> {
+    let n = values.len();
+    let block = (n as f64).cbrt().round().max(1.0) as usize;
+    let mut drawn = Vec::with_capacity(n + block);
+    while drawn.len() < n {
+        let start = dice.usize(0..=n - block);
+        drawn.extend_from_slice(&values[start..start + block]);
+    }
+    drawn.truncate(n);
+    drawn
+}
+
+/// Numbers of collections.
+pub(crate) fn of_counts(before: u64, after: u64) -> Noise {
+    let (b, a) = (before as f64, after as f64);
+    if before == 0 && after == 0 {
+        return Noise { test: Test::Poisson, beyond: Some(false) };
+    }
+    // Square roots of Poisson counts have the same spread whatever the count (Anscombe).
+    let z = 2.0 * ((a + 0.375).sqrt() - (b + 0.375).sqrt()) / std::f64::consts::SQRT_2;
+    Noise { test: Test::Poisson, beyond: Some(z.abs() > Z99) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// About normal: the sum of twelve dice.
+    fn noisy(seed: u64, n: usize, mean: u64, spread: u64) -> Vec<u64> {
+        let mut dice = fastrand::Rng::with_seed(seed);
+        (0..n).map(|_| mean - 6 * spread + (0..12).map(|_| dice.u64(0..=spread)).sum::<u64>()).collect()
+    }
+
+    #[test]
+    fn a_real_change_is_seen_and_none_is_not() {
+        let p50 = Statistic::Percentile(50);
+        let before = noisy(1, 200, 10_000, 300);
+        let beyond = |after: &[u64]| of_values(&before, after, p50).beyond;
+        assert_eq!(beyond(&noisy(2, 200, 12_000, 300)), Some(true));
+        // One in a hundred may be wrong; ten are not.
+        let wrong = (10..60).filter(|seed| beyond(&noisy(*seed, 200, 10_000, 300)) == Some(true)).count();
+        assert!(wrong <= 4, "{wrong} of 50 runs that differ by chance alone");
+        assert_eq!(beyond(&[5; 3]), None);
+        assert_eq!(of_values(&before, &before, Statistic::Max).beyond, None);
+    }
+
+    #[test]
+    fn counts() {
+        assert_eq!(of_counts(0, 0).beyond, Some(false));
+        assert_eq!(of_counts(27, 26).beyond, Some(false));
+        assert_eq!(of_counts(16, 40).beyond, Some(true));
+        assert_eq!(of_counts(0, 10).beyond, Some(true));
+        assert_eq!(of_counts(3, 6).beyond, Some(false));
+    }
+
+    #[test]
+    fn the_same_at_every_call() {
+        let (a, b) = (noisy(1, 50, 5_000, 200), noisy(2, 60, 5_100, 200));
+        let p99 = Statistic::Percentile(99);
+        assert_eq!(of_values(&a, &b, p99), of_values(&a, &b, p99));
+    }
+}

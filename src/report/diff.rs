@@ -1,0 +1,300 @@
+//! Two watches side by side: text, Markdown, JSON.
+
+use std::io;
+
+use serde::Serialize;
+
+use super::json::Number;
+use super::units::{Units, bytes, count, duration, percent};
+use super::{TOOL_VERSION, Terminal};
+use crate::check::{Row, Test, Unit};
+use crate::gc::record::Level;
+
+/// One of the two.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct DiffSide {
+    pub(crate) file: String,
+    pub(crate) title: Option<String>,
+    /// Complete collections.
+    pub(crate) gcs: u64,
+    #[serde(serialize_with = "level_name")]
+    pub(crate) level: Level,
+    pub(crate) duration_ns: Option<u64>,
+}
+
+fn level_name<S: serde::Serializer>(level: &Level, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(level.name())
+}
+
+/// What became of one bound on a change.
+#[derive(Debug, Clone)]
+pub(crate) struct Judged {
+    /// As it was typed.
+    pub(crate) text: String,
+    /// The metric it is about.
+    pub(crate) name: String,
+    /// `None`: it could not be judged.
+    pub(crate) fails: Option<bool>,
+}
+
+/// Everything that is said.
+#[derive(Debug)]
+pub(crate) struct DiffReport<'a> {
+    pub(crate) before: DiffSide,
+    pub(crate) after: DiffSide,
+    pub(crate) rows: &'a [Row],
+    pub(crate) judged: &'a [Judged],
+    pub(crate) warnings: &'a [String],
+    /// The exit code.
+    pub(crate) code: u8,
+}
+
+const FOOTNOTE: &str = "noise: the 99 % interval of a moving-block bootstrap for statistics of pauses and sizes, \
+a Poisson test for counts, both within one run each; ? where there is no test, or too little data";
+
+fn shown(value: Option<f64>, unit: Unit, units: Units, unicode: bool) -> String {
+    let Some(value) = value else { return "-".to_owned() };
+    let sign = if value < 0.0 { "-" } else { "" };
+    let whole = value.abs().round() as u64;
+    let text = match unit {
+        Unit::Ns => duration(whole, unicode),
+        Unit::Bytes => bytes(whole, units),
+        Unit::Count if value.fract() == 0.0 => count(whole),
+        Unit::Count => format!("{:.1}", value.abs()),
+        Unit::Percent => percent(value.abs()),
+    };
+    format!("{sign}{text}")
+}
+
+/// Relative, but for percentages: those change by points.
+fn change(row: &Row) -> String {
+    if row.unit == Unit::Percent {
+        return match row.change() {
+            None => "-".to_owned(),
+            Some(0.0) => "=".to_owned(),
+            Some(points) => format!("{points:+.1} pt"),
+        };
+    }
+    match row.change_percent() {
+        None => "-".to_owned(),
+        Some(0.0) => "=".to_owned(),
+        Some(p) if p.is_infinite() => if p > 0.0 { "new" } else { "gone" }.to_owned(),
+        Some(p) => {
+            let digits = if p.abs() < 9.95 { format!("{:.1}", p.abs()) } else { format!("{:.0}", p.abs()) };
+            format!("{}{digits} %", if p > 0.0 { "+" } else { "-" })
+        }
+    }
+}
+
+/// Worse or better, and whether that can be told from noise.
+fn word(row: &Row) -> &'static str {
+    match (row.change(), row.noise.beyond) {
+        (None, _) => "on one side only",
+        (Some(0.0), _) => "",
+        (Some(_), Some(false)) => "within noise",
+        (Some(c), Some(true)) if c > 0.0 => "worse, beyond noise",
+        (Some(_), Some(true)) => "better, beyond noise",
+        (Some(c), None) if c > 0.0 => "more ?",
+        (Some(_), None) => "less ?",
+    }
+}
+
+impl DiffReport<'_> {
+    fn titles(&self) -> Vec<String> {
+        let side = |name: &str, side: &DiffSide| {
+            let mut text = format!("{name:<7}{}: {} collections", side.file, count(side.gcs));
+            if let Some(ns) = side.duration_ns {
+                text += &format!(" in {}", duration(ns, true));
+            }
+            text + &format!(", {}", side.level.name())
+        };
+        vec![side("before", &self.before), side("after", &self.after)]
+    }
+
+    fn verdicts(&self) -> Vec<String> {
+        let line = |j: &Judged| {
+            let word = match j.fails {
+                Some(true) => "FAIL",
+                Some(false) => "ok",
+                None => "?",
+            };
+            let row = self.rows.iter().find(|row| row.name == j.name);
+            let why = match (j.fails, row) {
+                (None, _) => "could not be judged: no data".to_owned(),
+                (_, Some(row)) => format!("{}  {}", change(row), word_of(row)),
+                (_, None) => String::new(),
+            };
+            format!("{word:<6}{}  {}", j.text, why.trim()).trim_end().to_owned()
+        };
+        self.judged.iter().map(line).collect()
+    }
+
+    /// For people.
+    pub(crate) fn text(&self, terminal: Terminal, units: Units) -> String {
+        let unicode = terminal.unicode;
+        let mut lines = self.titles();
+        lines.extend(self.warnings.iter().map(|w| format!("gcwatch: {w}")));
+        lines.push(String::new());
+        let cells: Vec<[String; 5]> = self
+            .rows
+            .iter()
+            .map(|row| {
+                [
+                    row.name.clone(),
+                    shown(row.before, row.unit, units, unicode),
+                    shown(row.after, row.unit, units, unicode),
+                    change(row),
+                    word(row).to_owned(),
+                ]
+            })
+            .collect();
+        let head = ["", "before", "after", "change", ""].map(str::to_owned);
+        let width =
+            |n: usize| cells.iter().chain([&head]).map(|row| row[n].chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..4).map(width).collect();
+        let paint = |row: Option<&Row>, line: String| {
+            let alarm = row.is_some_and(|r| r.noise.beyond == Some(true) && r.change() > Some(0.0));
+            if terminal.colour && alarm { format!("\x1b[31m{line}\x1b[0m") } else { line }
+        };
+        for (n, row) in [&head].into_iter().chain(&cells).enumerate() {
+            let pad = |n: usize| " ".repeat(widths[n] - row[n].chars().count());
+            let line = format!(
+                "{}{}  {}{}  {}{}  {}{}  {}",
+                row[0],
+                pad(0),
+                pad(1),
+                row[1],
+                pad(2),
+                row[2],
+                pad(3),
+                row[3],
+                row[4]
+            );
+            lines.push(paint(n.checked_sub(1).map(|n| &self.rows[n]), line.trim_end().to_owned()));
+        }
+        lines.push(String::new());
+        lines.extend(super::text::wrapped(FOOTNOTE, terminal.columns.min(100)));
+        if !self.judged.is_empty() {
+            lines.push(String::new());
+            lines.extend(self.verdicts());
+        }
+        lines.join("\n") + "\n"
+    }
+
+    /// For a comment on a pull request.
+    pub(crate) fn markdown(&self, units: Units) -> String {
+        let mut lines = vec!["### gcwatch diff".to_owned(), String::new()];
+        lines.extend(self.titles().into_iter().map(|t| format!("- {}", super::markdown::plain(&t))));
+        lines.extend(self.warnings.iter().map(|w| format!("- ⚠️ {}", super::markdown::plain(w))));
+        if !self.judged.is_empty() {
+            lines.extend([String::new(), "```text".to_owned()]);
+            lines.extend(self.verdicts());
+            lines.push("```".to_owned());
+        }
+        lines.extend([
+            String::new(),
+            "| metric | before | after | change | |".to_owned(),
+            "|---|---:|---:|---:|---|".to_owned(),
+        ]);
+        for row in self.rows {
+            lines.push(format!(
+                "| `{}` | {} | {} | {} | {} |",
+                row.name,
+                shown(row.before, row.unit, units, true),
+                shown(row.after, row.unit, units, true),
+                change(row),
+                word(row)
+            ));
+        }
+        lines.extend([String::new(), format!("<sub>{FOOTNOTE}</sub>")]);
+        lines.join("\n") + "\n"
+    }
+
+    /// For scripts.
+    pub(crate) fn json(&self) -> io::Result<String> {
+        #[derive(Serialize)]
+        struct Wire<'a> {
+            schema: &'static str,
+            tool: Tool,
+            before: &'a DiffSide,
+            after: &'a DiffSide,
+            metrics: Vec<Metric<'a>>,
+            fail_on: Vec<FailOn<'a>>,
+            warnings: &'a [String],
+            exit: Exit,
+        }
+        #[derive(Serialize)]
+        struct Tool {
+            name: &'static str,
+            version: &'static str,
+        }
+        #[derive(Serialize)]
+        struct Exit {
+            gcwatch: u8,
+        }
+        #[derive(Serialize)]
+        struct Metric<'a> {
+            metric: &'a str,
+            unit: &'static str,
+            before: Option<Number>,
+            after: Option<Number>,
+            change: Option<Number>,
+            change_percent: Option<Number>,
+            noise: NoiseOut,
+        }
+        #[derive(Serialize)]
+        struct NoiseOut {
+            test: &'static str,
+            beyond: Option<bool>,
+            low_percent: Option<Number>,
+            high_percent: Option<Number>,
+            reason: Option<&'static str>,
+        }
+        #[derive(Serialize)]
+        struct FailOn<'a> {
+            expr: &'a str,
+            fails: Option<bool>,
+        }
+        let noise = |row: &Row| {
+            let (test, low_percent, high_percent, reason) = match row.noise.test {
+                Test::Bootstrap { low_percent, high_percent } => {
+                    ("moving-block-bootstrap", Some(Number(low_percent)), Some(Number(high_percent)), None)
+                }
+                Test::Poisson => ("poisson", None, None, None),
+                Test::Untested(why) => ("none", None, None, Some(why)),
+            };
+            NoiseOut { test, beyond: row.noise.beyond, low_percent, high_percent, reason }
+        };
+        let wire = Wire {
+            schema: "gcwatch-diff/1",
+            tool: Tool { name: "gcwatch", version: TOOL_VERSION },
+            before: &self.before,
+            after: &self.after,
+            metrics: self
+                .rows
+                .iter()
+                .map(|row| Metric {
+                    metric: &row.name,
+                    unit: row.unit.name(),
+                    before: row.before.map(Number),
+                    after: row.after.map(Number),
+                    change: row.change().map(Number),
+                    // JSON has no infinity.
+                    change_percent: row.change_percent().filter(|p| p.is_finite()).map(Number),
+                    noise: noise(row),
+                })
+                .collect(),
+            fail_on: self.judged.iter().map(|j| FailOn { expr: &j.text, fails: j.fails }).collect(),
+            warnings: self.warnings,
+            exit: Exit { gcwatch: self.code },
+        };
+        Ok(serde_json::to_string_pretty(&wire)? + "\n")
+    }
+}
+
+fn word_of(row: &Row) -> String {
+    match word(row) {
+        "" => String::new(),
+        word => format!("({word})"),
+    }
+}

@@ -1,0 +1,185 @@
+//! Documents of ours, read again for comparing: what metrics are made of, and no more.
+
+use serde::Deserialize;
+
+use super::types::SCHEMA;
+use crate::gc::facts::{BackgroundGc, Lost, Watch};
+use crate::gc::record::{
+    BlockCount, Gc, GenerationStats, Incomplete, Kind, Level, Moved, ROOT_FLAGS, ROOT_KINDS, Reason,
+    RootCount, Roots, Surviving,
+};
+
+/// What comparing needs of a document.
+#[derive(Debug)]
+pub(crate) struct Read {
+    pub(crate) title: Option<String>,
+    pub(crate) gcs: Vec<Gc>,
+    pub(crate) watch: Watch,
+    pub(crate) lost: Lost,
+    /// Its own summary is there: it was not cut off.
+    pub(crate) whole: bool,
+}
+
+#[derive(Deserialize)]
+struct Document {
+    schema: String,
+    #[serde(default)]
+    gcs: Vec<GcIn>,
+    watch: Option<WatchIn>,
+    lost: Option<LostIn>,
+    summary: Option<serde::de::IgnoredAny>,
+    target: Option<TargetIn>,
+}
+
+#[derive(Deserialize)]
+struct TargetIn {
+    command_line: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct LostIn {
+    events: u64,
+    ranges: u64,
+    roots: u64,
+}
+
+#[derive(Deserialize)]
+struct WatchIn {
+    level: String,
+    duration_ns: Option<u64>,
+    background_gc: String,
+}
+
+#[derive(Deserialize)]
+struct GcIn {
+    number: Option<u32>,
+    level: String,
+    generation: Option<u8>,
+    kind: Option<String>,
+    reason: Option<String>,
+    complete: bool,
+    pause_ns: Option<u64>,
+    suspend_ns: Option<u64>,
+    heap_before_bytes: Option<u64>,
+    heap_after_bytes: Option<u64>,
+    promoted_bytes: Option<u64>,
+    committed_bytes: Option<u64>,
+    handles: Option<u32>,
+    pinned_objects: Option<u32>,
+    generations: Vec<GenerationIn>,
+    moved: Option<BlocksIn>,
+    surviving: Option<BlocksIn>,
+    roots: Option<RootsIn>,
+}
+
+#[derive(Deserialize)]
+struct GenerationIn {
+    size_after_bytes: Option<u64>,
+    fragmentation_bytes: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct BlocksIn {
+    blocks: u64,
+    bytes: u64,
+}
+
+#[derive(Deserialize)]
+struct RootsIn {
+    by_kind_and_flag: Option<Vec<RootIn>>,
+}
+
+#[derive(Deserialize)]
+struct RootIn {
+    kind: String,
+    flags: Vec<String>,
+    count: u64,
+}
+
+/// Reads one document of `--format json`.
+///
+/// # Errors
+/// It is no JSON, or no document of this format: a sentence without a full stop.
+pub(crate) fn read(input: impl std::io::Read) -> Result<Read, String> {
+    let document: Document = serde_json::from_reader(input).map_err(|e| match e.classify() {
+        serde_json::error::Category::Data => format!("it is no document of {SCHEMA}: {e}"),
+        _ => e.to_string(),
+    })?;
+    if document.schema != SCHEMA {
+        return Err(format!("it is {}, and this gcwatch reads {SCHEMA}", document.schema));
+    }
+    let watch = document.watch;
+    let lost = document.lost;
+    Ok(Read {
+        title: document.target.and_then(|t| t.command_line),
+        gcs: document.gcs.into_iter().map(gc).collect(),
+        watch: Watch {
+            level: level(watch.as_ref().map_or("", |w| &w.level)),
+            level_reason: None,
+            started_at: None,
+            duration_ns: watch.as_ref().and_then(|w| w.duration_ns),
+            background_gc: background(watch.as_ref().map_or("", |w| &w.background_gc)),
+            arming: None,
+            windows: (0, 0),
+            blocks: false,
+        },
+        lost: lost.map_or_else(Lost::default, |l| Lost {
+            events: l.events,
+            ranges: l.ranges,
+            roots: l.roots,
+        }),
+        whole: document.summary.is_some(),
+    })
+}
+
+fn level(name: &str) -> Level {
+    [Level::Roots, Level::Moves].into_iter().find(|level| level.name() == name).unwrap_or(Level::Basic)
+}
+
+fn background(name: &str) -> BackgroundGc {
+    BackgroundGc::ALL.into_iter().find(|b| b.name() == name).unwrap_or(BackgroundGc::Untouched)
+}
+
+fn gc(of: GcIn) -> Gc {
+    let mut gc = Gc::unknown(level(&of.level));
+    gc.number = of.number;
+    gc.generation = of.generation;
+    gc.kind = of.kind.and_then(|name| {
+        [Kind::Blocking, Kind::Background, Kind::Foreground].into_iter().find(|kind| kind.name() == name)
+    });
+    gc.reason = of.reason.and_then(|name| (0..32).map(Reason).find(|reason| reason.names().0 == name));
+    // Which of the reasons does not matter: it counts nowhere.
+    gc.incomplete = (!of.complete).then_some(Incomplete::EndedAfter);
+    gc.pause_ns = of.pause_ns;
+    gc.suspend_ns = of.suspend_ns;
+    gc.heap_before_bytes = of.heap_before_bytes;
+    gc.heap_after_bytes = of.heap_after_bytes;
+    gc.promoted_bytes = of.promoted_bytes;
+    gc.committed_bytes = of.committed_bytes;
+    gc.handles = of.handles;
+    gc.pinned_objects = of.pinned_objects;
+    let generation = |g: GenerationIn| GenerationStats {
+        size_after_bytes: g.size_after_bytes,
+        fragmentation_bytes: g.fragmentation_bytes,
+        ..GenerationStats::default()
+    };
+    gc.generations = of.generations.into_iter().map(generation).collect();
+    let count = |b: BlocksIn| BlockCount { blocks: b.blocks, bytes: b.bytes };
+    gc.moved = of.moved.map(|b| Moved { count: count(b), ..Moved::default() });
+    gc.surviving = of.surviving.map(|b| Surviving { count: count(b), ..Surviving::default() });
+    gc.roots = of.roots.and_then(|r| r.by_kind_and_flag).map(|counts| {
+        let index = |names: &[&str], name: &str| names.iter().position(|n| *n == name);
+        let root = |r: RootIn| {
+            let kind = index(&ROOT_KINDS, &r.kind).unwrap_or(3) as u8;
+            let flags =
+                r.flags.iter().filter_map(|f| index(&ROOT_FLAGS, f)).fold(0, |all, bit| all | 1 << bit);
+            RootCount { kind, flags, count: r.count }
+        };
+        roots(counts.into_iter().map(root).collect())
+    });
+    gc
+}
+
+fn roots(counts: Vec<RootCount>) -> Roots {
+    Roots { counts, ..Roots::default() }
+}
