@@ -1,3 +1,13 @@
+_gcwatch_with_pids() {
+    local cur="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}"
+    if [[ "${COMP_WORDS[1]}" == attach && "${cur}" != -* ]] &&
+        [[ "${before}" == attach || "${before}" == -p || "${before}" == --process-id ]]; then
+        COMPREPLY=( $(compgen -W "$(gcwatch ps --format pids 2>/dev/null | cut -f1)" -- "${cur}") )
+        return 0
+    fi
+    _gcwatch "$@"
+}
+
 _gcwatch() {
     local i cur prev opts cmd
     COMPREPLY=()
@@ -418,7 +428,7 @@ _gcwatch() {
 }
 
 if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERSINFO[0]}" -gt 4 ]]; then
-    complete -F _gcwatch -o nosort -o bashdefault -o default gcwatch
+    complete -F _gcwatch_with_pids -o nosort -o bashdefault -o default gcwatch
 else
-    complete -F _gcwatch -o bashdefault -o default gcwatch
+    complete -F _gcwatch_with_pids -o bashdefault -o default gcwatch
 fi

@@ -265,6 +265,9 @@ pub(crate) enum Format {
 pub(crate) enum PsFormat {
     Text,
     Json,
+    /// For shell completion: process id, tab, name
+    #[value(hide = true)]
+    Pids,
 }
 
 /// `--color`.

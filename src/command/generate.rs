@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use clap::CommandFactory;
+use clap_complete::Shell;
 
 use super::report_failed;
 use crate::check::{METRICS, Statistic, Value};
@@ -49,17 +50,65 @@ pub(super) fn metrics() -> Result<Code, Failure> {
     print(text.as_bytes())
 }
 
-/// `gcwatch completions`.
-pub(super) fn completions(shell: clap_complete::Shell) -> Result<Code, Failure> {
+/// `gcwatch completions`. Where the shell can, it asks for the processes that `attach` can watch.
+pub(super) fn completions(shell: Shell) -> Result<Code, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "gcwatch", &mut script);
-    print(&script)
+    let mut script = String::from_utf8_lossy(&script).into_owned();
+    match shell {
+        Shell::Bash => {
+            script = script.replace("complete -F _gcwatch ", "complete -F _gcwatch_with_pids ");
+            script.insert_str(0, BASH_PIDS);
+        }
+        Shell::Zsh => {
+            script = script.replace("::pid -- The process:_default", "::pid -- The process:_gcwatch_pids");
+            script = script.replacen("\n_gcwatch() {", &format!("\n{ZSH_PIDS}\n_gcwatch() {{"), 1);
+        }
+        Shell::Fish => script.push_str(FISH_PIDS),
+        _ => {}
+    }
+    print(script.as_bytes())
 }
 
-/// `gcwatch man`.
+const BASH_PIDS: &str = r#"_gcwatch_with_pids() {
+    local cur="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}"
+    if [[ "${COMP_WORDS[1]}" == attach && "${cur}" != -* ]] &&
+        [[ "${before}" == attach || "${before}" == -p || "${before}" == --process-id ]]; then
+        COMPREPLY=( $(compgen -W "$(gcwatch ps --format pids 2>/dev/null | cut -f1)" -- "${cur}") )
+        return 0
+    fi
+    _gcwatch "$@"
+}
+
+"#;
+
+const ZSH_PIDS: &str = r#"_gcwatch_pids() {
+    local -a pids
+    pids=(${(f)"$(gcwatch ps --format pids 2>/dev/null | tr '\t' ':')"})
+    _describe -t processes 'process' pids
+}
+"#;
+
+const FISH_PIDS: &str = r#"complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -f -a "(gcwatch ps --format pids 2>/dev/null)"
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -s p -l process-id -f -a "(gcwatch ps --format pids 2>/dev/null)"
+"#;
+
+/// `gcwatch man`: one page, the subcommands in it.
 pub(super) fn man() -> Result<Code, Failure> {
     let mut page = Vec::new();
-    clap_mangen::Man::new(Cli::command().version(crate::VERSION)).render(&mut page)?;
+    let cli = Cli::command().version(crate::VERSION);
+    clap_mangen::Man::new(cli.clone()).render(&mut page)?;
+    for sub in cli.get_subcommands() {
+        let name = sub.get_name().to_owned();
+        let man = clap_mangen::Man::new(sub.clone().bin_name(format!("gcwatch {name}")));
+        let mut section = Vec::new();
+        man.render_synopsis_section(&mut section)?;
+        man.render_description_section(&mut section)?;
+        man.render_options_section(&mut section)?;
+        let section = String::from_utf8_lossy(&section).replace("\n.SH ", "\n.SS ");
+        let section = section.strip_prefix(".SH ").map_or(section.clone(), |rest| format!(".SS {rest}"));
+        write!(page, ".SH GCWATCH {}\n{section}", name.to_uppercase())?;
+    }
     print(&page)
 }
 

@@ -30,7 +30,10 @@ struct Row {
 pub(crate) fn run(args: &PsArgs) -> Result<Code, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let rows = runtime.block_on(rows(args.why));
-    let text = if args.json || args.format == PsFormat::Json {
+    let text = if args.format == PsFormat::Pids {
+        let line = |r: &Row| format!("{}\t{}", r.pid, r.title.as_deref().unwrap_or(".NET"));
+        rows.iter().map(line).collect::<Vec<_>>().join("\n")
+    } else if args.json || args.format == PsFormat::Json {
         let all: Vec<&Row> = rows.iter().collect();
         serde_json::to_string_pretty(&all).map_err(io::Error::from)?
     } else {

@@ -16,6 +16,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.plain("schema::is_a_schema", valid_schema);
     suite.plain("completions::are_up_to_date", completions);
     suite.plain("help_and_manual", help);
+    suite.once("completions::of_processes", &[], complete_pids);
 }
 
 fn ps(clr: &Clr) -> Result<()> {
@@ -104,6 +105,33 @@ fn completions() -> Result<()> {
     Ok(())
 }
 
+/// `gcwatch attach <TAB>` in bash: the processes that are there.
+fn complete_pids(clr: &Clr) -> Result<()> {
+    let mut target = Target::app(clr, "roots", &[], &[])?;
+    target.wait_line("ready ", DEADLINE)?;
+    let pid = target.pid().to_string();
+    let listed = Gcwatch::on(clr).args("ps --format pids").output()?.expect(0)?;
+    let row = listed.out()?.lines().find(|line| line.split('\t').next() == Some(&pid));
+    ensure!(row.is_some_and(|row| row.contains("roots")), "{:?}", listed.out());
+    let script = workspace::root().join("completions/gcwatch.bash");
+    let ask = format!(
+        "source '{}'; COMP_WORDS=(gcwatch attach ''); COMP_CWORD=2; _gcwatch_with_pids gcwatch '' attach; \
+         printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+        script.display()
+    );
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_gcwatch"));
+    let mut bash = std::process::Command::new("bash");
+    bash.args(["-c", &ask]);
+    let path = std::env::var("PATH").unwrap_or_default();
+    bash.env("PATH", format!("{}:{path}", program.parent().context("a directory")?.display()));
+    let Ok(answer) = bash.output() else {
+        return Err(xtask::testkit::Skip::because("there is no bash").into());
+    };
+    let answer = String::from_utf8(answer.stdout)?;
+    ensure!(answer.lines().any(|line| line == pid), "no {pid} in {answer:?}");
+    Ok(())
+}
+
 fn help() -> Result<()> {
     let help = Gcwatch::new().arg("--help").output()?.expect(0)?;
     for command in ["run", "attach", "ps", "report", "schema", "completions", "man"] {
@@ -116,6 +144,11 @@ fn help() -> Result<()> {
     let hash = netcore_profiler::LIBRARY_HASH;
     ensure!(!hash.is_empty() && version.out()?.contains(hash), "no {hash} in {}", version.out()?);
     let manual = Gcwatch::new().arg("man").output()?.expect(0)?;
-    ensure!(manual.out()?.contains(".TH"), "not a manual page");
+    let page = manual.out()?;
+    ensure!(page.starts_with(".ie") || page.contains(".TH"), "not a manual page");
+    for (section, option) in [("ATTACH", "diagnostic"), ("RUN", "record"), ("DIFF", "fail")] {
+        let own = page.split(".SH GCWATCH ").find(|part| part.starts_with(section));
+        ensure!(own.is_some_and(|part| part.contains(option)), "no {option} in the section {section}");
+    }
     Ok(())
 }
