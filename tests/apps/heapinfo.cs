@@ -3,9 +3,11 @@
 //
 //   heapinfo [rounds=N] [fresh=N]
 //
-// stdout: "ready pid=N server= concurrent= gc=" (gc: the file of another garbage collector); for each collection that it asks for
-//   "collect what=WHAT first= last="   its number is in first..=last; no other one ran if they are the same.
-//                                      WHAT is 0, 1, 2, compact (gen2), loh (gen2, large objects too), background
+// stdout: "ready pid=N server= concurrent= gc=" (gc: the file of another garbage collector); for each collection that
+// it asks for
+//   "collect what=WHAT first= last= pins="   its number is in first..=last; no other one ran if they are the same.
+//                                      WHAT is 0, 1, 2, compact (gen2), loh (gen2, large objects too), background;
+//                                      pins are the handles that the program holds
 //   "object KIND 0xOLD GEN 0xNEW GEN BYTES"   for each object; KIND is soh, pinned, loh, poh or frozen, and GEN what
 //                                      GC.GetGeneration says: 2 for large and pinned-heap objects
 //   "info index= ... gen0=BEFORE,AFTER,FREE_BEFORE,FREE_AFTER ..."   for each GCMemoryInfo that is new
@@ -113,7 +115,7 @@ static class HeapInfo
             last = GC.CollectionCount(0);
             Look(after, generationAfter);
         } while (last != GC.CollectionCount(0));
-        text.Append($"collect what={what} first={first + 1} last={last}\n");
+        text.Append($"collect what={what} first={first + 1} last={last} pins={pins.Count}\n");
         for (int i = 0; i < known.Count; i++)
         {
             text.Append($"object {known[i].Kind} 0x{before[i]:x} {generationBefore[i]} 0x{after[i]:x} {generationAfter[i]} {known[i].Bytes}\n");

@@ -42,6 +42,7 @@ fn all(clr: &Clr, heap: Heap, segments: bool, level: &str) -> Result<()> {
                 .with_context(|| brief(gc))?;
         }
     }
+    handles(&run)?;
     if level == "basic" {
         return Ok(());
     }
@@ -79,6 +80,22 @@ fn settings(run: &HeapInfo, heap: Heap, segments: bool) -> Result<()> {
 
 fn word(value: bool) -> &'static str {
     if value { "True" } else { "False" }
+}
+
+/// k handles more are k more in use. Now and then the runtime makes or frees some of its own.
+fn handles(run: &HeapInfo) -> Result<()> {
+    let alone: Vec<_> = run.asked.iter().filter(|asked| asked.first == asked.last).collect();
+    let (mut same, mut differs) = (0, 0);
+    for pair in alone.windows(2) {
+        let in_use = |n: usize| run.document.gc(pair[n].first)?.uint("/handles");
+        let as_held = in_use(1)? + pair[0].pins == in_use(0)? + pair[1].pins;
+        *if as_held { &mut same } else { &mut differs } += 1;
+    }
+    ensure!(
+        same >= 12 && same > 3 * differs,
+        "handles: {same} times as held by the program, {differs} times not"
+    );
+    Ok(())
 }
 
 /// `GCMemoryInfo`. A background collection's is put together at several moments while the program allocates on.

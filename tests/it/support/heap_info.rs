@@ -28,6 +28,8 @@ pub(crate) struct Asked {
     /// Numbers of the collections from the first look to the second.
     pub(crate) first: u64,
     pub(crate) last: u64,
+    /// Handles that the application held.
+    pub(crate) pins: u64,
     pub(crate) objects: Vec<Object>,
 }
 
@@ -101,6 +103,7 @@ impl HeapInfo {
                 what: fact(line, "what")?.to_owned(),
                 first: number(line, "first")?,
                 last: number(line, "last")?,
+                pins: number(line, "pins")?,
                 objects: Vec::new(),
             }),
             ["object", kind, old, from, new, to, bytes] => {
