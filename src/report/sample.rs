@@ -162,6 +162,7 @@ fn holders(gc: &mut Gc) {
         slots,
         objects: slots.saturating_sub(1).max(1),
         pinned_slots,
+        own: name.starts_with("Demo."),
     };
     let held = |name: &str, kind: u8, flags: u8, count: u64, bytes: u64| TypeRow {
         name: name.into(),

@@ -28,6 +28,8 @@ pub(crate) struct MethodRow {
     /// Different objects that these point to.
     pub(crate) objects: u64,
     pub(crate) pinned_slots: u64,
+    /// Of the program, not of the framework or of nobody known.
+    pub(crate) own: bool,
 }
 
 /// Kinds of holders: the kinds of roots in their order, and the arrays that static fields lie in.

@@ -18,6 +18,8 @@ pub(crate) struct MethodSum {
     pub(crate) gcs: u64,
     pub(crate) slots: u64,
     pub(crate) pinned_slots: u64,
+    /// Of the program.
+    pub(crate) own: bool,
 }
 
 /// Objects of a type behind one kind of holder, in all collections.
@@ -90,7 +92,8 @@ impl HoldersSum {
         self.origins.unknown += holders.origins.unknown;
         for row in &holders.methods {
             self.slots += row.slots;
-            let new = || MethodSum { name: row.name.clone(), gcs: 0, slots: 0, pinned_slots: 0 };
+            let new =
+                || MethodSum { name: row.name.clone(), gcs: 0, slots: 0, pinned_slots: 0, own: row.own };
             let Some(sum) = entry(&mut self.methods, row.name.clone(), new) else { continue };
             sum.gcs += 1;
             sum.slots += row.slots;

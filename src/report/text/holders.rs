@@ -15,16 +15,34 @@ const NAME: usize = 60;
 /// A name that is cut is not made shorter than this.
 const SHORTEST: usize = 16;
 
-/// As much of a name as there is room for: its end says most.
-pub(super) fn shortened(name: &str, columns: usize, style: Style) -> String {
-    let length = name.chars().count();
-    if length <= columns {
-        return name.to_owned();
-    }
+/// As much of a name as there is room for: namespaces go first, from the outermost on; then its
+/// beginning, since its end says most.
+fn shortened(name: &str, columns: usize, style: Style) -> String {
     let sign = style.ellipsis();
+    // Names, and what stands between them: `A.B<C.D>` is `A.B`, `<`, `C.D`, `>`.
+    let mut parts: Vec<String> = Vec::new();
+    for c in name.chars() {
+        let within = |c: char| c.is_alphanumeric() || "._`+".contains(c);
+        match parts.last_mut() {
+            Some(part) if part.chars().all(within) == within(c) => part.push(c),
+            _ => parts.push(c.to_string()),
+        }
+    }
+    let width = |parts: &[String]| parts.iter().map(|part| part.chars().count()).sum::<usize>();
+    while width(&parts) > columns {
+        let dots = |part: &&mut String| part.trim_start_matches(sign).matches('.').count();
+        let Some(longest) = parts.iter_mut().max_by_key(dots).filter(|part| dots(part) > 1) else { break };
+        let (_, rest) = longest.trim_start_matches(sign).split_once('.').unwrap_or_default();
+        *longest = format!("{sign}{rest}");
+    }
+    let short = parts.concat();
+    let length = short.chars().count();
+    if length <= columns {
+        return short;
+    }
     let keep = columns.saturating_sub(sign.chars().count());
-    let end: String = name.chars().skip(length - keep).collect();
-    ascii(&format!("{sign}{end}"), style)
+    let end: String = short.chars().skip(length - keep).collect();
+    format!("{sign}{end}")
 }
 
 /// What the terminal cannot show is spelled out.
@@ -60,7 +78,7 @@ pub(super) fn methods(sum: &HoldersSum, columns: usize, style: Style) -> Option<
         .into_iter()
         .take(ROWS)
         .map(|m| {
-            let role = bucket(&m.name);
+            let role = if m.own { Role::Plain } else { Role::Dim };
             let pinned = match m.pinned_slots {
                 0 => ("-".to_owned(), Role::Dim),
                 n => (percent(n as f64 / m.slots.max(1) as f64 * 100.0), Role::Plain),
@@ -130,7 +148,7 @@ pub(super) fn pinned(sum: &HoldersSum, units: Units, columns: usize, style: Styl
 }
 
 fn pinned_line(p: &PinnedSum, gcs: u64, units: Units, columns: usize, style: Style) -> String {
-    let name = |text: &str| fits(text, columns.saturating_sub(24).clamp(SHORTEST, NAME), style);
+    let name = |text: &str| fits(text, columns.saturating_sub(8).clamp(SHORTEST, NAME), style);
     let who = match (p.by, &p.created_by) {
         ("fixed local", Some(method)) => format!("a local in {}", name(method)),
         ("handle", Some(method)) => format!("a handle that {} made", name(method)),
@@ -150,8 +168,14 @@ fn pinned_line(p: &PinnedSum, gcs: u64, units: Units, columns: usize, style: Sty
 
 /// What grew from the first collection to the last one.
 pub(super) fn growth(rows: &[GrowthRow], units: Units, columns: usize, style: Style) -> Vec<String> {
+    // One more of something small is no leak.
+    let notable = |row: &&GrowthRow| {
+        let more = |last: u64, first: u64, least: u64| last.saturating_sub(first) >= least;
+        more(row.last.bytes, row.first.bytes, 1024) || more(row.last.count, row.first.count, 10)
+    };
+    let rows: Vec<&GrowthRow> = rows.iter().filter(notable).collect();
     let items = rows.iter().take(LINES).map(|row| {
-        let name = |text: &str| fits(text, columns.saturating_sub(40).clamp(SHORTEST, NAME), style);
+        let name = |text: &str| fits(text, columns.saturating_sub(8).clamp(SHORTEST, NAME), style);
         let size = |n: u64| bytes(n, units).replace(' ', "\u{a0}");
         let held = match (row.what, &row.field) {
             (What::Static, Some(field)) => format!("static {}, {}", name(field), name(&row.type_name)),
@@ -178,7 +202,7 @@ pub(super) fn induced(sum: &InducedSum, columns: usize, style: Style) -> Option<
         .take(LINES)
         .map(|row| {
             let times = if row.count == 1 { "time" } else { "times" };
-            let name = fits(&row.method, columns.saturating_sub(24).clamp(SHORTEST, NAME), style);
+            let name = fits(&row.method, columns.saturating_sub(8).clamp(SHORTEST, NAME), style);
             let paused = duration(row.pause_ns, style.unicode).replace(' ', "\u{a0}");
             format!("{name} {}\u{a0}{times}, {paused}", count(row.count))
         })
@@ -210,7 +234,9 @@ mod tests {
     fn the_end_of_a_name_is_kept() {
         let style = Style { colour: false, unicode: true };
         assert_eq!(shortened("Demo.Orders.Load (async)", 24, style), "Demo.Orders.Load (async)");
+        assert_eq!(shortened("Demo.Orders.Load (async)", 20, style), "…Orders.Load (async)");
         assert_eq!(shortened("Demo.Orders.Load (async)", 13, style), "…Load (async)");
+        assert_eq!(shortened("Some.B.Map<Some.C.Key, int>", 20, style), "…B.Map<…C.Key, int>");
         let ascii_only = Style { colour: false, unicode: false };
         assert_eq!(fits("Größe", 20, ascii_only), "Gr\\u{f6}\\u{df}e");
     }
