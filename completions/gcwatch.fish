@@ -41,7 +41,7 @@ moves\t''
 roots\t''"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l record -d 'Keep the raw stream as well: `gcwatch report`, PerfView and dotnet-trace read it' -r -F
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l duration -d 'Stop watching after this time; the target goes on' -r
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l gcs -d 'Stop watching after this many collections (those of the last 100 ms are shown too)' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l gcs -d 'Stop watching after this many complete collections at the level watched (those of the last 100 ms are shown too)' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l profiler-path -d 'Another build of the profiler library' -r -F
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l assert -d 'A bound that must hold, such as `pause.p99 < 10ms`; can be given more than once. Without --level the lowest level that can answer is watched' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l assert-file -d 'More of them from a TOML file: lists of bounds by profile name' -r -F
@@ -76,7 +76,7 @@ moves\t''
 roots\t''"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l record -d 'Keep the raw stream as well: `gcwatch report`, PerfView and dotnet-trace read it' -r -F
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l duration -d 'Stop watching after this time; the target goes on' -r
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l gcs -d 'Stop watching after this many collections (those of the last 100 ms are shown too)' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l gcs -d 'Stop watching after this many complete collections at the level watched (those of the last 100 ms are shown too)' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l profiler-path -d 'Another build of the profiler library' -r -F
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l assert -d 'A bound that must hold, such as `pause.p99 < 10ms`; can be given more than once. Without --level the lowest level that can answer is watched' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l assert-file -d 'More of them from a TOML file: lists of bounds by profile name' -r -F

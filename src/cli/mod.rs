@@ -135,7 +135,8 @@ pub(crate) struct WatchArgs {
     /// Stop watching after this time; the target goes on
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     pub(crate) duration: Option<Duration>,
-    /// Stop watching after this many collections (those of the last 100 ms are shown too)
+    /// Stop watching after this many complete collections at the level watched (those of the last
+    /// 100 ms are shown too)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) gcs: Option<u64>,
     /// At level roots: leave out names of types and methods, which cost a little of each pause

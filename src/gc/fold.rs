@@ -61,8 +61,11 @@ pub(crate) struct Fold {
     pub(crate) told: Told,
     /// Stops for other reasons: number and ns.
     pub(crate) other_suspensions: (u64, u64),
-    /// Time of the last event of any kind.
+    /// Time of the last event of the watch, of any kind.
     pub(crate) last_ns: u64,
+    cut: bool,
+    /// When the profiler found its lease given up: the watch ends there, and what starts later is beyond it.
+    pub(crate) released_ns: Option<u64>,
 }
 
 impl Fold {
@@ -86,6 +89,12 @@ impl Fold {
         self.trigger = None;
     }
 
+    /// From here on only some threads' events are there. With one heap a collection's end says that all of it was;
+    /// with several, blocks that another heap's thread told may be missing.
+    pub(crate) fn cut(&mut self) {
+        self.cut = true;
+    }
+
     /// The stream has ended: what is still open is cut off.
     pub(crate) fn end(&mut self) {
         let waiting = self.stops.take_waiting();
@@ -98,7 +107,9 @@ impl Fold {
 
     /// Takes in one event.
     pub(crate) fn event(&mut self, e: Occurrence<'_>) {
-        self.last_ns = self.last_ns.max(e.at_ns);
+        if self.released_ns.is_none() || self.blocking.is_some() || self.background.is_some() {
+            self.last_ns = self.last_ns.max(e.at_ns);
+        }
         match e.provider {
             // Of a runtime that starts; others tell it in the rundown.
             events::RUNTIME_PROVIDER if e.id == events::RUNTIME_INFORMATION => {
@@ -110,7 +121,7 @@ impl Fold {
                 }
             }
             wire::PROVIDER_NAME => match wire::decode(e.id, e.payload) {
-                Ok(record) => self.profiler(record),
+                Ok(record) => self.profiler(e.at_ns, record),
                 Err(_) => self.lost_totals += 1,
             },
             events::EVENTPIPE_PROVIDER if e.id == 1 => self.told.process_info(e.payload),
@@ -163,6 +174,7 @@ impl Fold {
             RuntimeEvent::SuspendEnd => self.stopped(e),
             RuntimeEvent::RestartBegin => self.stops.going_on(e.thread, e.at_ns),
             RuntimeEvent::RestartEnd => self.restart(e),
+            RuntimeEvent::GcStart { .. } if self.released_ns.is_some() => {}
             RuntimeEvent::GcStart { number, generation, reason, kind } => {
                 self.start(e, number, generation, Reason(reason), kind);
             }
@@ -340,6 +352,7 @@ impl Fold {
     fn gc_end(&mut self, e: &Occurrence<'_>, number: u32, end_bounds: bool) {
         self.ended.insert(e.thread, number);
         let mut bounds = std::mem::take(&mut self.bounds);
+        let beyond = self.released_ns.is_some();
         match self.numbered(Some(number)) {
             Some(gc) => {
                 if end_bounds {
@@ -348,6 +361,7 @@ impl Fold {
                 gc.record.gc_ns = Some(e.at_ns.saturating_sub(gc.started_ns));
                 gc.ended = true;
             }
+            None if beyond => {}
             None => {
                 let mut gc = Gc::unknown(self.told.level());
                 gc.number = Some(number);
@@ -376,8 +390,10 @@ impl Fold {
             None if stop.for_background && (stop.walked || marked) => Phase::SurvivorWalk,
             None if stop.for_background => Phase::FinalMark,
             None => {
-                self.other_suspensions.0 += 1;
-                self.other_suspensions.1 = self.other_suspensions.1.saturating_add(ns);
+                if self.released_ns.is_none_or(|at| stop.begin_ns < at) {
+                    self.other_suspensions.0 += 1;
+                    self.other_suspensions.1 = self.other_suspensions.1.saturating_add(ns);
+                }
                 return;
             }
         };
@@ -429,19 +445,27 @@ impl Fold {
         let mut start_bounds = gc.start_bounds.take();
         let naming = std::mem::take(&mut gc.naming);
         let mut gc = gc.close(&mut self.bounds, self.blocks_told);
+        let one_heap = gc.heap_count == Some(1);
+        if self.cut && (gc.incomplete == Some(Incomplete::Lost) || gc.incomplete.is_none() && !one_heap) {
+            gc.incomplete = Some(Incomplete::EndedAfter);
+        }
         self.identity.follow(&mut gc, start_bounds.as_mut());
         self.told.saw(gc.level);
         self.queue.push(gc, naming, self.last_ns);
     }
 
-    fn profiler(&mut self, record: Record<'_>) {
+    fn profiler(&mut self, at_ns: u64, record: Record<'_>) {
         let keep = self.keep_blocks;
         match record {
             Record::Hello(hello) => {
                 self.next_seq = None;
+                self.released_ns = None;
                 self.told.hello(&hello);
             }
             Record::Note(note) => {
+                if note.code == wire::NoteCode::LEASE_LOST {
+                    self.released_ns = Some(at_ns);
+                }
                 if note.code == wire::NoteCode::LEAVING {
                     self.queue.over();
                 }

@@ -4,13 +4,14 @@ use std::io;
 use std::path::PathBuf;
 
 use dotnet_diagnostics_client::nettrace::{self, Item, Reader};
+use netcore_profiler::wire;
 
 use super::recorder::Recorder;
 use crate::check::{Checks, Verdict};
 use crate::exit::{Code, Failure};
 use crate::gc::facts::{Exit, Lost};
 use crate::gc::fold::{Fold, Occurrence};
-use crate::gc::record::{Gc, Incomplete};
+use crate::gc::record::{Gc, Incomplete, Level};
 use crate::gc::summary::{Stops, Summary};
 use crate::gc::told::Told;
 use crate::report::{End, Facts, LiveState, Report};
@@ -87,13 +88,18 @@ pub(crate) struct Session<'r> {
     damaged: Option<nettrace::Error>,
     /// Records shown so far.
     pub(crate) records: u64,
+    /// What `--gcs` counts: complete collections, seen at the level that the watch set out with.
+    pub(crate) counted: u64,
+    wished: Level,
     incomplete_by_loss: u64,
-    leaving: bool,
+    /// Half-armed collections since the last one with roots, if there was one.
+    half_armed: u64,
+    armed_seen: bool,
 }
 
 impl<'r> Session<'r> {
     pub(crate) fn new(facts: Facts, report: &'r mut dyn Report, recorder: Option<Recorder>) -> Session<'r> {
-        let keep_blocks = facts.watch.blocks;
+        let (keep_blocks, wished) = (facts.watch.blocks, facts.watch.level);
         Session {
             reader: Reader::new(),
             fold: Fold::new(keep_blocks),
@@ -109,8 +115,11 @@ impl<'r> Session<'r> {
             looked_ahead: false,
             damaged: None,
             records: 0,
+            counted: 0,
+            wished,
             incomplete_by_loss: 0,
-            leaving: false,
+            half_armed: 0,
+            armed_seen: false,
         }
     }
 
@@ -134,11 +143,6 @@ impl<'r> Session<'r> {
         self.report.start(&self.facts)?;
         self.facts.watch.duration_ns = duration_ns;
         Ok(())
-    }
-
-    /// From now on the end is our own doing.
-    pub(crate) fn leave(&mut self) {
-        self.leaving = true;
     }
 
     /// What the stream has told besides collections.
@@ -174,7 +178,12 @@ impl<'r> Session<'r> {
         self.reader.held_events() > 0
     }
 
-    /// Nothing has come for a while: what is held back for order may go. Live only.
+    /// The bytes so far end where the runtime had nothing more to write.
+    pub(crate) fn flush_ended(&self) -> bool {
+        self.reader.flush_ended()
+    }
+
+    /// A flush is over: what is held back for order may go. Live only; a file has the next flush.
     pub(crate) fn quiet(&mut self) -> Result<(), ReportError> {
         self.reader.release_held();
         self.drain().map(|_| ())
@@ -208,6 +217,7 @@ impl<'r> Session<'r> {
                     self.lost.events = self.lost.events.saturating_add(lost.events);
                     self.fold.lost(lost.events);
                 }
+                Ok(Some(Item::Cut)) => self.fold.cut(),
                 Ok(Some(Item::End(end))) => {
                     return Ok(if end.clean { Progress::Ended } else { Progress::Broken });
                 }
@@ -239,19 +249,29 @@ impl<'r> Session<'r> {
 
     fn count(&mut self, gc: &Gc) {
         self.records += 1;
+        self.counted += u64::from(gc.complete() && gc.level >= self.wished);
         self.lost.ranges += gc.missing.ranges;
         self.lost.roots += gc.missing.roots;
-        // Leaving writes the mask: the collection in hand then is as cut off as one at the end.
-        let lost = match gc.incomplete {
-            Some(Incomplete::Lost) => true,
-            Some(Incomplete::HalfArmed) => !self.leaving,
-            _ => false,
-        };
-        if lost {
-            self.incomplete_by_loss += 1;
+        match gc.incomplete {
+            Some(Incomplete::Lost) => self.incomplete_by_loss += 1,
+            Some(Incomplete::HalfArmed) => self.half_armed += 1,
+            None if gc.level == Level::Roots => {
+                // The mask that is written as the profiler comes may meet a collection that is running: it is cut off
+                // as one at the start of the watch.
+                if self.armed_seen || !self.came_late() {
+                    self.incomplete_by_loss += self.half_armed;
+                }
+                (self.half_armed, self.armed_seen) = (0, true);
+            }
+            _ => {}
         }
         self.summary.add(gc);
         self.checks.add(gc);
+    }
+
+    /// The profiler came into a process that was running.
+    fn came_late(&self) -> bool {
+        self.told().hello.is_some_and(|hello| hello.load == wire::Load::ATTACH)
     }
 
     /// What the stream has told goes where it was not known better.
@@ -309,7 +329,9 @@ impl<'r> Session<'r> {
 
     /// Whether anything that should be there is missing.
     pub(crate) fn incomplete(&self) -> bool {
-        self.lost != Lost::default() || self.incomplete_by_loss > 0 || self.damaged.is_some()
+        // And as it goes: what ran then is cut off as one at the end.
+        let half_armed = if self.fold.released_ns.is_some() { 0 } else { self.half_armed };
+        self.lost != Lost::default() || self.incomplete_by_loss + half_armed > 0 || self.damaged.is_some()
     }
 
     /// What becomes of the bounds, now that all has come.

@@ -20,6 +20,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.each("detach::by_duration", &[], by_duration);
     suite.each("detach::by_sigint", &[], |clr| by_signal(clr, Signal::INT));
     suite.once("detach::by_sigterm", &[], |clr| by_signal(clr, Signal::TERM));
+    suite.each_heap("detach::leaving_a_storm", &[], leaving_a_storm);
     suite.each("detach::background_gc_is_back", &[], background_gc_is_back);
     suite.once("detach::metadata_does_not_grow", &[], metadata_does_not_grow);
 }
@@ -100,6 +101,35 @@ fn by_signal(clr: &Clr, with: Signal) -> Result<()> {
     ensure!(exit["gcwatch"] == 0 && exit["reason"] == reason, "{exit}");
     ensure!(!document.0["summary"].is_null() && !document.complete()?.is_empty(), "nothing was seen");
     churn.stop(clr, WORK)
+}
+
+/// Leaving costs at most the collection that is running then, and what starts later is not in the watch: no number is
+/// missing, no record is half-armed in between, and `--strict` has nothing to complain of. `--gcs` counts what was
+/// asked for: complete collections with roots.
+fn leaving_a_storm(clr: &Clr, heap: Heap) -> Result<()> {
+    let mut variables = heap.environment().to_vec();
+    variables.push(("DOTNET_GCgen0size", "10000"));
+    let mut target = Target::app(clr, "churn", &["interactive", "live=500", "threads=3"], &variables)?;
+    target.wait_line("ready ", DEADLINE)?;
+    target.send_line("go")?;
+    for _ in 0..2 {
+        let document = attach_json(clr, target.pid(), "--gcs 60 --strict")?;
+        document.nothing_lost()?;
+        let seen = check_attached(&document)?;
+        ensure!(seen.len() >= 60, "{} collections with roots", seen.len());
+        let newest = seen.iter().filter_map(|gc| gc["number"].as_u64()).max();
+        let later: Vec<_> = document.gcs()?.iter().filter(|gc| gc["number"].as_u64() > newest).collect();
+        ensure!(later.len() <= 1, "{} records after the last one with roots: {later:?}", later.len());
+        let incomplete = document.gcs()?.iter().filter(|gc| gc["complete"] == false).count() as u64;
+        let summary = &document.0["summary"];
+        ensure!(summary["incomplete"] == incomplete, "{incomplete} incomplete records: {summary}");
+        ensure!(summary["gcs"] == document.complete()?.len(), "{summary}");
+        let exit = &document.0["exit"];
+        ensure!(exit["reason"] == "gcs", "{exit}");
+    }
+    target.send_line("stop")?;
+    ensure!(target.wait(DEADLINE)?.success(), "{target:?}");
+    Ok(())
 }
 
 fn background_gc_is_back(clr: &Clr) -> Result<()> {

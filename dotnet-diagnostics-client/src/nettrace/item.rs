@@ -18,6 +18,11 @@ pub enum Item<'a> {
         /// In ticks of the stream's clock.
         timestamp: i64,
     },
+    /// The stream ends amid a flush, and what follows is of the part that is cut: of the same time, other threads'
+    /// events are missing. (Perhaps it is whole after all: not every flush shows where it ends, see
+    /// [`Reader::flush_ended`](super::Reader::flush_ended). A stream that was ended in order ends with a sequence
+    /// point, and has no such part.)
+    Cut,
     /// The end of the stream. Nothing comes after it.
     End(End),
 }

@@ -35,3 +35,7 @@ impl Default for Limits {
         }
     }
 }
+
+/// The runtime writes an event block when the next event does not fit, and at the end of a flush. A block of at most
+/// this size was written for the second reason: blocks take 100 KiB, events 64 KiB of payload and a header.
+pub(super) const ROOM_FOR_ANY_EVENT: usize = 100 * 1024 - 64 * 1024 - 256;

@@ -9,6 +9,7 @@ pub(crate) enum Got {
     Event(Box<GotEvent>),
     Lost { thread: u64, events: u64, before: i64 },
     SequencePoint(i64),
+    Cut,
     End { clean: bool, lost: u64, unparsed: u64 },
     Failed(Error),
 }
@@ -46,6 +47,7 @@ pub(crate) fn drain(reader: &mut Reader) -> Vec<Got> {
                 Got::Lost { thread: lost.thread_id, events: lost.events, before: lost.before_timestamp }
             }
             Ok(Some(Item::SequencePoint { timestamp })) => Got::SequencePoint(timestamp),
+            Ok(Some(Item::Cut)) => Got::Cut,
             Ok(Some(Item::End(end))) => {
                 Got::End { clean: end.clean, lost: end.lost_events, unparsed: end.unparsed_bytes }
             }

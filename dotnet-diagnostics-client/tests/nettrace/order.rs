@@ -109,3 +109,42 @@ proptest! {
         prop_assert_eq!(outline(&got), expected);
     }
 }
+
+static LARGE: [u8; 50_000] = [0; 50_000];
+
+#[test]
+fn a_block_with_room_for_any_event_ends_a_flush() {
+    let mut reader = Reader::new();
+    assert!(!reader.flush_ended());
+    reader.feed(&flush().0);
+    drain(&mut reader);
+    assert!(reader.flush_ended());
+    // Perhaps the next event did not fit.
+    let full = flush().events(&[ev(3, 1, 40).sorted().payload(&LARGE), ev(3, 2, 41)]);
+    reader.feed(&full.0[flush().0.len()..]);
+    drain(&mut reader);
+    assert!(!reader.flush_ended());
+}
+
+#[test]
+fn a_cut_flush_is_told() {
+    let nearly_full = flush().events(&[
+        ev(3, 1, 40).sorted().payload(&LARGE),
+        ev(3, 2, 41),
+        ev(4, 1, 42).sorted(),
+        ev(4, 2, 43),
+    ]);
+    let read = |stream: &[u8]| {
+        let mut reader = Reader::new();
+        reader.feed(stream);
+        reader.finish();
+        drain(&mut reader)
+    };
+    let all = read(&nearly_full.0);
+    let at = all.iter().position(|got| *got == Got::Cut).unwrap();
+    assert_eq!(outline(&all[..at]), [10, 12, 13, 15, 20, 30, 40, 41, 42]);
+    assert_eq!(outline(&all[at..]), [43], "another thread's run may be missing");
+    let ended = nearly_full.sequence_point(50, &[(1, 3), (2, 3), (3, 2), (4, 2)]);
+    assert!(!read(&ended.end()).contains(&Got::Cut));
+    assert!(!read(&flush().0).contains(&Got::Cut), "the flush was over");
+}
