@@ -376,7 +376,14 @@ impl Fold {
     }
 
     fn restart(&mut self, e: &Occurrence<'_>) {
-        let Some((mut stop, end_ns)) = self.stops.end(e.thread, e.at_ns) else { return };
+        let Some((mut stop, end_ns)) = self.stops.end(e.thread, e.at_ns) else {
+            // One that began before the watch is over with its stop.
+            let cut = |gc: &OpenGc| gc.record.incomplete == Some(Incomplete::BeganBefore);
+            if self.blocking.as_ref().is_some_and(cut) {
+                self.blocking_done();
+            }
+            return;
+        };
         let ns = stop.owned_ns(end_ns);
         if !stop.sure() {
             // It is not known when, or whether, it stopped the program.

@@ -91,7 +91,10 @@ impl OpenGc {
 
     /// Events that belong to it were lost, or may have been.
     pub(crate) fn lost(&mut self) {
-        self.record.incomplete = Some(Incomplete::Lost);
+        // What began before the watch is not known anyway.
+        if self.record.incomplete != Some(Incomplete::BeganBefore) {
+            self.record.incomplete = Some(Incomplete::Lost);
+        }
         self.damaged = true;
     }
 
