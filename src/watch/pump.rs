@@ -74,6 +74,7 @@ impl<'a, T: Transport> Pump<'a, T> {
         signals: &mut Signals,
         mut on_signal: impl FnMut(Signal) -> OnSignal,
     ) -> Ended {
+        session.live = true;
         let started = Instant::now();
         let id = self.stream.id();
         let mut buffer = vec![0; 256 * 1024];

@@ -83,6 +83,8 @@ pub(crate) struct Session<'r> {
     lost: Lost,
     clock: Option<nettrace::TraceInfo>,
     began: bool,
+    /// The bytes come from a target. A recording of them holds whole objects only, and is to tell the same.
+    pub(crate) live: bool,
     /// The facts come from a look ahead: the stream read so far knows less.
     looked_ahead: bool,
     damaged: Option<nettrace::Error>,
@@ -112,6 +114,7 @@ impl<'r> Session<'r> {
             lost: Lost::default(),
             clock: None,
             began: false,
+            live: false,
             looked_ahead: false,
             damaged: None,
             records: 0,
@@ -310,7 +313,11 @@ impl<'r> Session<'r> {
 
     /// No more bytes will come: what is open is cut off and shown as such.
     pub(crate) fn finish(&mut self) -> Result<Progress, ReportError> {
-        self.reader.finish();
+        if self.live {
+            self.reader.finish_at_boundary();
+        } else {
+            self.reader.finish();
+        }
         let progress = self.drain()?;
         self.fold.end();
         self.show()?;

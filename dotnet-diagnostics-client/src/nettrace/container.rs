@@ -65,6 +65,10 @@ enum State {
     Skip {
         left: u64,
     },
+    /// Content that is whole; it is handed on with its end tag, where a file may be cut.
+    ContentEndTag {
+        kind: BlockKind,
+    },
     EndTag,
     Header6,
     /// After damage: all that comes is counted and passed over.
@@ -177,10 +181,19 @@ impl Container {
             State::Damaged => self.accounted = self.offset,
             State::Magic => self.objects.push_back(Object::Failed(Error::NotNettrace)),
             State::Content { kind } if kind != BlockKind::TRACE => self.push_block(kind, false, blocks),
+            State::ContentEndTag { kind } => self.push_block(kind, true, blocks),
             _ => {}
         }
         self.unparsed_bytes += self.offset - self.accounted;
         self.objects.push_back(Object::End { clean: false });
+    }
+
+    /// The same, as if the bytes ended with the last complete object.
+    pub(super) fn finish_at_boundary(&mut self, blocks: &mut Blocks) {
+        if let State::Content { .. } | State::ContentEndTag { .. } = self.state {
+            self.state = State::Skip { left: 0 };
+        }
+        self.finish(blocks);
     }
 
     /// How many bytes the small piece of this state has.
@@ -190,7 +203,7 @@ impl Container {
             State::SerializerLength | State::Size { .. } | State::Header6 => 4,
             State::Serializer => SERIALIZER.len() - 4,
             State::Version6 => 8,
-            State::Tag | State::EndTag => 1,
+            State::Tag | State::ContentEndTag { .. } | State::EndTag => 1,
             State::Begin => 14,
             State::Name { .. } => self.content_size + 1,
             State::TraceV4 => TraceInfo::V4_BYTES,
@@ -276,9 +289,18 @@ impl Container {
                 blocks.recycle(content);
                 self.after_content()
             }
-            State::Content { kind } => {
+            State::Content { kind } if self.version6 => {
                 self.push_block(kind, true, blocks);
                 self.after_content()
+            }
+            State::Content { kind } => State::ContentEndTag { kind },
+            State::ContentEndTag { kind } => {
+                self.push_block(kind, true, blocks);
+                if head != [TAG_END] {
+                    return Err(self.damaged(1, "an object does not end where its size says"));
+                }
+                self.object_is_complete();
+                State::Tag
             }
             State::Skip { .. } => self.after_content(),
             State::EndTag if head == [TAG_END] => {

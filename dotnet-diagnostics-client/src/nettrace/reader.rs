@@ -139,6 +139,11 @@ impl Reader {
         self.container.finish(&mut self.blocks);
     }
 
+    /// The same, without the events of a block that is cut off: what a file cut at [`boundary`](Self::boundary) gives.
+    pub fn finish_at_boundary(&mut self) {
+        self.container.finish_at_boundary(&mut self.blocks);
+    }
+
     /// Lets all held events go when the bytes fed so far are used up, in order among themselves. Feeding more takes it
     /// back.
     ///
