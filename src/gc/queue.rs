@@ -126,3 +126,105 @@ fn name(gc: &mut Gc, naming: &Naming, names: &mut Tables) {
         gc.triggered_by = Some(frames.iter().map(|id| names.method_name(*id)).collect());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use netcore_profiler::wire::{self, DefStatus, Ids, MethodShape, Text, Texts};
+
+    use super::*;
+    use crate::gc::record::Level;
+
+    fn gc(number: u32) -> Gc {
+        let mut gc = Gc::unknown(Level::Roots);
+        gc.number = Some(number);
+        gc
+    }
+
+    fn asked(due: Option<u64>) -> Naming {
+        Naming { due, watched: None, asked_by: Some(vec![100]) }
+    }
+
+    fn fact(queue: &mut Queue, module_id: u64) {
+        queue.tell(&Record::Method(wire::Method {
+            function_id: 100,
+            shape: MethodShape::NAMED,
+            class_id: 0,
+            module_id,
+            token: 1,
+            args: Ids::new(&[]),
+        }));
+    }
+
+    fn name(queue: &mut Queue, module_id: u64, text: &str) {
+        let units: Vec<u16> = text.encode_utf16().collect();
+        queue.tell(&Record::MethodDef(wire::MethodDef {
+            module_id,
+            token: 1,
+            status: DefStatus::OK,
+            type_token: 2,
+            name: Text::new(&units),
+            is_async: false,
+            params: Texts::new(&[]),
+        }));
+    }
+
+    fn numbers(queue: &mut Queue, now_ns: u64) -> Vec<(Option<u32>, String)> {
+        let take = || queue.take(now_ns).map(|gc| (gc.number, gc.triggered_by.unwrap_or_default().concat()));
+        std::iter::from_fn(take).collect()
+    }
+
+    #[test]
+    fn nothing_overtakes_what_waits_for_its_names() {
+        let mut queue = Queue::default();
+        fact(&mut queue, 7);
+        queue.push(gc(1), Naming::default(), 0);
+        queue.push(gc(2), asked(Some(1)), 0);
+        queue.push(gc(3), Naming::default(), 0);
+        assert_eq!(numbers(&mut queue, 10), [(Some(1), String::new())]);
+        name(&mut queue, 7, "Run");
+        queue.named(1);
+        assert_eq!(numbers(&mut queue, 10), [(Some(2), "Run".to_owned()), (Some(3), String::new())]);
+    }
+
+    #[test]
+    fn it_waits_two_seconds_or_until_nothing_comes_any_more() {
+        let mut queue = Queue::default();
+        queue.push(gc(1), asked(Some(1)), 500);
+        assert_eq!(numbers(&mut queue, PATIENCE_NS + 499), []);
+        assert_eq!(numbers(&mut queue, PATIENCE_NS + 500), [(Some(1), "(unnamed)".to_owned())]);
+        queue.push(gc(2), asked(Some(2)), 500);
+        queue.over();
+        assert_eq!(numbers(&mut queue, 500), [(Some(2), "(unnamed)".to_owned())]);
+    }
+
+    #[test]
+    fn a_new_stay_counts_from_one_again() {
+        let mut queue = Queue::default();
+        queue.counted(5);
+        queue.named(5);
+        queue.over();
+        queue.counted(1);
+        queue.push(gc(9), asked(Some(1)), 0);
+        assert_eq!(numbers(&mut queue, 0), []);
+        queue.named(1);
+        assert_eq!(numbers(&mut queue, 0).len(), 1);
+    }
+
+    #[test]
+    fn ids_mean_what_they_meant_when_they_were_sent() {
+        let mut queue = Queue::default();
+        fact(&mut queue, 7);
+        name(&mut queue, 7, "Before");
+        queue.counted(1);
+        queue.forget();
+        // The record is finished after its totals came.
+        queue.push(gc(1), Naming { watched: Some(Watched::default()), ..asked(Some(1)) }, 0);
+        fact(&mut queue, 8);
+        name(&mut queue, 8, "After");
+        queue.counted(2);
+        queue.push(gc(2), Naming { watched: Some(Watched::default()), ..asked(Some(2)) }, 0);
+        queue.named(2);
+        let named = [(Some(1), "Before".to_owned()), (Some(2), "After".to_owned())];
+        assert_eq!(numbers(&mut queue, 0), named);
+    }
+}

@@ -73,3 +73,6 @@ pub(crate) fn generation_name(index: Option<u8>) -> Option<&'static str> {
         index => GENERATION_NAMES.get(usize::from(index?)).copied(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,127 @@
+use netcore_profiler::wire::{
+    self, BatchHeader, Generation, HandleKind, HolderRow, Naming, Record, RootFlags, RootKind, StaticRow,
+    StaticsPhase,
+};
+
+use super::{Coming, Holders};
+use crate::gc::names::Tables;
+
+fn kind(kind: RootKind) -> u8 {
+    match kind {
+        RootKind::STACK => 0,
+        RootKind::HANDLE => 1,
+        _ => 3,
+    }
+}
+
+fn root(object: u64, kind: RootKind, flags: u8, repeats: u16) -> HolderRow {
+    HolderRow {
+        object,
+        root_id: 0,
+        class_id: 1,
+        bytes: 24,
+        creator: 0,
+        kind,
+        flags: RootFlags(flags),
+        generation: Generation(0),
+        handle_kind: HandleKind::UNKNOWN,
+        repeats,
+    }
+}
+
+fn static_value(field: u32, object: u64, bytes: u64) -> StaticRow {
+    StaticRow { field, object, class_id: 1, bytes, generation: Generation(2) }
+}
+
+/// The rows of a batch, written and read again.
+fn batch<R: wire::Row>(
+    id: u32,
+    gc_seq: u64,
+    part: u32,
+    phase: u8,
+    rows: &[R],
+    take: impl FnOnce(Record<'_>),
+) {
+    let header = BatchHeader { gc_seq, part, rows: rows.len() as u32, phase };
+    let mut buffer = header.encode().to_vec();
+    for row in rows {
+        let mut room = [0; 64];
+        let used = row.encode(&mut room).expect("there is room");
+        buffer.extend(&room[..used]);
+    }
+    take(wire::decode(id, &buffer).expect("it is what was written"));
+}
+
+fn tell(coming: &mut Coming, gc_seq: u64, part: u32, rows: &[HolderRow]) {
+    batch(wire::event_id::HOLDERS, gc_seq, part, 0, rows, |record| {
+        let Record::Holders(part) = record else { panic!("{record:?}") };
+        coming.holders(&part, kind);
+    });
+}
+
+fn tell_statics(coming: &mut Coming, gc_seq: u64, phase: StaticsPhase, rows: &[StaticRow]) {
+    batch(wire::event_id::STATICS, gc_seq, 0, phase.0, rows, |record| {
+        let Record::Statics(part) = record else { panic!("{record:?}") };
+        coming.statics(&part);
+    });
+}
+
+fn totals(holders_parts: u32, statics_parts: u32) -> Naming {
+    Naming { naming_ns: 1, typed_roots: 0, untyped_roots: 3, holders_parts, statics_parts }
+}
+
+fn named(coming: &mut Coming, gc_seq: u64, naming: &Naming) -> (Holders, u64) {
+    let (seen, missing) = coming.whole(gc_seq, naming);
+    (Holders::of(&seen, &mut Tables::default()), missing)
+}
+
+#[test]
+fn slots_objects_and_bytes_are_counted_each_its_own_way() {
+    let mut coming = Coming::default();
+    let rows = [
+        root(8, RootKind::STACK, 0, 2),
+        root(8, RootKind::STACK, 1, 0),
+        root(64, RootKind::STACK, 0, 0),
+        root(64, RootKind::HANDLE, 2, 0),
+    ];
+    tell(&mut coming, 1, 0, &rows[..3]);
+    tell(&mut coming, 1, 1, &rows[3..]);
+    let (holders, missing) = named(&mut coming, 1, &totals(2, 0));
+    assert_eq!(missing, 0);
+    let [method] = &holders.methods[..] else { panic!("{holders:?}") };
+    assert_eq!((&*method.name, method.slots, method.objects, method.pinned_slots), ("(no frame)", 5, 2, 1));
+    let types: Vec<_> = holders.types.iter().map(|t| (t.kind, t.flags, t.count, t.bytes)).collect();
+    assert_eq!(types, [(0, 0, 4, 48), (0, 1, 1, 24), (1, 2, 1, 24)]);
+    let all = holders.origins;
+    assert_eq!((all.runtime, all.app, all.unknown, holders.untyped), (5, 0, 4, 3));
+    assert_eq!(holders.statics, None);
+}
+
+#[test]
+fn a_pinned_object_is_counted_while_no_collection_is_missed() {
+    let mut coming = Coming::default();
+    let mut seen = |gc_seq: u64, object: u64, parts: u32| {
+        tell(&mut coming, gc_seq, 0, &[root(object, RootKind::HANDLE, 1, 0)]);
+        let (holders, missing) = named(&mut coming, gc_seq, &totals(parts, 0));
+        (holders.pinned[0].seen_in_gcs, missing)
+    };
+    assert_eq!([seen(1, 8, 1), seen(2, 8, 1), seen(3, 16, 1)], [(1, 0), (2, 0), (1, 0)]);
+    assert_eq!([seen(4, 16, 1), seen(6, 16, 1)], [(2, 0), (1, 0)]);
+    // A part of its rows is missing.
+    assert_eq!(seen(7, 16, 2), (1, 1));
+}
+
+#[test]
+fn static_fields_are_a_table_with_changes() {
+    let mut coming = Coming::default();
+    let bytes =
+        |holders: Holders| holders.statics.map(|rows| rows.iter().map(|row| row.bytes).collect::<Vec<u64>>());
+    tell_statics(&mut coming, 1, StaticsPhase::CHANGES, &[static_value(1, 8, 10)]);
+    assert_eq!(bytes(named(&mut coming, 1, &totals(0, 1)).0), None, "the table has not come");
+    tell_statics(&mut coming, 2, StaticsPhase::FULL, &[static_value(1, 8, 10), static_value(2, 16, 20)]);
+    assert_eq!(bytes(named(&mut coming, 2, &totals(0, 1)).0), Some(vec![20, 10]));
+    tell_statics(&mut coming, 3, StaticsPhase::CHANGES, &[static_value(2, 0, 0), static_value(1, 32, 30)]);
+    assert_eq!(bytes(named(&mut coming, 3, &totals(0, 1)).0), Some(vec![30]));
+    assert_eq!(bytes(named(&mut coming, 4, &totals(0, 0)).0), Some(vec![30]), "nothing has changed");
+    assert_eq!(bytes(named(&mut coming, 5, &totals(0, 1)).0), None, "a change is missing");
+}
