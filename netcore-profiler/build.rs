@@ -63,6 +63,8 @@ fn compile(target: &str, os: &str, linker_variable: &str, library: &Path) -> Res
     for option in ["opt-level=3", "panic=abort", "strip=symbols", "lto=fat", "codegen-units=1"] {
         rustc.arg(format!("-C{option}"));
     }
+    // Stacks are walked along them (`agent/names/stack.rs`).
+    rustc.arg("-Cforce-frame-pointers=yes");
     let linker = env::var_os("RUSTC_LINKER").or_else(|| env::var_os(linker_variable));
     match os {
         "windows" => {

@@ -66,7 +66,7 @@ com_table! {
         AssemblyUnloadStarted(_: usize);
         AssemblyUnloadFinished(_: usize, _: HResult);
         ModuleLoadStarted(_: usize);
-        ModuleLoadFinished(_: usize, _: HResult);
+        ModuleLoadFinished(module: usize, result: HResult) => profiler.module_load_finished(module, result);
         ModuleUnloadStarted(module: usize) => profiler.module_unload_started(module);
         ModuleUnloadFinished(_: usize, _: HResult);
         ModuleAttachedToAssembly(_: usize, _: usize);

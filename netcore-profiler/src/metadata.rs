@@ -105,6 +105,33 @@ impl Metadata {
         answer(result, MethodProps { type_token, length: written(length, name.len()) })
     }
 
+    /// `FindTypeDefByName`, slot 9: a type that is not within another one. The name is zero-terminated.
+    pub fn find_type(&self, name: &[u16]) -> Option<u32> {
+        let mut token = 0_u32;
+        let result = call!(self, 9, (
+            name.as_ptr() => *const u16,
+            0 => u32,
+            &raw mut token => *mut u32,
+        ) -> HResult);
+        succeeded(result).then_some(token)
+    }
+
+    /// `EnumMethods`, slot 18: first and last token of a type's methods, which are numbered in a row.
+    pub fn method_range(&self, type_token: u32) -> Option<(u32, u32)> {
+        let mut list = Enum { metadata: self, handle: ptr::null_mut() };
+        let mut tokens = [0_u32; 256];
+        let mut count = 0_u32;
+        let result = call!(self, 18, (
+            &raw mut list.handle => *mut *mut c_void,
+            type_token => u32,
+            tokens.as_mut_ptr() => *mut u32,
+            tokens.len() as u32 => u32,
+            &raw mut count => *mut u32,
+        ) -> HResult);
+        let found = tokens.get(..count as usize).filter(|_| succeeded(result))?;
+        Some((*found.iter().min()?, *found.iter().max()?))
+    }
+
     /// `EnumMethodsWithName`, slot 19: whether a type has a method of that name, which is
     /// zero-terminated.
     pub fn has_method(&self, type_token: u32, name: &[u16]) -> bool {

@@ -11,7 +11,7 @@
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst};
 
 use crate::hresult::{HResult, S_OK, succeeded};
-use crate::info::{HIGH_BASIC_GC, HIGH_EVENT_PIPE, Info, MONITOR_GC, MONITOR_MODULE_LOADS};
+use crate::info::{HIGH_BASIC_GC, HIGH_EVENT_PIPE, Info, MONITOR_GC, MONITOR_MODULE_LOADS, STACK_SNAPSHOT};
 use crate::sys;
 
 const HIGH: u32 = HIGH_BASIC_GC | HIGH_EVENT_PIPE;
@@ -62,9 +62,9 @@ impl Mask {
 
     /// Sets the mask for the first time, with the flag: only here does the runtime switch background
     /// collections off, without which the flag could not be set later.
-    pub(super) fn load(&self, info: Info, late: bool, modules: bool) -> HResult {
+    pub(super) fn load(&self, info: Info, late: bool, names: bool) -> HResult {
         self.late.store(late, SeqCst);
-        self.constant.store(if modules { MONITOR_MODULE_LOADS } else { 0 }, SeqCst);
+        self.constant.store(if names { MONITOR_MODULE_LOADS | STACK_SNAPSHOT } else { 0 }, SeqCst);
         self.failures.store(0, SeqCst);
         self.failures_in_a_row.store(0, SeqCst);
         let answer = self.write_from_outside(info, MONITOR_GC);

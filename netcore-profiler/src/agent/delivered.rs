@@ -3,6 +3,7 @@
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::arming::Armed;
+use super::references::array;
 use super::text::{terminated, utf16};
 use super::{Phase, Profiler};
 use crate::hresult::{HResult, S_OK};
@@ -13,10 +14,18 @@ use crate::wire::NoteCode;
 const RUNTIME_PROVIDER: [u16; 40] = utf16("Microsoft-Windows-DotNETRuntime");
 /// Keyword of the runtime's GC events.
 const GC_KEYWORD: u64 = 1;
+/// Keyword of its events about handles.
+const HANDLE_KEYWORD: u64 = 2;
 const INFORMATIONAL: u32 = 4;
 
 /// A collection begins.
 const GC_START: u32 = 1;
+/// A handle was made.
+const SET_HANDLE: u32 = 30;
+/// A handle was freed.
+const DESTROY_HANDLE: u32 = 31;
+/// A collection is about to begin, on the thread that needs it.
+const GC_TRIGGERED: u32 = 35;
 /// A heap has marked what one kind of root holds. Every heap fires several before any of them plans.
 const GC_MARK_WITH_TYPE: u32 = 202;
 
@@ -25,10 +34,19 @@ static RUNTIME: AtomicUsize = AtomicUsize::new(0);
 
 /// Starts the in-process session.
 pub(super) fn start_session(info: Info) -> Result<u64, HResult> {
+    start(info, GC_KEYWORD)
+}
+
+/// Starts the one that tells of handles, apart, so that it can end alone.
+pub(super) fn start_handle_session(info: Info) -> Result<u64, HResult> {
+    start(info, HANDLE_KEYWORD)
+}
+
+fn start(info: Info, keywords: u64) -> Result<u64, HResult> {
     let name = terminated(&RUNTIME_PROVIDER);
     info.start_session(&[ProviderConfig {
         name: name.as_ptr(),
-        keywords: GC_KEYWORD,
+        keywords,
         level: INFORMATIONAL,
         filter: core::ptr::null(),
     }])
@@ -65,7 +83,7 @@ impl Profiler {
         data: *const u8,
         length: u32,
     ) -> HResult {
-        if id != GC_START && id != GC_MARK_WITH_TYPE {
+        if !matches!(id, GC_START | GC_MARK_WITH_TYPE | GC_TRIGGERED | SET_HANDLE | DESTROY_HANDLE) {
             return S_OK;
         }
         let Some(info) = self.info().filter(|info| is_runtime(*info, provider)) else { return S_OK };
@@ -73,13 +91,17 @@ impl Profiler {
             self.arm(info);
             return S_OK;
         }
-        if data.is_null() {
-            return S_OK;
-        }
-        // SAFETY: checked for null; as long as said by the contract.
-        let payload = unsafe { core::slice::from_raw_parts(data, length as usize) };
-        if let Some((number, kind)) = gc_start(payload) {
-            self.collection.delivered(&self.mask, number, kind);
+        // SAFETY: by the contract.
+        let payload = unsafe { array(data, length) };
+        match id {
+            GC_START => {
+                if let Some((number, kind)) = gc_start(payload) {
+                    self.collection.delivered(&self.mask, number, kind);
+                }
+            }
+            GC_TRIGGERED => self.triggered(info, payload),
+            SET_HANDLE => self.handle_made(info, payload),
+            _ => self.handle_freed(payload),
         }
         S_OK
     }

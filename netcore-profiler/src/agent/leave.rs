@@ -37,6 +37,7 @@ impl Profiler {
         let ended = self.names.thread_has_ended();
         self.mask.leave(info);
         self.write_note(info, NoteCode::LEAVING, S_OK);
+        self.leave_handles(info);
         let session = self.session.swap(0, Ordering::SeqCst);
         if session != 0 {
             info.stop_session(session);

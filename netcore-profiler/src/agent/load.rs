@@ -149,6 +149,9 @@ impl Profiler {
             Ok(session) => self.session.store(session, Ordering::SeqCst),
             Err(answer) => self.fall_back(info, NoteCode::SESSION_FAILED, answer),
         }
+        if callback::LATEST >= callback::DELIVERS_EVENTS {
+            self.watch_handles(info);
+        }
         self.lease.forget_requests();
         self.write_hello(info);
         S_OK

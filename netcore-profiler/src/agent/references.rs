@@ -49,7 +49,7 @@ impl Length for u32 {
 ///
 /// # Safety
 /// `start` is null, or an array of `count` that outlives the callback it is used in.
-unsafe fn array<'a, T>(start: *const T, count: u32) -> &'a [T] {
+pub(super) unsafe fn array<'a, T>(start: *const T, count: u32) -> &'a [T] {
     if start.is_null() || count == 0 || !start.is_aligned() {
         return &[];
     }

@@ -5,7 +5,7 @@ use core::ptr::{self, NonNull};
 
 use super::Info;
 use crate::com::Guid;
-use crate::hresult::{E_NOINTERFACE, HResult, S_OK, succeeded};
+use crate::hresult::{E_FAIL, E_NOINTERFACE, HResult, S_OK, succeeded};
 
 /// What `IsArrayClass` tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +63,84 @@ pub struct HeapRange {
     pub reserved: usize,
 }
 
+/// `StackSnapshotCallback`.
+type StackSnapshotCallback = unsafe extern "system" fn(
+    function: usize,
+    address: usize,
+    frame: usize,
+    context_bytes: u32,
+    context: *const u8,
+    data: *mut c_void,
+) -> HResult;
+
+/// A frame of managed code: the registers that say where it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seed {
+    /// The next instruction in it.
+    pub instruction: usize,
+    /// The stack pointer.
+    pub stack: usize,
+    /// The frame pointer.
+    pub frame: usize,
+}
+
+/// `CONTEXT`, and room for what later versions put after it.
+#[repr(C, align(64))]
+struct Context([u8; 4096]);
+
+impl Seed {
+    /// The frame as a `CONTEXT`, where that is known.
+    #[cfg(target_arch = "x86_64")]
+    fn context(self) -> Option<Context> {
+        const FLAGS: usize = 0x30;
+        const CONTROL_AND_INTEGER: u32 = 0x10_0003;
+        let mut context = Context([0; 4096]);
+        context
+            .0
+            .get_mut(FLAGS..)?
+            .first_chunk_mut::<4>()?
+            .copy_from_slice(&CONTROL_AND_INTEGER.to_ne_bytes());
+        for (at, value) in [(0x98, self.stack), (0xa0, self.frame), (0xf8, self.instruction)] {
+            context.0.get_mut(at..)?.first_chunk_mut::<8>()?.copy_from_slice(&value.to_ne_bytes());
+        }
+        Some(context)
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn context(self) -> Option<Context> {
+        None
+    }
+}
+
+/// Frames of a stack in the making.
+struct Walk<'a> {
+    frames: &'a mut [usize],
+    count: usize,
+}
+
+unsafe extern "system" fn frame(
+    function: usize,
+    _address: usize,
+    _frame: usize,
+    _context_bytes: u32,
+    _context: *const u8,
+    data: *mut c_void,
+) -> HResult {
+    // SAFETY: `own_stack` passes its own, which nobody else uses during the walk.
+    let walk = unsafe { &mut *data.cast::<Walk<'_>>() };
+    if function == 0 {
+        return S_OK;
+    }
+    match walk.frames.get_mut(walk.count) {
+        Some(free) => {
+            *free = function;
+            walk.count = walk.count.saturating_add(1);
+            S_OK
+        }
+        None => E_FAIL,
+    }
+}
+
 fn answer<T>(answer: HResult, value: T) -> Result<T, HResult> {
     if succeeded(answer) { Ok(value) } else { Err(answer) }
 }
@@ -93,6 +171,55 @@ impl Info {
         let mut function = 0;
         let result = call!(self, 7, (address => usize, &raw mut function => *mut usize) -> HResult);
         answer(result, function)
+    }
+
+    /// `DoStackSnapshot`, slot 36: the methods on the calling thread's own stack, innermost first, as
+    /// many as there is room for, from `seed` on, or else from where the runtime finds managed code.
+    /// Frames of native code are left out.
+    ///
+    /// # Safety
+    /// `seed` is a frame of the calling thread.
+    #[inline(never)]
+    pub unsafe fn own_stack(self, seed: Option<Seed>, frames: &mut [usize]) -> Result<&[usize], HResult> {
+        const CALLING_THREAD: usize = 0;
+        const NO_CONTEXT: u32 = 0;
+        let context = seed.and_then(Seed::context);
+        let (start, bytes) = match &context {
+            Some(context) => (ptr::from_ref(context).cast(), size_of::<Context>() as u32),
+            None => (ptr::null(), 0),
+        };
+        let mut walk = Walk { frames, count: 0 };
+        let result = call!(self, 36, (
+            CALLING_THREAD => usize,
+            frame => StackSnapshotCallback,
+            NO_CONTEXT => u32,
+            (&raw mut walk).cast() => *mut c_void,
+            start => *const u8,
+            bytes => u32,
+        ) -> HResult);
+        let Walk { frames, count } = walk;
+        // A walk that we ended counts as a failure.
+        if count == 0 {
+            answer(result, ())?;
+        }
+        Ok(frames.get(..count).unwrap_or_default())
+    }
+
+    /// `GetCurrentThreadID` and `GetThreadInfo`, slots 13 and 12: the system's number of the calling
+    /// thread.
+    pub fn os_thread(self) -> Result<u32, HResult> {
+        let (mut thread, mut number) = (0_usize, 0_u32);
+        let found = call!(self, 13, (&raw mut thread => *mut usize) -> HResult);
+        answer(found, ())?;
+        let result = call!(self, 12, (thread => usize, &raw mut number => *mut u32) -> HResult);
+        answer(result, number)
+    }
+
+    /// `EnumModules`, slot 66.
+    pub fn modules(self) -> Result<Modules, HResult> {
+        let mut out: *mut c_void = ptr::null_mut();
+        let result = call!(self, 66, (&raw mut out => *mut *mut c_void) -> HResult);
+        NonNull::new(answer(result, out)?).map(Modules).ok_or(E_NOINTERFACE)
     }
 
     /// `IsArrayClass`, slot 11; `None` where it is no array.
@@ -205,5 +332,29 @@ impl Info {
             ranges.as_mut_ptr() => *mut HeapRange,
         ) -> HResult);
         answer(result, count as usize)
+    }
+}
+
+/// `ICorProfilerModuleEnum`: the modules that are loaded. The reference is given back on drop.
+#[derive(Debug)]
+pub struct Modules(NonNull<c_void>);
+
+impl Modules {
+    /// `Next`, slot 7.
+    #[must_use]
+    pub fn next(&self) -> Option<usize> {
+        let (mut module, mut count) = (0_usize, 0_u32);
+        let result = call!(self, 7, (
+            1 => u32,
+            &raw mut module => *mut usize,
+            &raw mut count => *mut u32,
+        ) -> HResult);
+        (succeeded(result) && count == 1).then_some(module)
+    }
+}
+
+impl Drop for Modules {
+    fn drop(&mut self) {
+        call!(self, 2, () -> u32);
     }
 }

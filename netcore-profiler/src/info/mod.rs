@@ -13,6 +13,8 @@ pub const IID_INFO14: Guid = Guid::from_u128(0xf460e352_d76d_4fe9_835f_f6af9d6e8
 
 /// `COR_PRF_MONITOR_MODULE_LOADS`, of the low event mask: modules that come and go.
 pub const MONITOR_MODULE_LOADS: u32 = 0x4;
+/// `COR_PRF_ENABLE_STACK_SNAPSHOT`, of the low event mask: threads may look at their stacks.
+pub const STACK_SNAPSHOT: u32 = 0x1000_0000;
 /// `COR_PRF_MONITOR_GC`, of the low event mask: moved, surviving and root callbacks.
 pub const MONITOR_GC: u32 = 0x80;
 /// `COR_PRF_HIGH_BASIC_GC`, of the high one: start, end and generation bounds.
@@ -313,7 +315,7 @@ impl Info {
 
 mod identities;
 
-pub use identities::{ArrayClass, ClassInfo, FunctionInfo, HeapRange, ModuleInfo};
+pub use identities::{ArrayClass, ClassInfo, FunctionInfo, HeapRange, ModuleInfo, Modules, Seed};
 
 #[cfg(test)]
 mod tests {

@@ -100,6 +100,8 @@ unsafe extern "C" {
     ) -> *mut c_void;
     #[cfg(target_os = "linux")]
     fn syscall(number: c_long, ...) -> c_long;
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    safe fn getpid() -> c_int;
     fn unsetenv(name: *const c_char) -> c_int;
     fn dladdr(address: *const c_void, info: *mut DlInfo) -> c_int;
     fn dlopen(path: *const c_char, mode: c_int) -> *mut c_void;
@@ -180,6 +182,53 @@ pub(crate) fn wait_while(word: &AtomicU32, value: u32, limit_ms: u32) {
 /// The waiting thread looks by itself.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn wake(_word: &AtomicU32) {}
+
+/// The calling function's frame pointer, where frames are known to be linked by them.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[inline(always)]
+pub(crate) fn frame_pointer() -> Option<usize> {
+    let frame: usize;
+    // SAFETY: reads a register.
+    unsafe { core::arch::asm!("mov {}, rbp", out(reg) frame, options(nomem, nostack, preserves_flags)) };
+    frame.is_multiple_of(size_of::<usize>()).then_some(frame)
+}
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+pub(crate) fn frame_pointer() -> Option<usize> {
+    None
+}
+
+/// Copies what can be read of this process's memory from `start` on. What cannot is no fault: the
+/// kernel copies.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub(crate) fn copy_own_memory(start: usize, buffer: &mut [u8]) -> &[u8] {
+    const PROCESS_VM_READV: c_long = 310;
+    #[repr(C)]
+    struct Part {
+        start: usize,
+        bytes: usize,
+    }
+    let to = Part { start: buffer.as_mut_ptr().expose_provenance(), bytes: buffer.len() };
+    let from = Part { start, bytes: buffer.len() };
+    // SAFETY: the kernel writes to the buffer, as far as it is long, and checks where it reads.
+    let count = unsafe {
+        syscall(
+            PROCESS_VM_READV,
+            c_long::from(getpid()),
+            &raw const to,
+            1 as c_long,
+            &raw const from,
+            1 as c_long,
+            0 as c_long,
+        )
+    };
+    buffer.get(..usize::try_from(count).unwrap_or(0)).unwrap_or_default()
+}
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+pub(crate) fn copy_own_memory(_start: usize, _buffer: &mut [u8]) -> &[u8] {
+    &[]
+}
 
 /// A number that no other living thread has.
 pub(crate) fn thread_id() -> usize {

@@ -91,6 +91,16 @@ pub(crate) fn wake(word: &AtomicU32) {
     unsafe { WakeByAddressSingle(word.as_ptr().cast_const().cast()) };
 }
 
+/// The calling function's frame pointer: frames are not linked by them.
+pub(crate) fn frame_pointer() -> Option<usize> {
+    None
+}
+
+/// Needed only where there are frame pointers.
+pub(crate) fn copy_own_memory(_start: usize, _buffer: &mut [u8]) -> &[u8] {
+    &[]
+}
+
 /// A number that no other living thread has.
 pub(crate) fn thread_id() -> usize {
     GetCurrentThreadId() as usize

@@ -25,7 +25,7 @@ fn ids(args: &[usize]) -> [u64; ARGS] {
 }
 
 /// Module 0 and a token without a row stand for nothing.
-fn is_definition(module: usize, token: u32) -> bool {
+pub(super) fn is_definition(module: usize, token: u32) -> bool {
     module != 0 && token & 0x00ff_ffff != 0
 }
 
@@ -163,7 +163,7 @@ impl Profiler {
         }
     }
 
-    fn write_method(&self, method: &Method<'_>, info: Info) {
+    pub(super) fn write_method(&self, method: &Method<'_>, info: Info) {
         let mut buffer = [0; BYTES];
         if let Ok(length) = method.encode(&mut buffer) {
             self.events.write_payload(info, event_id::METHOD, buffer.get(..length).unwrap_or_default());
@@ -171,7 +171,7 @@ impl Profiler {
     }
 
     /// Asks for a definition's name. Where the queue is full it stays without.
-    fn ask(&self, module: usize, token: u32) {
+    pub(super) fn ask(&self, module: usize, token: u32) {
         let _ = self.names.queue.put(Request { module, token, seen: self.names.modules.now() });
     }
 }

@@ -207,6 +207,7 @@ impl Profiler {
         if !self.names.are_on() {
             return None;
         }
+        self.settle_names(sink.info);
         let mut naming = Naming::default();
         let Some(table) = self.names.roots.table() else { return Some(naming) };
         let count = self.names.roots.count.load(SeqCst);
@@ -242,16 +243,21 @@ impl Profiler {
                     // SAFETY: the frame is on a stack that stands still.
                     unsafe { self.tell_method(lookup.sink.info, root.root_id as usize) };
                 }
+                let (handle_kind, creator) = if root.kind == RootKind::HANDLE.0 {
+                    self.tell_maker(lookup.sink.info, root.root_id)
+                } else {
+                    (HandleKind::UNKNOWN, 0)
+                };
                 let row = HolderRow {
                     object: root.object,
                     root_id: root.root_id,
                     class_id: object.class as u64,
                     bytes: object.bytes,
-                    creator: 0,
+                    creator,
                     kind: RootKind(root.kind),
                     flags: RootFlags(root.flags),
                     generation: object.generation,
-                    handle_kind: HandleKind::UNKNOWN,
+                    handle_kind,
                     repeats: root.repeats,
                 };
                 if let Ok(bytes) = row.encode(buffer.get_mut(length..).unwrap_or_default()) {

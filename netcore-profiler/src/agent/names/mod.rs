@@ -5,12 +5,16 @@
 //! our own. A module may be unloaded meanwhile: its unloading waits at a gate for the one definition
 //! that is being read, and what was seen of it before is not touched any more.
 
+mod creators;
 mod facts;
+mod handles;
 mod holders;
 mod known;
 mod modules;
 mod queue;
 mod resolver;
+mod stack;
+mod trigger;
 
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst};
 
@@ -35,6 +39,8 @@ pub(super) struct Names {
     queue: queue::Queue,
     modules: modules::Modules,
     gate: modules::Gate,
+    creators: creators::Creators,
+    handles: handles::Handles,
     pub(super) roots: holders::Roots,
     /// The last collection that waits for names.
     wanted: AtomicU64,
@@ -42,6 +48,8 @@ pub(super) struct Names {
     done: AtomicU64,
     /// Our thread waits for it to change.
     bell: AtomicU32,
+    /// Identifiers told so far may be used anew, which nobody has been told yet.
+    void: AtomicBool,
     /// Definitions are to be told again.
     again: AtomicBool,
     thread_runs: AtomicBool,
@@ -57,10 +65,13 @@ impl Names {
             queue: queue::Queue::new(),
             modules: modules::Modules::new(),
             gate: modules::Gate::new(),
+            creators: creators::Creators::new(),
+            handles: handles::Handles::new(),
             roots: holders::Roots::new(),
             wanted: AtomicU64::new(0),
             done: AtomicU64::new(0),
             bell: AtomicU32::new(0),
+            void: AtomicBool::new(false),
             again: AtomicBool::new(false),
             thread_runs: AtomicBool::new(false),
         }
@@ -77,6 +88,8 @@ impl Names {
             && self.definitions.prepare()
             && self.queue.prepare()
             && self.modules.prepare()
+            && self.creators.prepare()
+            && self.handles.prepare()
             && self.roots.prepare();
         self.wanted.store(0, SeqCst);
         self.done.store(self.queue.count(), SeqCst);
@@ -147,19 +160,31 @@ impl Profiler {
     /// `ModuleUnloadStarted`: everything that was told of a module ends here, and so may anything
     /// that is made of its types.
     pub(crate) fn module_unload_started(&self, module: usize) -> HResult {
-        let Some(info) = self.info().filter(|_| self.names.are_on()) else { return S_OK };
+        if self.info().is_none() || !self.names.are_on() {
+            return S_OK;
+        }
         let inside = self.names.gate.enter_within(UNLOAD_WAITS_MS);
         self.names.modules.unloaded(module);
-        self.names.known.forget();
+        self.names.creators.unloaded(module);
+        self.tell_names_again();
         drop(inside);
-        self.events.write_payload(info, event_id::FORGET, &[]);
         S_OK
     }
 
-    /// Everything is told again to somebody who came late.
+    /// Everything is told again.
     pub(super) fn tell_names_again(&self) {
         self.names.known.forget();
-        self.names.again.store(true, SeqCst);
+        self.names.void.store(true, SeqCst);
+    }
+
+    /// Says that identifiers are void, where they are, before any is used again.
+    fn settle_names(&self, info: Info) {
+        if self.names.void.swap(false, SeqCst) {
+            self.events.write_payload(info, event_id::FORGET, &[]);
+            // What was told between the unloading and now is forgotten by the reader, too.
+            self.names.again.store(true, SeqCst);
+            self.names.known.forget();
+        }
     }
 
     /// The runtime's interface, for our thread.

@@ -5,6 +5,7 @@ use core::sync::atomic::Ordering::SeqCst;
 use super::queue::Request;
 use crate::agent::text::utf16;
 use crate::agent::{Phase, Profiler};
+use crate::hresult::{HResult, S_OK, succeeded};
 use crate::info::Info;
 use crate::metadata::Metadata;
 use crate::sys;
@@ -22,6 +23,8 @@ const PARAMS: usize = 32;
 const PARAM_UNITS: usize = 64;
 /// Types within types that are named.
 const NESTED: usize = 16;
+/// Stands for a module as a whole.
+pub(super) const MODULE: u32 = 0;
 /// Room for the largest definition.
 const BYTES: usize = 64 + 2 * NAME_UNITS + PARAMS * (2 + 2 * PARAM_UNITS);
 
@@ -90,14 +93,17 @@ impl Profiler {
     pub(super) fn resolve_names(&self) {
         let names = &self.names;
         let mut told = 0;
+        if let Some(info) = self.info_to_name() {
+            self.survey_loaded(info);
+        }
         loop {
             let bell = names.bell.load(SeqCst);
-            if names.again.swap(false, SeqCst) {
-                names.definitions.forget();
-            }
             let wanted = names.wanted.load(SeqCst);
             while let Some(request) = names.queue.take() {
                 let Some(info) = self.info_to_name() else { return };
+                if names.again.swap(false, SeqCst) {
+                    names.definitions.forget();
+                }
                 self.resolve(info, request);
                 names.done.fetch_add(1, SeqCst);
             }
@@ -109,6 +115,7 @@ impl Profiler {
                     self.events.write_payload(info, event_id::NAMES_DONE, &buffer);
                 }
             }
+            self.guard_handles(info);
             sys::wait_while(&names.bell, bell, REST_MS);
         }
     }
@@ -117,7 +124,7 @@ impl Profiler {
         match request.token >> 24 {
             TYPE => self.resolve_type(info, request),
             METHOD => self.resolve_method(info, request),
-            _ => {}
+            _ => self.survey(info, request),
         }
     }
 
@@ -218,6 +225,48 @@ impl Profiler {
         let mut buffer = [0; BYTES];
         if let Some(length) = encode(&mut buffer) {
             self.events.write_payload(info, id, buffer.get(..length).unwrap_or_default());
+        }
+    }
+}
+
+impl Profiler {
+    /// `ModuleLoadFinished`.
+    pub(crate) fn module_load_finished(&self, module: usize, result: HResult) -> HResult {
+        if succeeded(result) && self.info().is_some() && self.names.are_on() {
+            self.ask(module, MODULE);
+            self.names.ring();
+        }
+        S_OK
+    }
+
+    /// Looks at the modules that were there before us.
+    fn survey_loaded(&self, info: Info) {
+        let seen = self.names.modules.now();
+        let Ok(modules) = info.modules() else { return };
+        while let Some(module) = modules.next() {
+            if self.info_to_name().is_none() {
+                return;
+            }
+            self.survey(info, Request { module, token: MODULE, seen });
+        }
+    }
+
+    /// Looks at a module as a whole.
+    fn survey(&self, info: Info, request: Request) {
+        if !self.names.creators.are_ready() {
+            self.behind_gate(info, request, |metadata| self.find_helpers(request.module, metadata));
+        }
+    }
+
+    /// Reads a module's metadata behind the gate, unless it is gone.
+    fn behind_gate(&self, info: Info, request: Request, read: impl FnOnce(&Metadata)) {
+        let names = &self.names;
+        let _inside = names.gate.enter();
+        if request.seen >= names.modules.unloaded_at(request.module) && self.phase() == Phase::ACTIVE {
+            // SAFETY: as in `read`.
+            if let Ok(metadata) = unsafe { Metadata::of(info, request.module) } {
+                read(&metadata);
+            }
         }
     }
 }

@@ -1,0 +1,41 @@
+//! Who asks for collections.
+
+use super::stack::innermost_managed;
+use crate::agent::Profiler;
+use crate::info::Info;
+use crate::wire::{Ids, MAX_FRAMES, Trigger, event_id};
+
+/// Reasons that a program causes by asking: induced, not forced, compacting, aggressive.
+const ASKED: [u32; 4] = [1, 7, 10, 17];
+/// Room for one.
+const BYTES: usize = 16 + 8 * MAX_FRAMES;
+
+impl Profiler {
+    /// The runtime's `GCTriggered`: Reason, then more. On the thread that asks.
+    pub(in crate::agent) fn triggered(&self, info: Info, payload: &[u8]) {
+        let Some((reason, _)) = payload.split_first_chunk::<4>() else { return };
+        let reason = u32::from_le_bytes(*reason);
+        if !self.names.are_on() || !ASKED.contains(&reason) {
+            return;
+        }
+        self.settle_names(info);
+        let (mut frames, mut functions) = ([0; MAX_FRAMES], [0_u64; MAX_FRAMES]);
+        // SAFETY: a frame of this thread.
+        let frames = unsafe { info.own_stack(innermost_managed(info), &mut frames) }.unwrap_or_default();
+        for (function, told) in frames.iter().copied().zip(&mut functions) {
+            // SAFETY: its frame is on the calling thread's stack.
+            unsafe { self.tell_method(info, function) };
+            *told = function as u64;
+        }
+        let trigger = Trigger {
+            reason,
+            os_thread: info.os_thread().map_or(0, u64::from),
+            frames: Ids::new(functions.get(..frames.len()).unwrap_or_default()),
+        };
+        let mut buffer = [0; BYTES];
+        if let Ok(length) = trigger.encode(&mut buffer) {
+            self.events.write_payload(info, event_id::TRIGGER, buffer.get(..length).unwrap_or_default());
+        }
+        self.names.ring();
+    }
+}
