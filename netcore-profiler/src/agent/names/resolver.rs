@@ -16,8 +16,8 @@ const REST_MS: u32 = 1000;
 /// Kinds of tokens.
 const TYPE: u32 = 0x02;
 const METHOD: u32 = 0x06;
-/// One more than is sent, so that what is cut can be seen.
-const NAME_UNITS: usize = MAX_TEXT_UNITS + 1;
+/// One more than is sent, so that what is cut can be seen, and one that the runtime ends it with.
+const NAME_UNITS: usize = MAX_TEXT_UNITS + 2;
 /// Generic parameters that are named, and the longest name of one.
 const PARAMS: usize = 32;
 const PARAM_UNITS: usize = 64;
