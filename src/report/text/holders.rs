@@ -53,7 +53,8 @@ fn ascii(text: &str, style: Style) -> String {
     text.chars().map(|c| if c.is_ascii() { c.to_string() } else { c.escape_unicode().to_string() }).collect()
 }
 
-fn fits(name: &str, columns: usize, style: Style) -> String {
+/// A name from the target on the terminal.
+pub(super) fn fits(name: &str, columns: usize, style: Style) -> String {
     shortened(&ascii(name, style), columns, style)
 }
 

@@ -1,5 +1,6 @@
 //! One line per collection, in columns that do not move.
 
+use super::holders;
 use super::marks::Mark;
 use super::style::{Line, Role, Style};
 use crate::gc::record::{BlockCount, Gc, Incomplete, Kind};
@@ -25,6 +26,8 @@ enum Column {
     /// Roots of one kind, index into `ROOT_KINDS`.
     RootKind(u8),
     Pinning,
+    /// The method whose frames hold most.
+    Holder,
 }
 
 /// A column, the blanks before it, and its width.
@@ -76,6 +79,10 @@ const WIDE: [Slot; 16] = [
     slot(Column::Pinning, 1, 3),
 ];
 
+/// From here on there is room for the method that holds most, and how much of a line it takes at most.
+const HOLDER_COLUMNS: usize = 140;
+const HOLDER_WIDTH: usize = 44;
+
 /// What is left out first where there is no room, last first.
 const DISPENSABLE: [Column; 6] =
     [Column::Roots, Column::Moved, Column::Kept, Column::Heap, Column::Pinning, Column::At];
@@ -99,6 +106,11 @@ impl Lines {
     pub(super) fn new(style: Style, columns: usize, units: Units) -> Lines {
         let wide = columns >= WIDE_COLUMNS;
         let mut slots: Vec<Slot> = if wide { WIDE.to_vec() } else { NARROW.to_vec() };
+        if columns >= HOLDER_COLUMNS {
+            // Names come last: what is narrower leaves nothing behind it.
+            let left = columns - WIDE_COLUMNS - 2;
+            slots.push(slot(Column::Holder, 2, left.min(HOLDER_WIDTH)));
+        }
         let size = Scale::width(units);
         for slot in &mut slots {
             slot.width = match slot.column {
@@ -203,6 +215,10 @@ impl Lines {
             Column::Kept => blocks(kept(gc), &mut self.kept, slot.width),
             Column::Roots => counted(gc.roots.as_ref().map(|r| r.total()), slot.width),
             Column::RootKind(kind) => counted(gc.roots.as_ref().and_then(|r| r.of_kind(kind)), slot.width),
+            Column::Holder => match holder(gc) {
+                Some((name, role)) => (holders::fits(name, slot.width, self.style), role),
+                None => unknown(),
+            },
             Column::Pinning => counted(gc.roots.as_ref().and_then(|r| r.with_flag(0)), slot.width),
         }
     }
@@ -240,12 +256,21 @@ fn name(column: Column) -> &'static str {
         Column::RootKind(2) => "fin.",
         Column::RootKind(_) => "other",
         Column::Pinning => "pin",
+        Column::Holder => "held most by",
     }
+}
+
+/// The program's method that holds most, else any that has a name.
+fn holder(gc: &Gc) -> Option<(&str, Role)> {
+    let methods = &gc.roots.as_ref()?.holders.as_ref()?.methods;
+    let own = methods.iter().find(|m| m.own).map(|m| (&*m.name, Role::Plain));
+    let named = || methods.iter().find(|m| !m.name.starts_with('('));
+    own.or_else(|| named().map(|m| (&*m.name, Role::Dim)))
 }
 
 /// Words stand left, numbers right.
 fn left(column: Column) -> bool {
-    matches!(column, Column::Generation | Column::Reason)
+    matches!(column, Column::Generation | Column::Reason | Column::Holder)
 }
 
 /// `2`, `2b` for background, `1f` for foreground.

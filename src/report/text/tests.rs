@@ -87,6 +87,12 @@ fn a_run_at_120_columns() {
 }
 
 #[test]
+fn a_run_at_160_columns() {
+    let text = plain(Terminal { columns: 160, ..FILE }, &quiet_run());
+    insta::assert_snapshot!(text.lines().take(9).collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
 fn a_run_at_moves() {
     let (facts, gcs) = moves();
     let lost = Lost { events: 12, ranges: 3, roots: 0 };
