@@ -11,7 +11,7 @@ use xtask::Clr;
 use xtask::testkit::Target;
 
 use super::suite::{Heap, Suite};
-use super::support::{DEADLINE, Gcwatch, Guard, Json, fact, lines, number, until, wait_for_start};
+use super::support::{DEADLINE, Gcwatch, Guard, Json, fact, lines, number, wait_for_start};
 
 pub(crate) fn register(suite: &mut Suite) {
     suite.each_heap("names::known_holders_in_run", &[], in_run);
@@ -78,29 +78,6 @@ impl Program {
         number(&self.ask(how, "collected ")?, "index")
     }
 
-    /// Collects until a collection's line shows something: static fields come to be known one after the other.
-    fn settle(&mut self, sweeps: &mut Vec<u64>, shows: impl Fn(&Value) -> bool) -> Result<()> {
-        let path = lines_of(self.dir.path());
-        until("a collection that shows what was made", DEADLINE, || {
-            let index = self.collect("sweep")?;
-            sweeps.push(index);
-            let mut found = None;
-            until("the collection's line", DEADLINE, || {
-                let text = fs::read_to_string(&path)?;
-                let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
-                for line in whole.lines().rev() {
-                    let line: Value = serde_json::from_str(line)?;
-                    if line["type"] == "gc" && line["number"] == index {
-                        found = Some(shows(&line));
-                        return Ok(true);
-                    }
-                }
-                Ok(false)
-            })?;
-            Ok(found == Some(true))
-        })
-    }
-
     /// Ends it; all lines, of which the last one has the summary.
     fn end(&mut self) -> Result<Vec<Value>> {
         self.talk.send_line("exit")?;
@@ -158,8 +135,6 @@ fn sum(rows: &[&Value], key: &str) -> Result<u64> {
 /// What the program said of its own objects.
 struct Facts {
     local: u64,
-    items: u64,
-    index: u64,
     session: u64,
     first: u64,
     second: u64,
@@ -194,16 +169,8 @@ fn act(program: &mut Program, attach: Option<&Clr>) -> Result<()> {
     }
     let second = number(&program.ask("pin Second", "pinned ")?, "bytes")?;
     program.ask(&format!("weak {WEAK}"), "watched ")?;
-    let mut sweeps = Vec::new();
-    program.settle(&mut sweeps, |gc| {
-        let fields = gc["roots"]["statics"].as_array();
-        ["Demo.Cache.s_items", "Demo.Cache.Index", "Demo.Orders.s_pending"]
-            .iter()
-            .all(|name| fields.is_some_and(|fields| fields.iter().any(|f| f["field"] == *name)))
-    })?;
+    let mut sweeps = vec![program.collect("sweep")?];
     program.ask(&format!("leak {MANY}"), "leaked ")?;
-    let statics = program.ask("statics", "statics ")?;
-    let (items, index) = (number(&statics, "items")?, number(&statics, "index")?);
     for _ in 0..3 {
         sweeps.push(program.collect("sweep")?);
     }
@@ -211,7 +178,7 @@ fn act(program: &mut Program, attach: Option<&Clr>) -> Result<()> {
     program.ask("release", "released")?;
     let lines = program.end()?;
     let seen_at_attach = attach.is_some();
-    let facts = Facts { local, items, index, session, first, second, sweeps, tidy, seen_at_attach };
+    let facts = Facts { local, session, first, second, sweeps, tidy, seen_at_attach };
     check(&lines, &facts)?;
     program.replay(&lines)
 }
@@ -221,7 +188,6 @@ fn check(lines: &[Value], facts: &Facts) -> Result<()> {
     let (before, last) = (gc(lines, before)?, gc(lines, last)?);
     let told = || format!("GC {}: {}", last["number"], last["roots"]);
     frames(last, facts).with_context(told)?;
-    statics(last, facts).with_context(told)?;
     handles(last, facts).with_context(told)?;
     pinned(before, last, facts).with_context(told)?;
     let origin = |of: &str| last.uint(&format!("/roots/by_origin/{of}"));
@@ -272,21 +238,6 @@ fn frames(gc: &Value, facts: &Facts) -> Result<()> {
     ] {
         let found = rows(gc, "types", |row| row["name"] == name && row["kind"] == "stack")?;
         ensure!(!found.is_empty(), "no {name}");
-    }
-    Ok(())
-}
-
-fn statics(gc: &Value, facts: &Facts) -> Result<()> {
-    for (field, type_name, bytes) in [
-        ("Demo.Cache.s_items", "Demo.Item[]", Some(facts.items)),
-        ("Demo.Cache.Index", "Dictionary<string, Demo.Item>", Some(facts.index)),
-        ("Demo.Orders.s_pending", "Demo.Orders.LoadAsync (async)", None),
-        ("Demo.Clock.timer", "Timer", None),
-    ] {
-        let found = rows(gc, "statics", |row| row["field"] == field)?;
-        let [row] = found[..] else { bail!("{} rows of {field}", found.len()) };
-        ensure!(row["type"] == type_name && row["thread_static"] == false, "{row}");
-        ensure!(bytes.is_none_or(|bytes| row["bytes"] == bytes), "{row}, not {bytes:?}");
     }
     Ok(())
 }
@@ -370,10 +321,6 @@ fn summed(summary: &Value, facts: &Facts) -> Result<()> {
     let leak = leak.context("the leak did not grow")?;
     ensure!(leak.uint("/count/first")? <= FEW && leak["count"]["last"] == FEW + MANY, "{leak}");
     ensure!(leak["bytes"]["last"] == (FEW + MANY) * facts.session && leak["field"].is_null(), "{leak}");
-    let field =
-        grown.iter().find(|row| row["field"] == "Demo.Cache.s_items").context("the field did not grow")?;
-    ensure!(field["what"] == "static" && field["type"] == "Demo.Item[]", "{field}");
-    ensure!(field["bytes"]["last"] == facts.items, "{field}");
     let has = |list: &str, key: &str, name: &str| -> Result<bool> {
         Ok(summary.list(&format!("/roots/{list}"))?.iter().any(|row| row[key] == name))
     };
