@@ -49,6 +49,8 @@ pub(crate) struct GrowthRow {
     pub(crate) field: Option<Name>,
     pub(crate) first: Sum,
     pub(crate) last: Sum,
+    /// There may be more of it: not all roots of the last collection were looked at.
+    pub(crate) at_least: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,6 +65,8 @@ struct Followed {
 pub(crate) struct Growth {
     /// Collections that it was compared over.
     gcs: u64,
+    /// Not all roots of the last one were looked at.
+    cut: bool,
     /// By type for handles, by name for fields.
     followed: HashMap<(What, Name), Followed>,
 }
@@ -75,6 +79,7 @@ impl Growth {
             return;
         }
         self.gcs += 1;
+        self.cut = holders.untyped > 0;
         let mut handles: HashMap<(What, Name), Sum> = HashMap::new();
         for row in holders.types.iter().filter(|row| row.kind == 1) {
             let what = if row.flags & 0b10 != 0 { What::WeakHandle } else { What::Handle };
@@ -132,6 +137,7 @@ impl Growth {
                 field: matches!(what, What::Static | What::ThreadStatic).then(|| name.clone()),
                 first: f.first,
                 last: f.last,
+                at_least: self.cut && matches!(what, What::Handle | What::WeakHandle),
             })
             .collect();
         rows.sort_by(|a, b| {
@@ -197,14 +203,24 @@ mod tests {
         let rows = growth.rows().expect("there are two collections");
         let short: Vec<_> = rows
             .iter()
-            .map(|r| (r.what, &*r.type_name, r.field.as_deref(), r.first.bytes, r.last.bytes, r.last.count))
+            .map(|r| {
+                (
+                    r.what,
+                    &*r.type_name,
+                    r.field.as_deref(),
+                    r.first.bytes,
+                    r.last.bytes,
+                    r.last.count,
+                    r.at_least,
+                )
+            })
             .collect();
         assert_eq!(
             short,
             [
-                (What::Static, "B[]", Some("C.f"), 100, 400, 1),
-                (What::Handle, "Leak", None, 48, 216, 9),
-                (What::Handle, "New", None, 0, 8, 1),
+                (What::Static, "B[]", Some("C.f"), 100, 400, 1, false),
+                (What::Handle, "Leak", None, 48, 216, 9, true),
+                (What::Handle, "New", None, 0, 8, 1, true),
             ]
         );
     }

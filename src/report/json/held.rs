@@ -122,6 +122,8 @@ pub(super) struct Growth {
     pub(super) count: FirstLast,
     /// Of the objects themselves.
     pub(super) bytes: FirstLast,
+    /// There may be more of it: not all roots of the last collection were looked at.
+    pub(super) at_least: bool,
 }
 
 /// Collections that one method asked for.

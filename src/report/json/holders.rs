@@ -87,6 +87,7 @@ pub(super) fn growth(to: &mut Convert, rows: Vec<GrowthRow>) -> Vec<wire::Growth
         field: text(&row.field),
         count: wire::FirstLast { first: to.int(row.first.count), last: to.int(row.last.count) },
         bytes: wire::FirstLast { first: to.int(row.first.bytes), last: to.int(row.last.bytes) },
+        at_least: row.at_least,
     });
     rows.collect()
 }

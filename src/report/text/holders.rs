@@ -184,7 +184,11 @@ pub(super) fn growth(rows: &[GrowthRow], units: Units, columns: usize, style: St
             (What::WeakHandle, _) => format!("weak handles to {}", name(&row.type_name)),
             _ => format!("handles to {}", name(&row.type_name)),
         };
-        let arrow = style.arrow();
+        let arrow = if row.at_least {
+            format!("{}\u{a0}at\u{a0}least", style.arrow())
+        } else {
+            style.arrow().to_owned()
+        };
         let numbers = match row.field {
             Some(_) => String::new(),
             None => format!("{}\u{a0}{arrow}\u{a0}{}, ", count(row.first.count), count(row.last.count)),
