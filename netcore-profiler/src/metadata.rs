@@ -4,7 +4,7 @@ use core::ffi::c_void;
 use core::ptr::{self, NonNull};
 
 use crate::com::Guid;
-use crate::hresult::{HResult, succeeded};
+use crate::hresult::{HResult, S_OK, succeeded};
 use crate::info::Info;
 
 /// `IMetaDataImport2`, with generic parameters.
@@ -26,6 +26,17 @@ struct Enum<'a> {
 pub struct MethodProps {
     /// `mdTypeDef` of its type.
     pub type_token: u32,
+    /// Units of the name, without its zero.
+    pub length: usize,
+}
+
+/// A field's definition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FieldProps<'a> {
+    /// `CorFieldAttr`.
+    pub attributes: u32,
+    /// Its type.
+    pub signature: &'a [u8],
     /// Units of the name, without its zero.
     pub length: usize,
 }
@@ -146,6 +157,63 @@ impl Metadata {
             &raw mut count => *mut u32,
         ) -> HResult);
         succeeded(result) && count > 0
+    }
+
+    /// `EnumFields`, slot 20: tokens of a type's fields, as many as there is room for.
+    pub fn fields<'a>(&self, token: u32, tokens: &'a mut [u32]) -> &'a [u32] {
+        let mut list = Enum { metadata: self, handle: ptr::null_mut() };
+        let mut count = 0_u32;
+        let result = call!(self, 20, (
+            &raw mut list.handle => *mut *mut c_void,
+            token => u32,
+            tokens.as_mut_ptr() => *mut u32,
+            tokens.len() as u32 => u32,
+            &raw mut count => *mut u32,
+        ) -> HResult);
+        let count = if succeeded(result) { count as usize } else { 0 };
+        tokens.get(..count).unwrap_or_default()
+    }
+
+    /// `GetFieldProps`, slot 57: writes the name.
+    pub fn field(&self, token: u32, name: &mut [u16]) -> Result<FieldProps<'_>, HResult> {
+        let (mut type_token, mut length, mut attributes) = (0_u32, 0_u32, 0_u32);
+        let (mut signature, mut bytes) = (ptr::null::<u8>(), 0_u32);
+        let (mut kind, mut value, mut value_length) = (0_u32, ptr::null::<u8>(), 0_u32);
+        let result = call!(self, 57, (
+            token => u32,
+            &raw mut type_token => *mut u32,
+            name.as_mut_ptr() => *mut u16,
+            name.len() as u32 => u32,
+            &raw mut length => *mut u32,
+            &raw mut attributes => *mut u32,
+            &raw mut signature => *mut *const u8,
+            &raw mut bytes => *mut u32,
+            &raw mut kind => *mut u32,
+            &raw mut value => *mut *const u8,
+            &raw mut value_length => *mut u32,
+        ) -> HResult);
+        answer(result, ())?;
+        let signature = if signature.is_null() {
+            &[]
+        } else {
+            // SAFETY: the runtime's own copy of the signature, which lives as long as the metadata.
+            unsafe { core::slice::from_raw_parts(signature, bytes as usize) }
+        };
+        Ok(FieldProps { attributes, signature, length: written(length, name.len()) })
+    }
+
+    /// `GetCustomAttributeByName`, slot 60: whether each thread has its own.
+    pub fn is_thread_static(&self, token: u32) -> bool {
+        const NAME: &[u8; 29] = b"System.ThreadStaticAttribute\0";
+        let name = NAME.map(u16::from);
+        let (mut data, mut bytes) = (ptr::null::<u8>(), 0_u32);
+        let result = call!(self, 60, (
+            token => u32,
+            name.as_ptr() => *const u16,
+            &raw mut data => *mut *const u8,
+            &raw mut bytes => *mut u32,
+        ) -> HResult);
+        result == S_OK
     }
 
     /// `EnumGenericParams`, slot 65: tokens of a type's or method's generic parameters, in order.

@@ -141,6 +141,11 @@ unsafe extern "system" fn frame(
     }
 }
 
+/// Where to write to; nowhere where there is no room. An empty slice has an address, too.
+fn start<T>(room: &mut [T]) -> *mut T {
+    if room.is_empty() { ptr::null_mut() } else { room.as_mut_ptr() }
+}
+
 fn answer<T>(answer: HResult, value: T) -> Result<T, HResult> {
     if succeeded(answer) { Ok(value) } else { Err(answer) }
 }
@@ -184,7 +189,7 @@ impl Info {
         const CALLING_THREAD: usize = 0;
         const NO_CONTEXT: u32 = 0;
         let context = seed.and_then(Seed::context);
-        let (start, bytes) = match &context {
+        let (registers, bytes) = match &context {
             Some(context) => (ptr::from_ref(context).cast(), size_of::<Context>() as u32),
             None => (ptr::null(), 0),
         };
@@ -194,7 +199,7 @@ impl Info {
             frame => StackSnapshotCallback,
             NO_CONTEXT => u32,
             (&raw mut walk).cast() => *mut c_void,
-            start => *const u8,
+            registers => *const u8,
             bytes => u32,
         ) -> HResult);
         let Walk { frames, count } = walk;
@@ -250,7 +255,7 @@ impl Info {
             &raw mut parent => *mut usize,
             args.len() as u32 => u32,
             &raw mut count => *mut u32,
-            args.as_mut_ptr() => *mut usize,
+            start(args) => *mut usize,
         ) -> HResult);
         answer(result, ClassInfo { module, token, args: count })
     }
@@ -269,7 +274,7 @@ impl Info {
             &raw mut token => *mut u32,
             args.len() as u32 => u32,
             &raw mut count => *mut u32,
-            args.as_mut_ptr() => *mut usize,
+            start(args) => *mut usize,
         ) -> HResult);
         answer(result, FunctionInfo { class, module, token, args: count })
     }
@@ -296,7 +301,7 @@ impl Info {
             &raw mut base => *mut *const u8,
             path.len() as u32 => u32,
             &raw mut length => *mut u32,
-            path.as_mut_ptr() => *mut u16,
+            start(path) => *mut u16,
             &raw mut assembly => *mut usize,
             &raw mut flags => *mut u32,
         ) -> HResult);
@@ -318,6 +323,57 @@ impl Info {
             &raw mut out => *mut *mut c_void,
         ) -> HResult);
         NonNull::new(answer(result, out)?).ok_or(E_NOINTERFACE)
+    }
+
+    /// `GetModuleInfo2` and `GetAssemblyInfo`, slots 70 and 26: the `AppDomainID` of a module.
+    ///
+    /// # Safety
+    /// As [`Info::module_info`].
+    pub unsafe fn domain_of(self, module: usize) -> Result<usize, HResult> {
+        let (mut base, mut assembly) = (ptr::null::<u8>(), 0_usize);
+        let (mut length, mut flags) = (0_u32, 0_u32);
+        let found = call!(self, 70, (
+            module => usize,
+            &raw mut base => *mut *const u8,
+            0 => u32,
+            &raw mut length => *mut u32,
+            ptr::null_mut() => *mut u16,
+            &raw mut assembly => *mut usize,
+            &raw mut flags => *mut u32,
+        ) -> HResult);
+        answer(found, ())?;
+        let (mut domain, mut manifest) = (0_usize, 0_usize);
+        let result = call!(self, 26, (
+            assembly => usize,
+            0 => u32,
+            &raw mut length => *mut u32,
+            ptr::null_mut() => *mut u16,
+            &raw mut domain => *mut usize,
+            &raw mut manifest => *mut usize,
+        ) -> HResult);
+        answer(result, domain)
+    }
+
+    /// `EnumJITedFunctions`, slot 57: the methods that were compiled in this process.
+    pub fn compiled_methods(self) -> Result<Methods, HResult> {
+        let mut out: *mut c_void = ptr::null_mut();
+        let result = call!(self, 57, (&raw mut out => *mut *mut c_void) -> HResult);
+        NonNull::new(answer(result, out)?).map(Methods).ok_or(E_NOINTERFACE)
+    }
+
+    /// `GetAppDomainStaticAddress`, slot 50: where a static field is.
+    ///
+    /// # Safety
+    /// As [`Info::array_class`].
+    pub unsafe fn static_address(self, class: usize, field: u32, domain: usize) -> Result<usize, HResult> {
+        let mut address: *mut c_void = ptr::null_mut();
+        let result = call!(self, 50, (
+            class => usize,
+            field => u32,
+            domain => usize,
+            &raw mut address => *mut *mut c_void,
+        ) -> HResult);
+        answer(result, address.expose_provenance())
     }
 
     /// `GetNonGCHeapBounds`, slot 112: fills the table and gives the number of ranges there are.
@@ -354,6 +410,31 @@ impl Modules {
 }
 
 impl Drop for Modules {
+    fn drop(&mut self) {
+        call!(self, 2, () -> u32);
+    }
+}
+
+/// `ICorProfilerFunctionEnum`: methods. The reference is given back on drop.
+#[derive(Debug)]
+pub struct Methods(NonNull<c_void>);
+
+impl Methods {
+    /// `Next`, slot 7: a `FunctionID`.
+    #[must_use]
+    pub fn next(&self) -> Option<usize> {
+        let (mut function, mut count) = ([0_usize; 2], 0_u32);
+        let result = call!(self, 7, (
+            1 => u32,
+            &raw mut function => *mut [usize; 2],
+            &raw mut count => *mut u32,
+        ) -> HResult);
+        let [function, _rejit] = function;
+        (succeeded(result) && count == 1).then_some(function)
+    }
+}
+
+impl Drop for Methods {
     fn drop(&mut self) {
         call!(self, 2, () -> u32);
     }

@@ -315,7 +315,7 @@ impl Info {
 
 mod identities;
 
-pub use identities::{ArrayClass, ClassInfo, FunctionInfo, HeapRange, ModuleInfo, Modules, Seed};
+pub use identities::{ArrayClass, ClassInfo, FunctionInfo, HeapRange, Methods, ModuleInfo, Modules, Seed};
 
 #[cfg(test)]
 mod tests {

@@ -61,7 +61,7 @@ fn who_cannot_be_served_is_refused_and_left_as_before() {
     let library = Library::load();
     for (config, expected) in [
         ("", CONFIG_MISSING),
-        ("gcwatch=2", CONFIG_VERSION),
+        ("gcwatch=1", CONFIG_VERSION),
         ("arming=late", CONFIG_VERSION),
         ("gcwatch=2 arming=never", CONFIG_MALFORMED),
     ] {

@@ -152,7 +152,7 @@ pub(super) struct Object {
 /// Looks objects up at the end of a collection, when the heap is in order and the world stands still.
 pub(super) struct Lookup<'a> {
     profiler: &'a Profiler,
-    sink: Sink<'a>,
+    pub(super) sink: Sink<'a>,
     frozen: Frozen,
     /// Where in the table of bounds the last object was.
     hint: usize,
@@ -212,13 +212,20 @@ impl Profiler {
         let Some(table) = self.names.roots.table() else { return Some(naming) };
         let count = self.names.roots.count.load(SeqCst);
         naming.untyped_roots = self.names.roots.untyped.load(SeqCst);
-        if count > 0 {
+        let all = table.all.get(..count).unwrap_or_default();
+        if !self.names.budget.allows(entered_ns) {
+            let slots = all.iter().map(|root| u64::from(root.repeats).saturating_add(1));
+            naming.untyped_roots = slots.fold(naming.untyped_roots, u64::saturating_add);
+        } else if self.bounds.are_known() {
             // SAFETY: by the contract, and the caller has read the bounds.
             let mut lookup = unsafe { Lookup::new(self, sink) };
-            naming.typed_roots = self.tell_rows(table.all.get(..count).unwrap_or_default(), &mut lookup);
+            naming.typed_roots = self.tell_rows(all, &mut lookup);
+            // SAFETY: by the contract.
+            unsafe { self.tell_statics(&mut lookup) };
         }
         self.names.roots.clear();
         drop(table);
+        self.names.budget.spend(sys::tick_ns().saturating_sub(entered_ns));
         naming.holders_parts = self.events.take_part(event_id::HOLDERS);
         naming.statics_parts = self.events.take_part(event_id::STATICS);
         naming.naming_ns = sys::tick_ns().saturating_sub(entered_ns);

@@ -150,6 +150,19 @@ impl Definitions {
         unsafe { core::slice::from_raw_parts(memory, CAPACITY) }
     }
 
+    /// Whether something was added for the address alone.
+    pub(super) fn has(&self, address: usize) -> bool {
+        let address = address as u64;
+        for place in places(self.all(), address) {
+            match place.module.load(Ordering::Relaxed) {
+                0 => return false,
+                found if found == address => return true,
+                _ => {}
+            }
+        }
+        false
+    }
+
     /// Whether it is new. Where there is no room left, everything is forgotten and told again.
     pub(super) fn add(&self, module: usize, token: u32, unloaded_at: u64) -> bool {
         if self.used.load(Ordering::Relaxed) >= MOST {

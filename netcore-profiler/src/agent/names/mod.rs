@@ -5,6 +5,7 @@
 //! our own. A module may be unloaded meanwhile: its unloading waits at a gate for the one definition
 //! that is being read, and what was seen of it before is not touched any more.
 
+mod budget;
 mod creators;
 mod facts;
 mod handles;
@@ -14,6 +15,8 @@ mod modules;
 mod queue;
 mod resolver;
 mod stack;
+mod statics;
+mod survey;
 mod trigger;
 
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst};
@@ -41,6 +44,11 @@ pub(super) struct Names {
     gate: modules::Gate,
     creators: creators::Creators,
     handles: handles::Handles,
+    budget: budget::Budget,
+    fields: statics::Fields,
+    /// Classes whose static fields are all known.
+    looked: known::Definitions,
+    schedule: survey::Schedule,
     pub(super) roots: holders::Roots,
     /// The last collection that waits for names.
     wanted: AtomicU64,
@@ -67,6 +75,10 @@ impl Names {
             gate: modules::Gate::new(),
             creators: creators::Creators::new(),
             handles: handles::Handles::new(),
+            budget: budget::Budget::new(),
+            fields: statics::Fields::new(),
+            looked: known::Definitions::new(),
+            schedule: survey::Schedule::new(),
             roots: holders::Roots::new(),
             wanted: AtomicU64::new(0),
             done: AtomicU64::new(0),
@@ -90,7 +102,11 @@ impl Names {
             && self.modules.prepare()
             && self.creators.prepare()
             && self.handles.prepare()
+            && self.fields.prepare()
+            && self.looked.prepare()
             && self.roots.prepare();
+        self.budget.reset(sys::tick_ns());
+        self.schedule.reset(self.modules.now());
         self.wanted.store(0, SeqCst);
         self.done.store(self.queue.count(), SeqCst);
         ready

@@ -116,6 +116,7 @@ impl Profiler {
                 }
             }
             self.guard_handles(info);
+            self.look_for_statics(info);
             sys::wait_while(&names.bell, bell, REST_MS);
         }
     }
@@ -171,7 +172,7 @@ impl Profiler {
         }
     }
 
-    fn resolve_type(&self, info: Info, request: Request) {
+    pub(super) fn resolve_type(&self, info: Info, request: Request) {
         self.resolve_module(info, request);
         let (mut name, mut length, mut params) = ([0; NAME_UNITS], 0, Params::new());
         let reading = self.read(info, request, |metadata| {
@@ -221,7 +222,12 @@ impl Profiler {
         self.write_definition(info, event_id::METHOD_DEF, |buffer| def.encode(buffer).ok());
     }
 
-    fn write_definition(&self, info: Info, id: u32, encode: impl FnOnce(&mut [u8]) -> Option<usize>) {
+    pub(super) fn write_definition(
+        &self,
+        info: Info,
+        id: u32,
+        encode: impl FnOnce(&mut [u8]) -> Option<usize>,
+    ) {
         let mut buffer = [0; BYTES];
         if let Some(length) = encode(&mut buffer) {
             self.events.write_payload(info, id, buffer.get(..length).unwrap_or_default());
@@ -233,8 +239,11 @@ impl Profiler {
     /// `ModuleLoadFinished`.
     pub(crate) fn module_load_finished(&self, module: usize, result: HResult) -> HResult {
         if succeeded(result) && self.info().is_some() && self.names.are_on() {
-            self.ask(module, MODULE);
-            self.names.ring();
+            self.names.schedule.hasten();
+            if !self.names.creators.are_ready() {
+                self.ask(module, MODULE);
+                self.names.ring();
+            }
         }
         S_OK
     }
@@ -259,14 +268,21 @@ impl Profiler {
     }
 
     /// Reads a module's metadata behind the gate, unless it is gone.
-    fn behind_gate(&self, info: Info, request: Request, read: impl FnOnce(&Metadata)) {
-        let names = &self.names;
-        let _inside = names.gate.enter();
-        if request.seen >= names.modules.unloaded_at(request.module) && self.phase() == Phase::ACTIVE {
+    pub(super) fn behind_gate(&self, info: Info, request: Request, read: impl FnOnce(&Metadata)) {
+        self.with_module(request, || {
             // SAFETY: as in `read`.
             if let Ok(metadata) = unsafe { Metadata::of(info, request.module) } {
                 read(&metadata);
             }
+        });
+    }
+
+    /// Does something behind the gate, unless the module is gone.
+    pub(super) fn with_module(&self, request: Request, action: impl FnOnce()) {
+        let names = &self.names;
+        let _inside = names.gate.enter();
+        if request.seen >= names.modules.unloaded_at(request.module) && self.phase() == Phase::ACTIVE {
+            action();
         }
     }
 }
