@@ -89,8 +89,8 @@ impl Fold {
         self.trigger = None;
     }
 
-    /// From here on only some threads' events are there. With one heap a collection's end says that all of it was;
-    /// with several, blocks that another heap's thread told may be missing.
+    /// From here on only some threads' events are there: a stop may have ended earlier than it seems, and blocks may
+    /// be missing. What is not finished yet is cut off.
     pub(crate) fn cut(&mut self) {
         self.cut = true;
     }
@@ -367,7 +367,11 @@ impl Fold {
                 gc.number = Some(number);
                 // A background one may end after others that started in the watch, or ended in it.
                 let before = self.first_started.is_none_or(|first| number < first);
-                gc.incomplete = Some(if before { Incomplete::BeganBefore } else { Incomplete::Lost });
+                gc.incomplete = Some(match before {
+                    true => Incomplete::BeganBefore,
+                    false if self.cut => Incomplete::EndedAfter,
+                    false => Incomplete::Lost,
+                });
                 self.identity.follow(&mut gc, None);
                 self.queue.push(gc, Naming::default(), e.at_ns);
             }
@@ -450,12 +454,11 @@ impl Fold {
 
     fn emit(&mut self, mut gc: OpenGc) {
         let mut start_bounds = gc.start_bounds.take();
+        if self.cut {
+            gc.cut_short();
+        }
         let naming = std::mem::take(&mut gc.naming);
         let mut gc = gc.close(&mut self.bounds, self.blocks_told);
-        let one_heap = gc.heap_count == Some(1);
-        if self.cut && (gc.incomplete == Some(Incomplete::Lost) || gc.incomplete.is_none() && !one_heap) {
-            gc.incomplete = Some(Incomplete::EndedAfter);
-        }
         self.identity.follow(&mut gc, start_bounds.as_mut());
         self.told.saw(gc.level);
         self.queue.push(gc, naming, self.last_ns);

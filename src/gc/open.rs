@@ -101,7 +101,22 @@ impl OpenGc {
     /// It ends after the watch.
     pub(crate) fn cut_off(&mut self) {
         self.record.incomplete.get_or_insert(Incomplete::EndedAfter);
+        // One that is announced as background may yet run blocking, in its first stop.
+        if self.background() && self.record.pauses.is_empty() {
+            self.record.kind = None;
+        }
         self.damaged = true;
+    }
+
+    /// It ends where only some threads' events are there: what is missing was not lost.
+    pub(crate) fn cut_short(&mut self) {
+        if self.record.incomplete == Some(Incomplete::Lost) && self.record.missing.events == 0 {
+            self.record.incomplete = None;
+        }
+        if self.background() && !self.marked() {
+            self.record.kind = None;
+        }
+        self.cut_off();
     }
 
     pub(crate) fn pause(&mut self, pause: Pause) {

@@ -7,14 +7,19 @@ use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
 use xtask::Clr;
 
-use super::suite::{Heap, Suite};
+use super::record::replay;
+use super::suite::{Heap, Need, Suite};
 use super::support::{
-    Account, Clock, Document, GcFacts, Gcwatch, Json, account, agree, all_stops_once, brief, check_counts,
-    fact, number, own_environment, same_starts,
+    Account, Clock, Document, GCSTATS, GcFacts, Gcwatch, Json, account, agree, all_stops_once, brief,
+    check_counts, fact, number, own_environment, same_starts,
 };
+use super::trace_event;
 
 pub(crate) fn register(suite: &mut Suite) {
     suite.each_heap("each_gc::background_at_moves", &[], |clr, heap| background(clr, heap, "moves"));
+    let peer = [Need::Peer(GCSTATS)];
+    suite.each_heap("each_gc::as_trace_event_says", &peer, as_trace_event_says);
+    suite.each_heap("each_gc::cut_off_anywhere", &[], cut_off_anywhere);
     suite.each("each_gc::background_at_basic", &[], |clr| background(clr, Heap::Workstation, "basic"));
 }
 
@@ -76,6 +81,54 @@ fn background(clr: &Clr, heap: Heap, level: &str) -> Result<()> {
         background >= 1 && foreground >= 1,
         "{background} background, {foreground} foreground collections"
     );
+    Ok(())
+}
+
+/// However early a recording ends: what is whole in it is what it was, what is cut off says so and counts nowhere, and
+/// no other collection is there.
+fn cut_off_anywhere(clr: &Clr, heap: Heap) -> Result<()> {
+    let seen = watch(clr, heap, &[], "moves", "background", "rounds=2")?;
+    let bytes = std::fs::read(&seen.recording)?;
+    let cut = seen.recording.with_extension("cut.nettrace");
+    let (mut whole, mut cut_off) = (0, 0);
+    for part in 1..8 {
+        let length = bytes.len() * part / 8;
+        std::fs::write(&cut, &bytes[..length])?;
+        let document = replay(&cut, "")?;
+        let summary = &document.0["summary"];
+        let incomplete = document.gcs()?.len() - document.complete()?.len();
+        ensure!(
+            summary["gcs"] == document.complete()?.len() && summary["incomplete"] == incomplete,
+            "{summary}"
+        );
+        for gc in document.gcs()? {
+            let full = seen.document.gc(gc.uint("/number")?)?;
+            if gc["complete"] == true {
+                ensure!(gc == full, "cut at {length}: {}\nin full: {}", brief(gc), brief(full));
+                whole += 1;
+            } else {
+                ensure!(gc["incomplete"] == "ended-after", "cut at {length}: {}", brief(gc));
+                ensure!(gc["pause_ns"].is_null() && gc["at_ns"].is_null(), "cut at {length}: {}", brief(gc));
+                for known in ["generation", "kind", "reason"] {
+                    ensure!(gc[known].is_null() || gc[known] == full[known], "{known}: {}", brief(gc));
+                }
+                cut_off += 1;
+            }
+        }
+    }
+    ensure!(whole > 0 && cut_off > 0, "{whole} whole ones in all, {cut_off} cut off");
+    Ok(())
+}
+
+/// TraceEvent on either file of one run, field by field.
+fn as_trace_event_says(clr: &Clr, heap: Heap) -> Result<()> {
+    let seen = watch(clr, heap, &[], "moves", "background", "rounds=3")?;
+    for file in [&seen.recording, &seen.own] {
+        let account = account(file)?;
+        let agreed = trace_event::agrees(&seen.document, &account, file);
+        let (all, background) = agreed.with_context(|| file.display().to_string())?;
+        ensure!(all > background, "every collection shares its stops with others");
+    }
     Ok(())
 }
 

@@ -85,8 +85,9 @@ fn cut(clr: &Clr) -> Result<()> {
             ensure!(*gc == live, "at {percent} %: {}\nlive: {}", brief(gc), brief(live));
         }
         last = complete.len();
+        // A program this short writes little more than one flush, and of one that is cut nothing is whole.
+        ensure!(percent < 95 || !document.gcs()?.is_empty(), "nothing in 95 % of the recording");
     }
-    ensure!(last > 0, "nothing in 95 % of the recording");
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use xtask::Clr;
 use super::attach::check_records;
 use super::record::{record_attach, record_run};
 use super::suite::{Heap, Need, Suite};
-use super::support::{Document, GCSTATS, Json, Told, account, brief, gcstats};
+use super::support::{Account, Document, GCSTATS, Json, Pause, Told, account, brief, gcstats};
 
 pub(crate) fn register(suite: &mut Suite) {
     let needs = [Need::Peer(GCSTATS)];
@@ -55,6 +55,53 @@ fn attach(clr: &Clr, level: &str) -> Result<()> {
     let theirs: Vec<Value> = theirs.cloned().collect();
     ensure!(theirs.len() + 2 >= complete.len(), "{} of {} GCs are the same", theirs.len(), complete.len());
     compare(&recorded.live, &theirs, level == "moves", &recorded.recording)
+}
+
+/// Every collection that TraceEvent found in a file of the same run. Times are compared by the file's own account, for
+/// the runtime's other session read the clock a moment earlier or later. How many agree in everything, and how many
+/// of them are background ones.
+pub(crate) fn agrees(live: &Document, account: &Account, file: &Path) -> Result<(usize, usize)> {
+    let answer = gcstats(file)?;
+    ensure!(answer.totals["lost"] == 0, "{}", answer.totals);
+    let (mut all, mut background) = (0, 0);
+    for gc in &answer.gcs {
+        let number = gc.uint("/number")?;
+        let (own, told) = (live.gc(number)?, account.gcs.get(&number).context("a GC of TraceEvent's")?);
+        let context = || format!("GC {number}: {}\n{told:?}\nTraceEvent: {gc}", brief(own));
+        named(own, gc).with_context(context)?;
+        // Where the stops of several touch, it books parts of one to another; and to one that was announced as
+        // background and ran blocking, nothing but its suspension.
+        let announced = gc["type"] == "BackgroundGC" && own["kind"] == "blocking";
+        if told.shares || announced {
+            continue;
+        }
+        times(gc, told).with_context(context)?;
+        // It may take a foreground collection's statistics for those of the background one that is running.
+        if own["kind"] == "background" {
+            background += 1;
+        } else {
+            sizes(own, gc).with_context(context)?;
+        }
+        all += 1;
+    }
+    Ok((all, background))
+}
+
+fn times(theirs: &Value, told: &Told) -> Result<()> {
+    let near =
+        |ns: u64, theirs: &Value| theirs.as_f64().is_some_and(|ms| (ns as f64 - ms * 1e6).abs() <= 1_000.0);
+    let sums = |known: &dyn Fn(&Pause) -> bool| {
+        let add =
+            |(ns, suspend): (u64, u64), pause: &Pause| (ns + pause.ns, suspend + pause.suspend.unwrap_or(0));
+        told.pauses.iter().filter(|pause| known(pause)).fold((0, 0), add)
+    };
+    // The walk is nobody's to it where a foreground collection ran shortly before.
+    let all = [sums(&|_| true), sums(&|pause| pause.phase != "survivor_walk")];
+    let same = |(pause, suspend)| near(pause, &theirs["pause_ms"]) && near(suspend, &theirs["suspend_ms"]);
+    ensure!(all.into_iter().any(same), "pause and suspension {all:?}");
+    let ran = told.ended.context("an end")? - told.started;
+    ensure!(near(ran, &theirs["duration_ms"]), "{ran} from start to end");
+    Ok(())
 }
 
 fn compare(live: &Document, theirs: &[Value], ranges: bool, recording: &Path) -> Result<()> {
@@ -103,8 +150,21 @@ impl Blocks {
     }
 }
 
-fn one(own: &Value, theirs: &Value, ranges: Option<Blocks>) -> Result<()> {
+/// What kind of collection it was.
+fn named(own: &Value, theirs: &Value) -> Result<()> {
     ensure!(own["generation"] == theirs["generation"], "generation");
+    let reason = match theirs.text("/reason")? {
+        "AllocSmall" => "alloc_soh",
+        "AllocLarge" => "alloc_loh",
+        "Induced" => "induced",
+        "InducedNotForced" => "induced_noforce",
+        "InducedCompacting" => "induced_compacting",
+        "InducedAggressive" => "induced_aggressive",
+        "OutOfSpaceSOH" => "out_of_space_soh",
+        "OutOfSpaceLOH" => "out_of_space_loh",
+        other => anyhow::bail!("TraceEvent gives the reason {other}"),
+    };
+    ensure!(own["reason"] == reason, "reason");
     let kind = match theirs.text("/type")? {
         "NonConcurrentGC" => "blocking",
         "BackgroundGC" => "background",
@@ -115,19 +175,16 @@ fn one(own: &Value, theirs: &Value, ranges: Option<Blocks>) -> Result<()> {
     // TraceEvent, which goes by the announcement.
     let ran_in_stop = own["kind"] == "blocking" && own.uint("/pause_ns")? >= own.uint("/gc_ns")?;
     ensure!(own["kind"] == kind || kind == "background" && ran_in_stop, "kind");
-    // It keeps times as milliseconds in floating point.
-    let near = |own: u64, theirs_ms: &Value| {
-        theirs_ms.as_f64().is_some_and(|ms| (own as f64 - ms * 1e6).abs() <= 1_000.0)
-    };
-    // It gives a foreground collection's stop to the background one, and the other way round, where they meet: pauses
-    // as a whole are compared in `levels`.
-    ensure!(kind != "blocking" || near(own.uint("/pause_ns")?, &theirs["pause_ms"]), "pause");
+    Ok(())
+}
+
+fn sizes(own: &Value, theirs: &Value) -> Result<()> {
     let bytes = |own: u64, theirs_mb: &Value| {
         theirs_mb.as_f64().is_some_and(|mb| (own as f64 - mb * 1e6).abs() < 1.0)
     };
     // The heap histories of a background collection come after its end with server GC, and beside a foreground one's:
     // TraceEvent then has none for it, or the other's. So it is with the statistics, where both end at the same time.
-    let background = kind == "background";
+    let background = theirs["type"] == "BackgroundGC";
     let before = own["heap_before_bytes"].as_u64().is_some_and(|own| bytes(own, &theirs["before_mb"]));
     ensure!(before || background, "heap before");
     let after = bytes(own.uint("/heap_after_bytes")?, &theirs["after_mb"])
@@ -135,6 +192,22 @@ fn one(own: &Value, theirs: &Value, ranges: Option<Blocks>) -> Result<()> {
         && own["pinned_objects"] == theirs["pinned"]
         && own["handles"] == theirs["handles"];
     ensure!(after || background, "heap after, promoted, pinned objects or handles");
+    Ok(())
+}
+
+fn one(own: &Value, theirs: &Value, ranges: Option<Blocks>) -> Result<()> {
+    named(own, theirs)?;
+    // It keeps times as milliseconds in floating point.
+    let near = |own: u64, theirs_ms: &Value| {
+        theirs_ms.as_f64().is_some_and(|ms| (own as f64 - ms * 1e6).abs() <= 1_000.0)
+    };
+    // It gives a foreground collection's stop to the background one, and the other way round, where they meet: pauses
+    // as a whole are compared in `levels`.
+    ensure!(
+        theirs["type"] != "NonConcurrentGC" || near(own.uint("/pause_ns")?, &theirs["pause_ms"]),
+        "pause"
+    );
+    sizes(own, theirs)?;
     if let Some(expected) = ranges {
         let blocks = Blocks::own(own)?;
         ensure!(blocks == expected, "{blocks:?} instead of {expected:?}");

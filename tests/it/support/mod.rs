@@ -16,7 +16,7 @@ mod schema;
 mod scripted;
 mod watched;
 
-pub(crate) use account::{Account, Told, account};
+pub(crate) use account::{Account, Pause, Told, account};
 pub(crate) use agree::{Clock, agree, all_stops_once, same_starts};
 pub(crate) use document::{Document, Json, brief, lines};
 pub(crate) use gc_events::{GcEvents, read_gcs};
