@@ -154,11 +154,13 @@ fn as_told(document: &Document, own: &Account, said: &str) -> Result<()> {
             off_by.push(pause.abs_diff(stop.going_on - stop.begin));
         }
     }
-    // A thread may lose its processor between the two looks at the clock, and on a busy machine often does.
+    // A thread may lose its processor between the two looks at the clock, and on a busy machine often does: of a few
+    // pauses that says nothing.
     off_by.sort_unstable();
-    let quarter = off_by.get(off_by.len() / 4).context("the program caught no collection")?;
+    ensure!(!off_by.is_empty(), "the program caught no collection");
+    let quarter = off_by[off_by.len() / 4];
     ensure!(
-        *quarter < 50_000,
+        quarter < 50_000 || off_by.len() < 10,
         "three quarters of the program's {} pauses differ by {quarter} ns",
         off_by.len()
     );
