@@ -7,8 +7,9 @@ use std::path::Path;
 use crate::cli::{Format, OutputArgs, Units, When};
 use crate::exit::{Code, Failure};
 use crate::report::{
-    self, CsvReport, Filter, JsonReport, JunitReport, MarkdownReport, NdjsonReport, OpenMetricsReport,
-    Outlive, Place, Report, Terminal, TextOptions, TextReport,
+    self, CsvReport, Filter, JsonProcesses, JsonReport, JunitProcesses, JunitReport, MarkdownReport,
+    NdjsonReport, OpenMetricsProcesses, OpenMetricsReport, Outlive, Place, Report, Terminal, TextOptions,
+    TextReport, Together, together,
 };
 
 /// Where a report goes.
@@ -34,53 +35,92 @@ pub(crate) fn sink(args: &OutputArgs, run: bool) -> Sink {
     }
 }
 
+/// Where a report goes, and how it looks there.
+struct Opened<'a> {
+    args: &'a OutputArgs,
+    sink: Sink,
+    terminal: Terminal,
+    filter: Filter,
+}
+
+impl Opened<'_> {
+    fn new(args: &OutputArgs, run: bool, live: bool) -> Opened<'_> {
+        let sink = sink(args, run);
+        let terminal = match sink {
+            Sink::Stdout => io::stdout().is_terminal(),
+            Sink::Stderr => io::stderr().is_terminal(),
+            Sink::File => false,
+        };
+        // In `run` the child writes to the same terminal, and would write into a line that is alive.
+        let alone = !run || !io::stdout().is_terminal();
+        let lively = live && alone && terminal && !args.quiet && !dumb();
+        let filter = Filter {
+            min_pause_ns: args.min_pause.map(|d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)),
+            generations: args.generations.clone(),
+        };
+        Opened { args, sink, terminal: look(args, terminal, lively), filter }
+    }
+
+    fn writer(&self) -> Result<Box<dyn Write>, Failure> {
+        Ok(match (self.sink, self.args.output.as_deref()) {
+            (Sink::File, Some(path)) => Box::new(BufWriter::new(create(path)?)),
+            (Sink::Stderr, _) => Box::new(BufWriter::new(io::stderr())),
+            _ => Box::new(BufWriter::new(io::stdout())),
+        })
+    }
+
+    fn place(&self) -> Result<Place, Failure> {
+        Ok(match (self.sink, self.args.output.as_deref()) {
+            (Sink::File, Some(path)) => Place::File(path.to_owned()),
+            _ => Place::Stream(self.writer()?),
+        })
+    }
+
+    fn text_options(&self) -> TextOptions {
+        TextOptions {
+            units: units(self.args.units),
+            min_pause_ns: self.filter.min_pause_ns,
+            generations: self.filter.generations.clone(),
+            quiet: self.args.quiet,
+        }
+    }
+}
+
 /// Opens the sink and makes the report; one that is not needed to the end, where a verdict is owed.
 ///
 /// # Errors
 /// The file cannot be created.
 pub(crate) fn open(args: &OutputArgs, run: bool, live: bool, verdict_owed: bool) -> Result<Output, Failure> {
-    let sink = sink(args, run);
-    let terminal = match sink {
-        Sink::Stdout => io::stdout().is_terminal(),
-        Sink::Stderr => io::stderr().is_terminal(),
-        Sink::File => false,
-    };
-    let writer = || -> Result<Box<dyn Write>, Failure> {
-        Ok(match (sink, args.output.as_deref()) {
-            (Sink::File, Some(path)) => Box::new(BufWriter::new(create(path)?)),
-            (Sink::Stderr, _) => Box::new(BufWriter::new(io::stderr())),
-            _ => Box::new(BufWriter::new(io::stdout())),
-        })
-    };
-    // In `run` the child writes to the same terminal, and would write into a line that is alive.
-    let alone = !run || !io::stdout().is_terminal();
-    let lively = live && alone && terminal && !args.quiet && !dumb();
-    let filter = Filter {
-        min_pause_ns: args.min_pause.map(|d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)),
-        generations: args.generations.clone(),
-    };
+    let to = Opened::new(args, run, live);
     let report: Box<dyn Report> = match args.format {
-        Format::Text => {
-            let look = look(args, terminal, lively);
-            let options = TextOptions {
-                units: units(args.units),
-                min_pause_ns: filter.min_pause_ns,
-                generations: filter.generations,
-                quiet: args.quiet,
-            };
-            Box::new(TextReport::new(writer()?, look, options))
-        }
-        Format::Json => Box::new(JsonReport::new(writer()?)),
-        Format::Ndjson => Box::new(NdjsonReport::new(writer()?).filtered(filter)),
-        Format::Csv => Box::new(CsvReport::new(writer()?, filter)),
-        Format::Markdown => Box::new(MarkdownReport::new(writer()?, units(args.units))),
-        Format::Junit => Box::new(JunitReport::new(writer()?, units(args.units))),
-        Format::Openmetrics => Box::new(OpenMetricsReport::new(match (sink, args.output.as_deref()) {
-            (Sink::File, Some(path)) => Place::File(path.to_owned()),
-            _ => Place::Stream(writer()?),
-        })),
+        Format::Text => Box::new(TextReport::new(to.writer()?, to.terminal, to.text_options())),
+        Format::Json => Box::new(JsonReport::new(to.writer()?)),
+        Format::Ndjson => Box::new(NdjsonReport::new(to.writer()?).filtered(to.filter)),
+        Format::Csv => Box::new(CsvReport::new(to.writer()?, to.filter)),
+        Format::Markdown => Box::new(MarkdownReport::new(to.writer()?, units(args.units))),
+        Format::Junit => Box::new(JunitReport::new(to.writer()?, units(args.units))),
+        Format::Openmetrics => Box::new(OpenMetricsReport::new(to.place()?)),
     };
     Ok(owed(report, verdict_owed))
+}
+
+/// The same for several processes.
+///
+/// # Errors
+/// The file cannot be created.
+pub(crate) fn open_together(args: &OutputArgs, run: bool) -> Result<Together, Failure> {
+    let to = Opened::new(args, run, false);
+    let units = units(args.units);
+    let format: Box<dyn together::Format> = match args.format {
+        Format::Text => Box::new(together::Text::new(to.writer()?, to.terminal, to.text_options())),
+        Format::Json => Box::new(JsonProcesses::new(to.writer()?)),
+        Format::Ndjson => Box::new(together::Ndjson::new(to.writer()?, to.filter)),
+        Format::Csv => Box::new(together::Csv::new(to.writer()?, to.filter)),
+        Format::Markdown => Box::new(together::Markdown::new(to.writer()?, units)),
+        Format::Junit => Box::new(JunitProcesses::new(to.writer()?, units)),
+        Format::Openmetrics => Box::new(OpenMetricsProcesses::new(to.place()?)),
+    };
+    Ok(Together::new(format))
 }
 
 fn owed(report: Box<dyn Report>, verdict_owed: bool) -> Output {

@@ -107,6 +107,7 @@ impl Row {
 pub(crate) struct CsvReport<W: Write> {
     out: csv::Writer<W>,
     filter: Filter,
+    header: bool,
 }
 
 impl<W: Write> fmt::Debug for CsvReport<W> {
@@ -118,7 +119,13 @@ impl<W: Write> fmt::Debug for CsvReport<W> {
 impl<W: Write> CsvReport<W> {
     /// Rows that go to `out`, for the collections that `filter` lets through.
     pub(crate) fn new(out: W, filter: Filter) -> CsvReport<W> {
-        CsvReport { out: csv::WriterBuilder::new().has_headers(false).from_writer(out), filter }
+        let out = csv::WriterBuilder::new().has_headers(false).from_writer(out);
+        CsvReport { out, filter, header: true }
+    }
+
+    /// Rows alone: their names are above them already.
+    pub(crate) fn without_header(self) -> CsvReport<W> {
+        CsvReport { header: false, ..self }
     }
 }
 
@@ -131,6 +138,9 @@ fn io_error(error: csv::Error) -> io::Error {
 
 impl<W: Write> Report for CsvReport<W> {
     fn start(&mut self, _facts: &Facts) -> io::Result<()> {
+        if !self.header {
+            return Ok(());
+        }
         let mut names = csv::Writer::from_writer(Vec::new());
         names.serialize(Row::default()).map_err(io_error)?;
         let both = names.into_inner().map_err(|e| io::Error::other(e.to_string()))?;

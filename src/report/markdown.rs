@@ -19,6 +19,7 @@ pub(crate) struct MarkdownReport<W: Write> {
     units: Units,
     /// The longest pauses, the longest first.
     worst: Vec<Gc>,
+    one_of_several: bool,
 }
 
 impl<W: Write> fmt::Debug for MarkdownReport<W> {
@@ -30,7 +31,12 @@ impl<W: Write> fmt::Debug for MarkdownReport<W> {
 impl<W: Write> MarkdownReport<W> {
     /// A text that goes to `out`.
     pub(crate) fn new(out: W, units: Units) -> MarkdownReport<W> {
-        MarkdownReport { out, units, worst: Vec::new() }
+        MarkdownReport { out, units, worst: Vec::new(), one_of_several: false }
+    }
+
+    /// A section among others: it says which process it is of.
+    pub(super) fn one_of_several(self) -> MarkdownReport<W> {
+        MarkdownReport { one_of_several: true, ..self }
     }
 }
 
@@ -174,9 +180,13 @@ impl<W: Write> Report for MarkdownReport<W> {
     }
 
     fn end(&mut self, facts: &Facts, end: &End<'_>) -> io::Result<()> {
-        let title = facts.target.title.as_deref().unwrap_or("process");
+        let title = plain(facts.target.title.as_deref().unwrap_or("process"));
         let sum = end.summary;
-        let mut lines = vec![format!("### gcwatch: {}", plain(title)), String::new(), headline(sum, facts)];
+        let title = match facts.target.pid.filter(|_| self.one_of_several) {
+            Some(pid) => format!("{title} (process {pid})"),
+            None => title,
+        };
+        let mut lines = vec![format!("### gcwatch: {title}"), String::new(), headline(sum, facts)];
         if !end.verdicts.is_empty() {
             lines.extend(verdict_table(end.verdicts, self.units));
         }

@@ -7,7 +7,9 @@ mod junit;
 mod markdown;
 mod openmetrics;
 mod outlive;
+mod overall;
 mod text;
+pub(crate) mod together;
 mod units;
 
 use std::io;
@@ -19,12 +21,13 @@ use crate::gc::summary::Summary;
 
 pub(crate) use csv::CsvReport;
 pub(crate) use diff::{DiffReport, DiffSide, Judged};
-pub(crate) use json::{JsonReport, NdjsonReport, read as read_document, schema};
-pub(crate) use junit::JunitReport;
+pub(crate) use json::{JsonProcesses, JsonReport, NdjsonReport, read as read_document, schema};
+pub(crate) use junit::{JunitProcesses, JunitReport};
 pub(crate) use markdown::MarkdownReport;
-pub(crate) use openmetrics::{OpenMetricsReport, Place};
+pub(crate) use openmetrics::{OpenMetricsProcesses, OpenMetricsReport, Place};
 pub(crate) use outlive::Outlive;
 pub(crate) use text::{Terminal, TextOptions, TextReport, verdict_lines};
+pub(crate) use together::{NOT_WATCHED, Together, label};
 pub(crate) use units::Units;
 
 /// The version that reports carry.

@@ -1,12 +1,16 @@
 //! `--format openmetrics`: the summary as OpenMetrics text, for a scrape file. A file is replaced as a
 //! whole, every few seconds, so that a reader never meets half of it.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::rc::Rc;
 
+use super::overall::Overall;
+use super::together::Format;
 use super::{End, Facts, LiveState, Report};
-use crate::gc::facts::Lost;
+use crate::gc::facts::{Exit, Lost, Target};
 use crate::gc::record::{Gc, ROOT_KINDS};
 use crate::gc::summary::Summary;
 
@@ -21,26 +25,27 @@ pub(crate) enum Place {
     File(PathBuf),
 }
 
-/// The summary so far.
-pub(crate) struct OpenMetricsReport {
-    place: Place,
+/// What is known of one process.
+#[derive(Default)]
+struct Entry {
     facts: Facts,
     summary: Summary,
-    written_at_ns: u64,
+    lost: Lost,
 }
 
-impl fmt::Debug for OpenMetricsReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OpenMetricsReport").finish_non_exhaustive()
-    }
+/// All processes of one text.
+struct Sheet {
+    place: Place,
+    entries: Vec<Entry>,
 }
 
-impl OpenMetricsReport {
-    pub(crate) fn new(place: Place) -> OpenMetricsReport {
-        OpenMetricsReport { place, facts: Facts::default(), summary: Summary::default(), written_at_ns: 0 }
-    }
-
-    fn write(&mut self, text: &str) -> io::Result<()> {
+impl Sheet {
+    fn write(&mut self) -> io::Result<()> {
+        let mut page = Page::default();
+        for entry in &self.entries {
+            page.add(entry);
+        }
+        let text = page.text();
         match &mut self.place {
             Place::Stream(out) => {
                 out.write_all(text.as_bytes())?;
@@ -59,19 +64,88 @@ impl OpenMetricsReport {
     }
 }
 
-/// One metric family in the making.
+/// The summary so far.
+pub(crate) struct OpenMetricsReport {
+    sheet: Rc<RefCell<Sheet>>,
+    /// Its entry.
+    index: usize,
+    alone: bool,
+    written_at_ns: u64,
+}
+
+impl fmt::Debug for OpenMetricsReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenMetricsReport").field("index", &self.index).finish_non_exhaustive()
+    }
+}
+
+impl OpenMetricsReport {
+    pub(crate) fn new(place: Place) -> OpenMetricsReport {
+        let sheet = Rc::new(RefCell::new(Sheet { place, entries: vec![Entry::default()] }));
+        OpenMetricsReport { sheet, index: 0, alone: true, written_at_ns: 0 }
+    }
+
+    fn entry(&mut self, change: impl FnOnce(&mut Entry)) {
+        if let Some(mine) = self.sheet.borrow_mut().entries.get_mut(self.index) {
+            change(mine);
+        }
+    }
+
+    fn to_file(&self) -> bool {
+        matches!(self.sheet.borrow().place, Place::File(_))
+    }
+}
+
+/// The same of several processes: one family holds the samples of all.
+pub(crate) struct OpenMetricsProcesses(Rc<RefCell<Sheet>>);
+
+impl fmt::Debug for OpenMetricsProcesses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenMetricsProcesses").finish_non_exhaustive()
+    }
+}
+
+impl OpenMetricsProcesses {
+    pub(crate) fn new(place: Place) -> OpenMetricsProcesses {
+        OpenMetricsProcesses(Rc::new(RefCell::new(Sheet { place, entries: Vec::new() })))
+    }
+}
+
+impl Format for OpenMetricsProcesses {
+    fn process(&mut self, _target: &Target) -> Box<dyn Report> {
+        let mut sheet = self.0.borrow_mut();
+        sheet.entries.push(Entry::default());
+        let (sheet_of_all, index) = (Rc::clone(&self.0), sheet.entries.len() - 1);
+        Box::new(OpenMetricsReport { sheet: sheet_of_all, index, alone: false, written_at_ns: 0 })
+    }
+
+    fn end(&mut self, _overall: &Overall, _exit: &Exit) -> io::Result<()> {
+        self.0.borrow_mut().write()
+    }
+}
+
+/// Metric families, each with the samples of all processes.
+#[derive(Default)]
 struct Page {
-    text: String,
+    /// Name, head, samples.
+    families: Vec<(String, String, String)>,
+    current: usize,
     target: String,
 }
 
 impl Page {
+    /// The following samples are of this family.
     fn family(&mut self, name: &str, kind: &str, unit: &str, help: &str) {
-        self.text += &format!("# TYPE {name} {kind}\n");
-        if !unit.is_empty() {
-            self.text += &format!("# UNIT {name} {unit}\n");
+        let known = self.families.iter().position(|(of, _, _)| of == name);
+        self.current = known.unwrap_or(self.families.len());
+        if known.is_none() {
+            let mut head = format!("# TYPE {name} {kind}\n");
+            if !unit.is_empty() {
+                head += &format!("# UNIT {name} {unit}\n");
+            }
+            head += &format!("# HELP {name} {help}\n");
+            self.families.push((name.to_owned(), head, String::new()));
         }
-        self.text += &format!("# HELP {name} {help}\n");
     }
 
     fn sample(&mut self, name: &str, labels: &[(&str, String)], value: impl fmt::Display) {
@@ -79,7 +153,14 @@ impl Page {
         for (label, value) in labels {
             all += &format!(",{label}=\"{}\"", escaped(value));
         }
-        self.text += &format!("{name}{{{all}}} {value}\n");
+        if let Some((_, _, samples)) = self.families.get_mut(self.current) {
+            *samples += &format!("{name}{{{all}}} {value}\n");
+        }
+    }
+
+    fn text(self) -> String {
+        let families = self.families.into_iter().map(|(_, head, samples)| head + &samples);
+        families.chain(["# EOF\n".to_owned()]).collect()
     }
 }
 
@@ -91,104 +172,120 @@ fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 
-fn page(facts: &Facts, sum: &Summary, lost: &Lost) -> String {
-    let pid = facts.target.pid.map_or_else(String::new, |pid| pid.to_string());
-    let name = escaped(facts.target.title.as_deref().unwrap_or_default());
-    let mut p = Page { text: String::new(), target: format!("pid=\"{pid}\",process=\"{name}\"") };
-    let group_labels = |generation: u8, kind: crate::gc::record::Kind| {
-        [("generation", generation.to_string()), ("kind", kind.name().to_owned())]
-    };
-    p.family("gcwatch_collections", "counter", "", "Complete garbage collections.");
-    for ((generation, kind), group) in &sum.groups {
-        p.sample("gcwatch_collections_total", &group_labels(*generation, *kind), group.count);
-    }
-    p.family("gcwatch_pause_seconds", "summary", "seconds", "Time the program stood still per collection.");
-    for ((generation, kind), group) in &sum.groups {
-        let labels = group_labels(*generation, *kind);
-        for (quantile, percent) in [("0.5", 50.0), ("0.9", 90.0), ("0.99", 99.0), ("1", 100.0)] {
-            if let Some(ns) = group.pauses.percentile(percent) {
-                let mut labels = labels.to_vec();
-                labels.push(("quantile", quantile.to_owned()));
-                p.sample("gcwatch_pause_seconds", &labels, seconds(ns));
-            }
+impl Page {
+    fn add(&mut self, Entry { facts, summary: sum, lost }: &Entry) {
+        let p = self;
+        let pid = facts.target.pid.map_or_else(String::new, |pid| pid.to_string());
+        let name = escaped(facts.target.title.as_deref().unwrap_or_default());
+        p.target = format!("pid=\"{pid}\",process=\"{name}\"");
+        let group_labels = |generation: u8, kind: crate::gc::record::Kind| {
+            [("generation", generation.to_string()), ("kind", kind.name().to_owned())]
+        };
+        p.family("gcwatch_collections", "counter", "", "Complete garbage collections.");
+        for ((generation, kind), group) in &sum.groups {
+            p.sample("gcwatch_collections_total", &group_labels(*generation, *kind), group.count);
         }
-        p.sample("gcwatch_pause_seconds_sum", &labels, seconds(group.pauses.total()));
-        p.sample("gcwatch_pause_seconds_count", &labels, group.count);
-    }
-    if let Some(bytes) = sum.heap_after_last_bytes {
-        p.family("gcwatch_heap_after_bytes", "gauge", "bytes", "Heap after the last collection.");
-        p.sample("gcwatch_heap_after_bytes", &[], bytes);
-    }
-    for (what, count) in [
-        ("moved", sum.moved.as_ref().map(|m| m.count)),
-        ("surviving", sum.surviving.as_ref().map(|s| s.count)),
-    ] {
-        let Some(count) = count else { continue };
-        let name = format!("gcwatch_{what}_bytes");
-        p.family(&name, "counter", "bytes", &format!("Bytes of {what} blocks."));
-        p.sample(&format!("{name}_total"), &[], count.bytes);
-        let name = format!("gcwatch_{what}_blocks");
-        p.family(&name, "counter", "", &format!("{what} blocks."));
-        p.sample(&format!("{name}_total"), &[], count.blocks);
-    }
-    if let Some(roots) = &sum.roots {
-        p.family("gcwatch_roots", "gauge", "", "Roots of a collection by kind, median and maximum.");
-        for (kind, tally) in ROOT_KINDS.iter().zip(&roots.by_kind) {
-            for (statistic, value) in [("p50", tally.median()), ("max", tally.max())] {
-                if let Some(value) = value {
-                    let labels = [("kind", (*kind).to_owned()), ("statistic", statistic.to_owned())];
-                    p.sample("gcwatch_roots", &labels, value);
+        p.family(
+            "gcwatch_pause_seconds",
+            "summary",
+            "seconds",
+            "Time the program stood still per collection.",
+        );
+        for ((generation, kind), group) in &sum.groups {
+            let labels = group_labels(*generation, *kind);
+            for (quantile, percent) in [("0.5", 50.0), ("0.9", 90.0), ("0.99", 99.0), ("1", 100.0)] {
+                if let Some(ns) = group.pauses.percentile(percent) {
+                    let mut labels = labels.to_vec();
+                    labels.push(("quantile", quantile.to_owned()));
+                    p.sample("gcwatch_pause_seconds", &labels, seconds(ns));
+                }
+            }
+            p.sample("gcwatch_pause_seconds_sum", &labels, seconds(group.pauses.total()));
+            p.sample("gcwatch_pause_seconds_count", &labels, group.count);
+        }
+        if let Some(bytes) = sum.heap_after_last_bytes {
+            p.family("gcwatch_heap_after_bytes", "gauge", "bytes", "Heap after the last collection.");
+            p.sample("gcwatch_heap_after_bytes", &[], bytes);
+        }
+        for (what, count) in [
+            ("moved", sum.moved.as_ref().map(|m| m.count)),
+            ("surviving", sum.surviving.as_ref().map(|s| s.count)),
+        ] {
+            let Some(count) = count else { continue };
+            let name = format!("gcwatch_{what}_bytes");
+            p.family(&name, "counter", "bytes", &format!("Bytes of {what} blocks."));
+            p.sample(&format!("{name}_total"), &[], count.bytes);
+            let name = format!("gcwatch_{what}_blocks");
+            p.family(&name, "counter", "", &format!("{what} blocks."));
+            p.sample(&format!("{name}_total"), &[], count.blocks);
+        }
+        if let Some(roots) = &sum.roots {
+            p.family("gcwatch_roots", "gauge", "", "Roots of a collection by kind, median and maximum.");
+            for (kind, tally) in ROOT_KINDS.iter().zip(&roots.by_kind) {
+                for (statistic, value) in [("p50", tally.median()), ("max", tally.max())] {
+                    if let Some(value) = value {
+                        let labels = [("kind", (*kind).to_owned()), ("statistic", statistic.to_owned())];
+                        p.sample("gcwatch_roots", &labels, value);
+                    }
                 }
             }
         }
+        p.family("gcwatch_lost", "counter", "", "What was lost on the way.");
+        for (what, n) in [("events", lost.events), ("ranges", lost.ranges), ("roots", lost.roots)] {
+            p.sample("gcwatch_lost_total", &[("what", what.to_owned())], n);
+        }
+        p.family("gcwatch_incomplete_collections", "counter", "", "Collections that were cut off.");
+        p.sample("gcwatch_incomplete_collections_total", &[], sum.incomplete_gcs());
+        if let Some(ns) = facts.watch.duration_ns {
+            p.family("gcwatch_watch_seconds", "gauge", "seconds", "Length of the watch.");
+            p.sample("gcwatch_watch_seconds", &[], seconds(ns));
+        }
+        p.family("gcwatch_watch", "info", "", "How the process is watched.");
+        let background = facts.watch.background_gc.name().to_owned();
+        let level = facts.watch.level.name().to_owned();
+        p.sample("gcwatch_watch_info", &[("level", level), ("background_gc", background)], 1);
     }
-    p.family("gcwatch_lost", "counter", "", "What was lost on the way.");
-    for (what, n) in [("events", lost.events), ("ranges", lost.ranges), ("roots", lost.roots)] {
-        p.sample("gcwatch_lost_total", &[("what", what.to_owned())], n);
-    }
-    p.family("gcwatch_incomplete_collections", "counter", "", "Collections that were cut off.");
-    p.sample("gcwatch_incomplete_collections_total", &[], sum.incomplete_gcs());
-    if let Some(ns) = facts.watch.duration_ns {
-        p.family("gcwatch_watch_seconds", "gauge", "seconds", "Length of the watch.");
-        p.sample("gcwatch_watch_seconds", &[], seconds(ns));
-    }
-    p.family("gcwatch_watch", "info", "", "How the process is watched.");
-    let background = facts.watch.background_gc.name().to_owned();
-    let level = facts.watch.level.name().to_owned();
-    p.sample("gcwatch_watch_info", &[("level", level), ("background_gc", background)], 1);
-    p.text + "# EOF\n"
 }
 
 impl Report for OpenMetricsReport {
     fn start(&mut self, facts: &Facts) -> io::Result<()> {
-        self.facts = facts.clone();
-        match self.place {
+        self.entry(|mine| mine.facts = facts.clone());
+        match self.to_file() {
             // The place is tried at once.
-            Place::File(_) => self.write(&page(facts, &self.summary.clone(), &Lost::default())),
-            Place::Stream(_) => Ok(()),
+            true => self.sheet.borrow_mut().write(),
+            false => Ok(()),
         }
     }
 
     fn gc(&mut self, facts: &Facts, gc: &Gc) -> io::Result<()> {
-        if &self.facts != facts {
-            self.facts = facts.clone();
-        }
-        self.summary.add(gc);
+        self.entry(|mine| {
+            if &mine.facts != facts {
+                mine.facts = facts.clone();
+            }
+            mine.summary.add(gc);
+        });
         Ok(())
     }
 
     fn tick(&mut self, state: &LiveState) -> io::Result<()> {
-        if matches!(self.place, Place::Stream(_)) || state.elapsed_ns < self.written_at_ns + EVERY_NS {
+        if !self.to_file() || state.elapsed_ns < self.written_at_ns + EVERY_NS {
             return Ok(());
         }
         self.written_at_ns = state.elapsed_ns;
-        self.facts.watch.duration_ns = Some(state.elapsed_ns);
-        let text = page(&self.facts, &self.summary, &state.lost);
-        self.write(&text)
+        self.entry(|mine| {
+            mine.facts.watch.duration_ns = Some(state.elapsed_ns);
+            mine.lost = state.lost;
+        });
+        self.sheet.borrow_mut().write()
     }
 
     fn end(&mut self, facts: &Facts, end: &End<'_>) -> io::Result<()> {
-        let text = page(facts, end.summary, end.lost);
-        self.write(&text)
+        self.entry(|mine| {
+            *mine = Entry { facts: facts.clone(), summary: end.summary.clone(), lost: *end.lost };
+        });
+        match self.alone || self.to_file() {
+            true => self.sheet.borrow_mut().write(),
+            false => Ok(()),
+        }
     }
 }

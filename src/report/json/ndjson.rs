@@ -8,10 +8,13 @@ use serde::Serialize;
 
 use super::assertions::{Assertion, assertions};
 use super::convert::{Convert, exit, target, tool};
+use super::overall::overall;
 use super::summary::summary;
 use super::sums::Summary;
 use super::types::{self as wire, SCHEMA};
+use crate::gc::facts;
 use crate::gc::record::Gc;
+use crate::report::overall::Overall;
 use crate::report::{End, Facts, Filter, Report};
 
 /// One line of `--format ndjson`.
@@ -22,8 +25,10 @@ pub(super) enum Line {
     Start(Start),
     /// One garbage collection.
     Gc(GcLine),
-    /// The last line.
+    /// The last line of a process.
     End(EndLine),
+    /// The last line of all, where several processes were watched.
+    Overall(OverallLine),
 }
 
 /// What is watched, as far as it is known when the watch begins.
@@ -34,6 +39,11 @@ pub(super) struct Start {
     schema: &'static str,
     tool: wire::Tool,
     pid: Option<u32>,
+    /// A recording cannot tell this.
+    parent_pid: Option<u32>,
+    /// What people call the process.
+    /// A recording whose target was killed has no end that tells it.
+    title: Option<String>,
     target: wire::Target,
     watch: wire::Watch,
 }
@@ -59,6 +69,20 @@ pub(super) struct EndLine {
     assertions: Vec<Assertion>,
     lost: wire::Lost,
     exit: wire::Exit,
+}
+
+/// What all processes add up to.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OverallLine {
+    summary: wire::Overall,
+    exit: wire::Exit,
+}
+
+/// The last line where several processes were watched, without its end.
+pub(crate) fn overall_line(all: &Overall, how: &facts::Exit) -> io::Result<String> {
+    let summary = overall(&mut Convert::default(), all);
+    Ok(serde_json::to_string(&Line::Overall(OverallLine { summary, exit: exit(how) }))?)
 }
 
 /// The lines of `--format ndjson`, each one flushed: a stream that is cut anywhere is whole up to
@@ -101,6 +125,8 @@ impl<W: Write> Report for NdjsonReport<W> {
             schema: SCHEMA,
             tool: tool(),
             pid: facts.target.pid,
+            parent_pid: facts.target.parent_pid,
+            title: facts.target.title.clone(),
             target: target(&facts.target),
             watch,
         }))

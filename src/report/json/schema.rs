@@ -4,12 +4,14 @@ use schemars::Schema;
 use schemars::generate::SchemaSettings;
 
 use super::ndjson::Line;
-use super::types::Document;
+use super::types::{Document, Processes};
 
-/// JSON Schema, draft 2020-12: of the document, and under `$defs/Line` of a line of NDJSON.
+/// JSON Schema, draft 2020-12: of the document, under `$defs/Processes` of that of several processes, and
+/// under `$defs/Line` of a line of NDJSON.
 pub(crate) fn schema() -> Schema {
     let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     generator.subschema_for::<Line>();
+    generator.subschema_for::<Processes>();
     let mut schema = generator.into_root_schema_for::<Document>();
     schema.insert("title".to_owned(), "gcwatch/1".into());
     schema

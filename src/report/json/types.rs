@@ -32,6 +32,76 @@ pub(super) struct Document {
     pub(super) exit: Exit,
 }
 
+/// Several processes in one document: `run --follow`. Found under `$defs/Processes`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Processes {
+    /// Always "gcwatch/1".
+    pub(super) schema: &'static str,
+    pub(super) tool: Tool,
+    /// In the order in which they ended.
+    pub(super) processes: Vec<Process>,
+    /// Null when gcwatch was cut off before it could sum up.
+    pub(super) summary: Option<Overall>,
+    pub(super) exit: Exit,
+}
+
+/// The document of one process, and what tells it from the others.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Process {
+    /// What people call it: the managed assembly that was started, or the executable.
+    pub(super) title: Option<String>,
+    pub(super) parent_pid: Option<u32>,
+    #[serde(flatten)]
+    pub(super) document: Document,
+}
+
+/// Counts over all processes; percentiles are each process's own.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Overall {
+    /// Those that could not be watched included.
+    pub(super) processes: Int,
+    pub(super) not_watched: Int,
+    /// Complete collections.
+    pub(super) gcs: Int,
+    /// Collections that were cut off.
+    pub(super) incomplete: Int,
+    pub(super) by_generation_and_kind: Vec<OverallGroup>,
+    /// All pauses of complete collections.
+    pub(super) pause_ns: Int,
+    pub(super) assertions: VerdictCounts,
+    pub(super) lost: Lost,
+}
+
+/// Complete collections of one generation and kind, in all processes.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OverallGroup {
+    pub(super) generation: u8,
+    pub(super) kind: &'static str,
+    pub(super) count: Int,
+    pub(super) pause_ns: OverallPauses,
+}
+
+/// Their pauses; null where none was measured.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OverallPauses {
+    pub(super) total: Option<Int>,
+    pub(super) max: Option<Int>,
+}
+
+/// The verdicts on `--assert`, each bound judged for each process.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct VerdictCounts {
+    pub(super) hold: Int,
+    pub(super) fail: Int,
+    pub(super) not_judged: Int,
+}
+
 /// The program that wrote this.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

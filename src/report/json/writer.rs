@@ -23,6 +23,8 @@ pub(crate) struct JsonReport<W: Write> {
     /// As last seen, for a close without an end.
     facts: Option<Facts>,
     line: Vec<u8>,
+    /// It is one of several, and says which.
+    one_of_several: bool,
 }
 
 impl<W: Write> fmt::Debug for JsonReport<W> {
@@ -48,7 +50,26 @@ enum State {
 impl<W: Write> JsonReport<W> {
     /// A document that goes to `out`.
     pub(crate) fn new(out: W) -> JsonReport<W> {
-        JsonReport { out, convert: Convert::default(), state: State::New, facts: None, line: Vec::new() }
+        JsonReport {
+            out,
+            convert: Convert::default(),
+            state: State::New,
+            facts: None,
+            line: Vec::new(),
+            one_of_several: false,
+        }
+    }
+
+    /// A document among others: it begins with what tells it from them.
+    pub(super) fn one_of_several(out: W) -> JsonReport<W> {
+        let mut report = JsonReport::new(out);
+        report.one_of_several = true;
+        report
+    }
+
+    /// All of it is written.
+    pub(super) fn is_closed(&self) -> bool {
+        self.state == State::Closed
     }
 
     /// Completes the document without a summary. Does nothing where it is complete already.
@@ -80,7 +101,14 @@ impl<W: Write> JsonReport<W> {
 
     fn begin(&mut self) -> io::Result<()> {
         if self.state == State::New {
-            self.put("{\"schema\":", &wire::SCHEMA, ",\n")?;
+            if self.one_of_several {
+                let target = self.facts.as_ref().map(|f| f.target.clone()).unwrap_or_default();
+                self.put("{\"title\":", &target.title, ",\n")?;
+                self.put("\"parent_pid\":", &target.parent_pid, ",\n\"schema\":")?;
+            } else {
+                self.out.write_all(b"{\"schema\":")?;
+            }
+            self.put("", &wire::SCHEMA, ",\n")?;
             self.put("\"tool\":", &tool(), ",\n")?;
             self.state = State::Begun;
         }

@@ -70,6 +70,11 @@ pub(super) fn wrapped(text: &str, columns: usize) -> Vec<String> {
     wrap(Style { colour: false, unicode: true }, Role::Plain, text, 0, columns)
 }
 
+/// Text that frames something else.
+pub(crate) fn dimmed(text: &str, terminal: Terminal) -> String {
+    Style { colour: terminal.colour, unicode: terminal.unicode }.dim(text)
+}
+
 /// `--format text`.
 pub(crate) struct TextReport<W: Write> {
     out: W,

@@ -39,6 +39,12 @@ impl Style {
         }
     }
 
+    /// Spaces at its end included, which a [`Line`] would lose.
+    pub(super) fn dim(self, text: &str) -> String {
+        let ansi = self.ansi(Role::Dim);
+        format!("{ansi}{text}{ansi:#}")
+    }
+
     /// Between the parts of a line: ` · `.
     pub(super) fn dot(self) -> &'static str {
         if self.unicode { " · " } else { " | " }

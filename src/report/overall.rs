@@ -1,0 +1,96 @@
+//! Several watches, added up.
+
+use std::collections::BTreeMap;
+
+use super::End;
+use crate::check::Verdict;
+use crate::gc::facts::Lost;
+use crate::gc::record::Kind;
+
+/// Collections of one generation and kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Count {
+    pub(crate) count: u64,
+    /// Sum and maximum of their pauses; `None`: no pause was measured.
+    pub(crate) pause_total_ns: Option<u64>,
+    pub(crate) pause_max_ns: Option<u64>,
+}
+
+/// What became of the bounds, each judged for each process.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct VerdictCounts {
+    pub(crate) hold: u64,
+    pub(crate) fail: u64,
+    pub(crate) not_judged: u64,
+}
+
+/// Counts over all processes. Of percentiles there is no sum: each process has its own.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Overall {
+    /// Processes in the report, those that could not be watched included.
+    pub(crate) processes: u64,
+    pub(crate) not_watched: u64,
+    /// Complete collections.
+    pub(crate) gcs: u64,
+    pub(crate) incomplete: u64,
+    pub(crate) groups: BTreeMap<(u8, Kind), Count>,
+    /// All pauses of complete collections, ns.
+    pub(crate) pause_ns: u64,
+    pub(crate) verdicts: VerdictCounts,
+    pub(crate) lost: Lost,
+}
+
+impl Overall {
+    /// Takes in one process at its end.
+    pub(crate) fn add(&mut self, end: &End<'_>) {
+        let sum = end.summary;
+        self.processes += 1;
+        self.gcs = self.gcs.saturating_add(sum.gcs);
+        self.incomplete = self.incomplete.saturating_add(sum.incomplete_gcs());
+        self.pause_ns = self.pause_ns.saturating_add(sum.pause_ns);
+        for (of, group) in &sum.groups {
+            let all = self.groups.entry(*of).or_default();
+            all.count = all.count.saturating_add(group.count);
+            if let Some(max) = group.pauses.max() {
+                let total = all.pause_total_ns.unwrap_or(0).saturating_add(group.pauses.total());
+                all.pause_total_ns = Some(total);
+                all.pause_max_ns = all.pause_max_ns.max(Some(max));
+            }
+        }
+        end.verdicts.iter().for_each(|verdict| self.judge(verdict));
+        self.lost.events = self.lost.events.saturating_add(end.lost.events);
+        self.lost.ranges = self.lost.ranges.saturating_add(end.lost.ranges);
+        self.lost.roots = self.lost.roots.saturating_add(end.lost.roots);
+    }
+
+    fn judge(&mut self, verdict: &Verdict) {
+        match verdict.holds {
+            Some(true) => self.verdicts.hold += 1,
+            Some(false) => self.verdicts.fail += 1,
+            None => self.verdicts.not_judged += 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gc::facts::Exit;
+    use crate::report::sample::{quiet_run, summed, tiny};
+
+    #[test]
+    fn sums_are_those_of_the_parts() {
+        let exit = Exit { gcwatch: 0, child: None, reason: "target-ended" };
+        let (lost, more_lost) =
+            (Lost { events: 1, ..Lost::default() }, Lost { roots: 2, events: 3, ranges: 0 });
+        let (one, other) = (summed(&quiet_run()), summed(&[tiny()]));
+        let mut overall = Overall::default();
+        overall.add(&End { summary: &one, lost: &lost, verdicts: &[], exit: &exit });
+        overall.add(&End { summary: &other, lost: &more_lost, verdicts: &[], exit: &exit });
+        assert_eq!((overall.processes, overall.gcs), (2, one.gcs + other.gcs));
+        assert_eq!(overall.pause_ns, one.pause_ns + other.pause_ns);
+        assert_eq!(overall.groups.values().map(|g| g.count).sum::<u64>(), overall.gcs);
+        assert_eq!(overall.groups.values().filter_map(|g| g.pause_total_ns).sum::<u64>(), overall.pause_ns);
+        assert_eq!(overall.lost, Lost { events: 4, ranges: 0, roots: 2 });
+    }
+}

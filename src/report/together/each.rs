@@ -1,0 +1,83 @@
+//! Formats that write one process after the other, or lines that carry its id: they need one place.
+
+use std::io::{self, Write};
+
+use super::Format;
+use super::lines::Shared;
+use super::text::total;
+use crate::gc::facts::{Exit, Target};
+use crate::report::overall::Overall;
+use crate::report::units::Units;
+use crate::report::{CsvReport, Filter, MarkdownReport, NdjsonReport, Report, json};
+
+/// Lines of all processes as they come, and one over all at the end.
+#[derive(Debug)]
+pub(crate) struct Ndjson {
+    out: Shared,
+    filter: Filter,
+}
+
+impl Ndjson {
+    pub(crate) fn new(out: Box<dyn Write>, filter: Filter) -> Ndjson {
+        Ndjson { out: Shared::new(out), filter }
+    }
+}
+
+impl Format for Ndjson {
+    fn process(&mut self, _target: &Target) -> Box<dyn Report> {
+        Box::new(NdjsonReport::new(self.out.lines(String::new())).filtered(self.filter.clone()))
+    }
+
+    fn end(&mut self, overall: &Overall, exit: &Exit) -> io::Result<()> {
+        self.out.line(&json::overall_line(overall, exit)?)
+    }
+}
+
+/// Rows of all processes as they come, under one header.
+#[derive(Debug)]
+pub(crate) struct Csv {
+    out: Shared,
+    filter: Filter,
+    begun: bool,
+}
+
+impl Csv {
+    pub(crate) fn new(out: Box<dyn Write>, filter: Filter) -> Csv {
+        Csv { out: Shared::new(out), filter, begun: false }
+    }
+}
+
+impl Format for Csv {
+    fn process(&mut self, _target: &Target) -> Box<dyn Report> {
+        let report = CsvReport::new(self.out.lines(String::new()), self.filter.clone());
+        let header = !std::mem::replace(&mut self.begun, true);
+        Box::new(if header { report } else { report.without_header() })
+    }
+
+    fn end(&mut self, _overall: &Overall, _exit: &Exit) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A section per process at its end, and a last one over all.
+#[derive(Debug)]
+pub(crate) struct Markdown {
+    out: Shared,
+    units: Units,
+}
+
+impl Markdown {
+    pub(crate) fn new(out: Box<dyn Write>, units: Units) -> Markdown {
+        Markdown { out: Shared::new(out), units }
+    }
+}
+
+impl Format for Markdown {
+    fn process(&mut self, _target: &Target) -> Box<dyn Report> {
+        Box::new(MarkdownReport::new(self.out.lines(String::new()), self.units).one_of_several())
+    }
+
+    fn end(&mut self, overall: &Overall, _exit: &Exit) -> io::Result<()> {
+        self.out.line(&format!("### gcwatch: all processes\n\n{}", total(overall, true)))
+    }
+}

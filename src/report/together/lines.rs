@@ -1,0 +1,91 @@
+//! One place that several processes write to, a whole line at a time.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::io::{self, Write};
+use std::rc::Rc;
+
+/// Where all lines go.
+#[derive(Clone)]
+pub(super) struct Shared(Rc<RefCell<Box<dyn Write>>>);
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    pub(super) fn new(out: Box<dyn Write>) -> Shared {
+        Shared(Rc::new(RefCell::new(out)))
+    }
+
+    /// One line, at once.
+    pub(super) fn line(&self, line: &str) -> io::Result<()> {
+        let mut out = self.0.borrow_mut();
+        writeln!(out, "{line}")?;
+        out.flush()
+    }
+
+    /// What one process writes; each line begins with `label`.
+    pub(super) fn lines(&self, label: String) -> Lines {
+        Lines { shared: self.clone(), label, rest: Vec::new() }
+    }
+}
+
+/// Holds back a line until it is whole.
+#[derive(Debug)]
+pub(super) struct Lines {
+    shared: Shared,
+    label: String,
+    rest: Vec<u8>,
+}
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.rest.extend_from_slice(bytes);
+        let Some(end) = self.rest.iter().rposition(|b| *b == b'\n') else { return Ok(bytes.len()) };
+        let whole: Vec<u8> = self.rest.drain(..=end).collect();
+        let mut out = self.shared.0.borrow_mut();
+        for line in whole.split_inclusive(|b| *b == b'\n') {
+            out.write_all(self.label.as_bytes())?;
+            out.write_all(line)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.shared.0.borrow_mut().flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Memory(Rc<RefCell<Vec<u8>>>);
+
+    impl Write for Memory {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.borrow_mut().write(bytes)
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn lines_of_two_do_not_mix() -> io::Result<()> {
+        let memory = Memory::default();
+        let shared = Shared::new(Box::new(memory.clone()));
+        let (mut a, mut b) = (shared.lines("a ".into()), shared.lines("b ".into()));
+        a.write_all(b"on")?;
+        b.write_all(b"two\nthree\nfo")?;
+        a.write_all(b"e\n")?;
+        shared.line("all")?;
+        b.write_all(b"ur\n")?;
+        assert_eq!(String::from_utf8_lossy(&memory.0.borrow()), "b two\nb three\na one\nall\nb four\n");
+        Ok(())
+    }
+}

@@ -1,0 +1,83 @@
+//! Text: each line says which process it is of.
+
+use std::io::{self, Write};
+
+use super::lines::Shared;
+use super::{Format, label};
+use crate::gc::facts::{Exit, Target};
+use crate::report::overall::Overall;
+use crate::report::text::{Terminal, TextOptions, TextReport, dimmed};
+use crate::report::units::{count, duration};
+use crate::report::{End, Facts, Report};
+
+/// Lines with a label column, a summary per process at its end, and a line over all.
+#[derive(Debug)]
+pub(crate) struct Text {
+    out: Shared,
+    terminal: Terminal,
+    options: TextOptions,
+    /// Labels are as wide as the widest so far.
+    width: usize,
+}
+
+impl Text {
+    pub(crate) fn new(out: Box<dyn Write>, terminal: Terminal, options: TextOptions) -> Text {
+        // A line that is alive belongs to one process alone.
+        Text { out: Shared::new(out), terminal: Terminal { live: false, ..terminal }, options, width: 0 }
+    }
+}
+
+impl Format for Text {
+    fn process(&mut self, target: &Target) -> Box<dyn Report> {
+        let label = label(target);
+        self.width = self.width.max(label.chars().count());
+        let column = format!("{label:<width$} ", width = self.width);
+        let columns = self.terminal.columns.saturating_sub(self.width + 1);
+        let terminal = Terminal { columns, ..self.terminal };
+        let out = self.out.lines(dimmed(&column, terminal));
+        Box::new(TextReport::new(out, terminal, self.options.clone()))
+    }
+
+    fn not_watched(&mut self, facts: &Facts, why: &str, _end: &End<'_>) -> io::Result<()> {
+        self.process(&facts.target).warn(&format!("not watched: {why}"))
+    }
+
+    fn end(&mut self, overall: &Overall, _exit: &Exit) -> io::Result<()> {
+        if self.options.quiet && overall.verdicts == Default::default() {
+            return Ok(());
+        }
+        self.out.line(&total(overall, self.terminal.unicode))
+    }
+}
+
+fn plural(n: u64, one: &str, more: &str) -> String {
+    format!("{} {}", count(n), if n == 1 { one } else { more })
+}
+
+/// `3 processes: 57 collections, paused 12.0 ms; assertions: 5 hold, 1 does not`.
+pub(super) fn total(all: &Overall, unicode: bool) -> String {
+    let mut text = plural(all.processes, "process", "processes");
+    if all.not_watched > 0 {
+        text += &format!(" ({} not watched)", count(all.not_watched));
+    }
+    text += &format!(
+        ": {}, paused {}",
+        plural(all.gcs, "collection", "collections"),
+        duration(all.pause_ns, unicode)
+    );
+    if all.incomplete > 0 {
+        text += &format!(", {} cut off", count(all.incomplete));
+    }
+    let lost = all.lost.events.saturating_add(all.lost.ranges).saturating_add(all.lost.roots);
+    if lost > 0 {
+        text += ", data were lost";
+    }
+    let judged = all.verdicts;
+    let parts = [(judged.hold, "hold"), (judged.fail, "do not"), (judged.not_judged, "could not be judged")];
+    let parts: Vec<String> =
+        parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(*n))).collect();
+    if !parts.is_empty() {
+        text += &format!("; assertions: {}", parts.join(", "));
+    }
+    text
+}
