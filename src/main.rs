@@ -21,6 +21,13 @@ use tracing::level_filters::LevelFilter;
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 fn main() -> ExitCode {
+    let words: Vec<_> = std::env::args_os().skip(1).collect();
+    if let [word, dir] = words.as_slice()
+        && word == watch::port_guard::WORD
+    {
+        let served = watch::port_guard::run(dir.as_ref());
+        return ExitCode::from(if served.is_ok() { exit::Code::OK } else { exit::Code::FAILED }.0);
+    }
     let config = std::env::current_dir().ok().map(|dir| cli::config::Config::find(&dir)).transpose();
     let config = match config {
         Ok(config) => config.flatten(),

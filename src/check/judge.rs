@@ -92,6 +92,21 @@ impl Checks {
     pub(crate) fn judge(&self, summary: &Summary, lost: &Lost, watch: &Watch) -> Vec<Verdict> {
         self.checks.iter().map(|check| check.judge(summary, lost, watch)).collect()
     }
+
+    /// The verdicts on a process of which nothing was seen.
+    pub(crate) fn unjudged(&self, why: &'static str) -> Vec<Verdict> {
+        let one = |check: &Check| Verdict {
+            text: check.expr.text.clone(),
+            value: None,
+            unit: check.expr.metric.unit,
+            level: Level::Basic,
+            disturbed: false,
+            holds: None,
+            unjudged: Some(why),
+            broken_by: Vec::new(),
+        };
+        self.checks.iter().map(one).collect()
+    }
 }
 
 impl Check {

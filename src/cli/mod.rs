@@ -148,8 +148,14 @@ pub(crate) struct WatchArgs {
 }
 
 /// `gcwatch run`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct RunArgs {
+    /// Watch every .NET process that the command starts, not only the first; each has its own report
+    #[arg(long)]
+    pub(crate) follow: bool,
+    /// With --follow: only processes of this name, such as testhost; can be given more than once
+    #[arg(long, value_name = "NAME", requires = "follow")]
+    pub(crate) only: Vec<String>,
     #[command(flatten)]
     pub(crate) watch: WatchArgs,
     #[command(flatten)]

@@ -59,7 +59,7 @@ async fn attach(args: &AttachArgs) -> Result<Code, Failure> {
     }
     let (code, reason) = ending(&ended);
     let verdicts = session.verdicts();
-    verdict::say(&verdicts, &args.output);
+    verdict::say(&verdicts, &args.output, None);
     let code = match code {
         Code::OK if verdict::code(&verdicts) == Code::BROKEN => Code::BROKEN,
         Code::OK if args.output.strict && (cut || session.incomplete()) => Code::INCOMPLETE,

@@ -2,15 +2,18 @@
 
 mod attach;
 mod diff;
+mod follow;
+mod followed;
 mod generate;
 mod input;
 mod output;
 mod ps;
 mod report;
 mod run;
+mod startup;
 mod verdict;
 
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
 use crate::cli::config::Config;
@@ -54,6 +57,7 @@ fn ending(ended: &Ended) -> (Code, &'static str) {
         Ended::Target { whole: false } => (Code::OK, "target-killed"),
         Ended::Duration => (Code::OK, "duration"),
         Ended::Gcs => (Code::OK, "gcs"),
+        Ended::Command => (Code::OK, "command-ended"),
         Ended::Signal(Signal::Interrupt { .. }) => (Code::OK, "interrupted"),
         Ended::Signal(Signal::Terminate) => (Code::OK, "terminated"),
         Ended::Again(Signal::Interrupt { .. }) => (Code::INTERRUPTED, "interrupted"),
@@ -74,6 +78,12 @@ fn finish(session: Session<'_>, exit: Exit, output: Option<&Path>) -> Result<Cod
         Some(failure) if code == Code::OK => Err(failure),
         _ => Ok(code),
     }
+}
+
+/// Says a line on stderr.
+fn say(line: &str) {
+    // Nobody is left to tell of a failure.
+    let _ = writeln!(io::stderr(), "{line}");
 }
 
 /// A reader that has gone away is no failure; anything else is.

@@ -74,7 +74,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Code, Failure> {
     }
     let incomplete = session.incomplete() || !whole;
     let verdicts = session.verdicts();
-    verdict::say(&verdicts, &args.output);
+    verdict::say(&verdicts, &args.output, None);
     let code = match verdict::code(&verdicts) {
         Code::OK if args.output.strict && incomplete => Code::INCOMPLETE,
         code => code,

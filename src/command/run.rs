@@ -2,44 +2,42 @@
 
 use std::path::Path;
 use std::process::ExitStatus;
-use std::time::Duration;
 
-use dotnet_diagnostics_client::{EventSession, ProcessFacts};
 use tokio::process::Child;
 
-use super::attach::{detail, recorder};
+use super::attach::recorder;
 use super::output::Sink;
-use super::verdict;
-use super::{ending, finish, output, report_failed};
+use super::startup::{describe, profiler_is_there, start};
+use super::{ending, finish, follow, output, report_failed, verdict};
 use crate::cli::{Format, RunArgs};
 use crate::exit::{Code, Failure};
 use crate::gc::facts::{Exit, Lost};
 use crate::gc::record::Level;
 use crate::gc::summary::Summary;
-use crate::report::{End, Facts, Report};
-use crate::sys::{self, Lease, Signal, Signals};
-use crate::target;
+use crate::report::{End, Facts, NOT_WATCHED, Report};
+use crate::sys::{self, Signal, Signals};
 use crate::watch::launch::{self, Launched, NextOrExit, Others, Suspended};
 use crate::watch::plan::{Wish, watch_facts};
-use crate::watch::profiler::{self, Ready, Refusal};
 use crate::watch::pump::{Ended, Limits, OnSignal, Pump};
 use crate::watch::session::Session;
-use crate::watch::stream;
-
-/// The profiler connects within a millisecond of the runtime's start; a machine may be slow.
-const PROFILER_COMES: Duration = Duration::from_secs(3);
 
 /// Starts, watches, ends.
 pub(crate) fn run(args: &RunArgs) -> Result<Code, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(watch(args))
+    runtime.block_on(async {
+        match args.follow {
+            true => follow::watch(args).await,
+            false => watch(args).await,
+        }
+    })
 }
 
 async fn watch(args: &RunArgs) -> Result<Code, Failure> {
     let checks = verdict::checks(&args.check)?;
     let wish = Wish { demanded: args.watch.level.map(Level::from), enough: checks.level() };
     // What is known to fail is said before anything is started.
-    let refusal = launch::refusal_from_environment().filter(|_| wish.level() == Level::Roots);
+    let refusal = launch::refusal_from_environment(|name| std::env::var_os(name))
+        .filter(|_| wish.level() == Level::Roots);
     let fallen = refusal.map(|r| wish.fall_back(r)).transpose()?;
     let mut signals = Signals::listen()?;
     let recorder = recorder(&args.watch)?;
@@ -114,7 +112,7 @@ fn conclude(
     let (code, reason) = ending(ended);
     let cut = matches!(ended, Ended::Target { whole: false });
     let verdicts = session.verdicts();
-    verdict::say(&verdicts, &args.output);
+    verdict::say(&verdicts, &args.output, None);
     let code = match (code, child) {
         (Code::OK, Some(n)) if n != 0 => Code(u8::try_from(n & 0xFF).unwrap_or(1)),
         (Code::OK, None) => Code::INTERRUPTED,
@@ -158,7 +156,7 @@ async fn first_runtime(launched: &mut Launched, signals: &mut Signals) -> Result
     }
 }
 
-fn again(signal: Signal) -> Code {
+pub(super) fn again(signal: Signal) -> Code {
     match signal {
         Signal::Interrupt { .. } => Code::INTERRUPTED,
         Signal::Terminate => Code::TERMINATED,
@@ -166,7 +164,7 @@ fn again(signal: Signal) -> Code {
 }
 
 /// Ctrl-C of a terminal has reached the child already.
-fn pass_on(pid: u32, signal: Signal) -> OnSignal {
+pub(super) fn pass_on(pid: u32, signal: Signal) -> OnSignal {
     if signal != (Signal::Interrupt { to_group: true })
         && let Err(e) = sys::forward(pid, signal)
     {
@@ -176,7 +174,7 @@ fn pass_on(pid: u32, signal: Signal) -> OnSignal {
 }
 
 /// No runtime has reported from the child.
-fn no_runtime(args: &RunArgs, through_sdk: bool) -> Failure {
+pub(super) fn no_runtime(args: &RunArgs, through_sdk: bool) -> Failure {
     let name = args.command[0].to_string_lossy();
     match launch::diagnostics_disabled_by() {
         Some(variable) => {
@@ -211,7 +209,7 @@ fn unwatched(
         _ => failure,
     };
     if args.output.format != Format::Text {
-        let exit = Exit { gcwatch: failure.code.0, child, reason: "not-watched" };
+        let exit = Exit { gcwatch: failure.code.0, child, reason: NOT_WATCHED };
         let (facts, lost) = (Facts::default(), Lost::default());
         let ended = report.start(&facts).and_then(|()| {
             report.end(&facts, &End { summary: &Summary::default(), lost: &lost, verdicts: &[], exit: &exit })
@@ -221,98 +219,6 @@ fn unwatched(
         }
     }
     Err(failure)
-}
-
-/// A session that runs, and the profiler that should come.
-struct Go {
-    stream: EventSession,
-    ready: Option<Ready>,
-    level: Level,
-    reason: Option<String>,
-}
-
-/// Everything that has to be said to a runtime before its first instruction; then it runs.
-async fn start(
-    suspended: &Suspended,
-    args: &RunArgs,
-    wish: Wish,
-    mut fallen: Option<(Level, String)>,
-) -> Result<Go, Failure> {
-    let client = &suspended.client;
-    let failed = |e| target::command_failed(&e, None);
-    launch::hide_port(client).await.map_err(failed)?;
-    let mut ready = None;
-    if wish.level() == Level::Roots && fallen.is_none() {
-        match arrange(suspended, args).await {
-            Ok(r) => ready = Some(r),
-            Err(refusal) => fallen = Some(wish.fall_back(refusal)?),
-        }
-    }
-    if wish.level() == Level::Moves
-        && let Some(why) = profiler::no_moves(client).await
-    {
-        fallen = Some((Level::Basic, why));
-    }
-    let (level, reason) = match fallen {
-        Some((level, reason)) => (level, Some(reason)),
-        None => (wish.level(), None),
-    };
-    let stream = stream::open(client, level, detail(&args.watch, &args.output)).await.map_err(failed)?;
-    client.resume_runtime().await.map_err(failed)?;
-    Ok(Go { stream, ready, level, reason })
-}
-
-/// Names the profiler to the runtime. Its OK means only that it has heard.
-async fn arrange(suspended: &Suspended, args: &RunArgs) -> Result<Ready, Refusal> {
-    let info = &suspended.info;
-    if info.arch != target::own_arch() && args.watch.profiler_path.is_none() {
-        return Err(crate::watch::plan::other_arch(&info.arch, target::own_arch()));
-    }
-    let ready = profiler::prepare(args.watch.profiler_path.as_deref(), None, None, &std::env::temp_dir())?;
-    let refused = |e: dotnet_diagnostics_client::Error| profiler::refusal(&e);
-    let config = ready.config(detail(&args.watch, &args.output), Some(launch::PORTS));
-    let client = &suspended.client;
-    client
-        .set_environment_variable(netcore_profiler::config::VARIABLE, Some(&config))
-        .await
-        .map_err(refused)?;
-    client.set_startup_profiler(profiler::clsid(), &ready.library()).await.map_err(refused)?;
-    Ok(ready)
-}
-
-/// A runtime says OK to a profiler and then does not load it; only the profiler's own word counts.
-async fn profiler_is_there(
-    go: &mut Go,
-    suspended: &Suspended,
-    args: &RunArgs,
-    wish: Wish,
-) -> Result<(Level, Option<String>, Option<Lease>), Failure> {
-    let Some(mut ready) = go.ready.take() else {
-        return Ok((go.level, go.reason.take(), None));
-    };
-    if ready.came(PROFILER_COMES).await {
-        return Ok((Level::Roots, None, Some(ready.into_lease())));
-    }
-    let silent = Refusal::new(
-        Code::UNSUPPORTED,
-        "the runtime did not load the profiler, and did not say why",
-        "can the program's user read and execute files in the temporary directory?",
-    );
-    let (_, reason) = wish.fall_back(silent)?;
-    let moves = stream::open(&suspended.client, Level::Moves, detail(&args.watch, &args.output)).await;
-    // Where that fails it has ended meanwhile: what the first session holds is all there is.
-    let level = moves.map_or(Level::Basic, |stream| {
-        go.stream = stream;
-        Level::Moves
-    });
-    Ok((level, Some(reason), None))
-}
-
-/// Asked again now that it runs: only now it knows its whole command line.
-async fn describe(suspended: &Suspended) -> crate::gc::facts::Target {
-    let info = suspended.client.process_info().await.unwrap_or_else(|_| suspended.info.clone());
-    let facts = u32::try_from(info.pid).ok().map(ProcessFacts::read).filter(|f| f.exists);
-    target::describe(Some(&info), facts.as_ref())
 }
 
 /// Waits for the child's own end.

@@ -1,7 +1,7 @@
 //! From bounds that were typed to a verdict and an exit code.
 
 use std::collections::BTreeMap;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use crate::check::{Checks, Expr, Verdict};
@@ -65,16 +65,17 @@ pub(super) fn code(verdicts: &[Verdict]) -> Code {
     }
 }
 
-/// Says on stderr what failed, for those who do not read the format that the report is in.
-pub(super) fn say(verdicts: &[Verdict], args: &OutputArgs) {
+/// Says on stderr what failed, for those who do not read the format that the report is in; of which
+/// process, where there are several.
+pub(super) fn say(verdicts: &[Verdict], args: &OutputArgs, process: Option<&str>) {
     let open: Vec<Verdict> = verdicts.iter().filter(|v| v.holds != Some(true)).cloned().collect();
     let elsewhere = args.format == Format::Text;
     if elsewhere || open.is_empty() {
         return;
     }
     let look = output::look(args, io::stderr().is_terminal(), false);
+    let process = process.map(|name| format!("{name} ")).unwrap_or_default();
     for line in report::verdict_lines(&open, look, output::units(args.units)) {
-        // Nobody is left to tell of a failure.
-        let _ = writeln!(io::stderr(), "{line}");
+        super::say(&format!("{process}{line}"));
     }
 }

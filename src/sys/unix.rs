@@ -3,9 +3,9 @@
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
+use std::process::{Command, ExitStatus};
 
 use tokio::io::AsyncWriteExt;
 use tokio::net::{UnixListener, UnixStream};
@@ -54,6 +54,11 @@ pub(crate) fn forward(pid: u32, signal: Signal) -> io::Result<()> {
     let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
     rustix::process::kill_process(pid.ok_or(io::ErrorKind::InvalidInput)?, signal)?;
     Ok(())
+}
+
+/// Keeps a process that is about to be started out of the terminal's signals.
+pub(crate) fn own_group(command: &mut Command) {
+    command.process_group(0);
 }
 
 /// The code a shell would show: 128 + n after signal n.
@@ -135,7 +140,9 @@ impl Lease {
     pub(crate) async fn taken(&mut self) -> io::Result<()> {
         let (stream, _) = self.listener.accept().await?;
         self.held = Some(stream);
-        self.beat().await
+        // It may have gone again with its process: it came all the same.
+        let _gone = self.beat().await;
+        Ok(())
     }
 
     /// Says that we are still here.

@@ -3,8 +3,9 @@
 
 use std::fs;
 use std::io;
+use std::os::windows::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
+use std::process::{Command, ExitStatus};
 
 use super::Signal;
 
@@ -30,6 +31,12 @@ impl Signals {
 /// A console has sent it to the child already.
 pub(crate) fn forward(_pid: u32, _signal: Signal) -> io::Result<()> {
     Ok(())
+}
+
+/// Keeps a process that is about to be started out of the console's signals.
+pub(crate) fn own_group(command: &mut Command) {
+    const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
+    command.creation_flags(CREATE_NEW_PROCESS_GROUP);
 }
 
 /// The code as Windows gives it.

@@ -5,11 +5,15 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
 
-use dotnet_diagnostics_client::{Endpoint, Error, HResult, InvalidRequest, Port, PortClient, ProcessInfo};
+use dotnet_diagnostics_client::{
+    Endpoint, Error, HResult, InvalidRequest, Port, PortClient, ProcessInfo, process,
+};
 use tokio::process::{Child, Command};
 
 use super::plan::forbidden_by;
+use super::port_guard;
 use super::profiler::Refusal;
 use crate::exit::{Code, Failure};
 use crate::sys;
@@ -30,7 +34,7 @@ pub(crate) struct Launched {
     parked: Vec<PortClient>,
     /// The first runtime was the `dotnet` command itself.
     pub(crate) through_sdk: bool,
-    _dir: tempfile::TempDir,
+    dir: tempfile::TempDir,
 }
 
 /// The runtime to watch, waiting at its start.
@@ -49,7 +53,7 @@ pub(crate) fn launch(command: &[OsString], stdout_to_stderr: bool) -> Result<Lau
         command.split_first().ok_or_else(|| Failure::new(Code::USAGE, "no command was given"))?;
     // The shortest directory there is: a socket's path has 108 bytes at most, and .NET 8 hangs at 108.
     let dir = sys::make_temp_dir(Path::new("/tmp")).or_else(|_| sys::make_temp_dir(&std::env::temp_dir()))?;
-    let endpoint = Endpoint::socket(dir.path().join("port"));
+    let endpoint = Endpoint::socket(port_guard::socket(dir.path()));
     let port = Port::bind(endpoint).map_err(|e| Failure::new(Code::FAILED, e.to_string()))?;
     let setting = match std::env::var(PORTS) {
         Ok(theirs) if !theirs.is_empty() => format!("{theirs};{}", port.setting()),
@@ -62,7 +66,7 @@ pub(crate) fn launch(command: &[OsString], stdout_to_stderr: bool) -> Result<Lau
     }
     let child = c.spawn().map_err(|e| not_started(program, &e))?;
     let pid = child.id().ok_or_else(|| Failure::new(Code::FAILED, "the program has no process id"))?;
-    Ok(Launched { child, pid, port, parked: Vec::new(), through_sdk: false, _dir: dir })
+    Ok(Launched { child, pid, port, parked: Vec::new(), through_sdk: false, dir })
 }
 
 fn not_started(program: &OsStr, e: &io::Error) -> Failure {
@@ -113,6 +117,11 @@ impl Launched {
         }
     }
 
+    /// The parts, for one who answers every runtime himself.
+    pub(crate) fn into_parts(self) -> (Child, Port, tempfile::TempDir) {
+        (self.child, self.port, self.dir)
+    }
+
     async fn release(&mut self, client: PortClient) {
         if let Err(e) = client.resume_runtime().await {
             tracing::debug!("resume: {e}");
@@ -122,7 +131,7 @@ impl Launched {
 
     /// From now on every further runtime is let go; for as long as the returned task is held.
     pub(crate) fn release_all_others(self) -> (Child, Others) {
-        let Launched { child, port, mut parked, _dir: dir, .. } = self;
+        let Launched { child, port, mut parked, dir, .. } = self;
         let task = tokio::spawn(async move {
             let _keep = dir;
             while let Ok(client) = port.accept().await {
@@ -165,17 +174,17 @@ pub(crate) async fn hide_port(client: &PortClient) -> Result<(), Error> {
     }
 }
 
-/// Why a program that is about to be started could not be watched at level `roots`; the runtime would
-/// not say.
-pub(crate) fn refusal_from_environment() -> Option<Refusal> {
+/// Why a program with these variables cannot be watched at level `roots`; the runtime would not say.
+pub(crate) fn refusal_from_environment(variable: impl Fn(&str) -> Option<OsString>) -> Option<Refusal> {
+    let setting = |name: &str| number(variable(name));
     let switched_off = |name: &str| setting(name).is_some_and(|n| n == 0);
     for name in ["DOTNET_EnableDiagnostics_Profiler", "COMPlus_EnableDiagnostics_Profiler"] {
         if switched_off(name) {
             return Some(forbidden_by(name));
         }
     }
-    let on = ["CORECLR_ENABLE_PROFILING", "CORECLR_PROFILER"]
-        .map(|n| std::env::var_os(n).is_some_and(|v| !v.is_empty()));
+    let on =
+        ["CORECLR_ENABLE_PROFILING", "CORECLR_PROFILER"].map(|n| variable(n).is_some_and(|v| !v.is_empty()));
     (on == [true, true] && setting("CORECLR_ENABLE_PROFILING") == Some(1)).then(|| {
         Refusal::new(
             Code::OTHER_PROFILER,
@@ -194,11 +203,33 @@ pub(crate) fn diagnostics_disabled_by() -> Option<&'static str> {
         "COMPlus_EnableDiagnostics_IPC",
     ]
     .into_iter()
-    .find(|name| setting(name) == Some(0))
+    .find(|name| number(std::env::var_os(name)) == Some(0))
 }
 
 /// The runtime reads its settings as hexadecimal numbers.
-fn setting(name: &str) -> Option<u64> {
-    let value = std::env::var(name).ok()?;
+fn number(value: Option<OsString>) -> Option<u64> {
+    let value = value?.into_string().ok()?;
     u64::from_str_radix(value.trim().trim_start_matches("0x"), 16).ok()
+}
+
+/// Waits for an answer of a process, or for its end: a runtime that is no more never dials again.
+pub(crate) async fn unless_gone<T>(pid: u64, answer: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        biased;
+        answer = answer => Some(answer),
+        () = gone(pid) => None,
+    }
+}
+
+async fn gone(pid: u64) {
+    const LOOK: Duration = Duration::from_millis(50);
+    let seen = |pid: Option<u32>| pid.is_some_and(process::exists);
+    let pid = u32::try_from(pid).ok();
+    // In another namespace it has another id; its commands have a limit of their own.
+    if !seen(pid) {
+        return std::future::pending().await;
+    }
+    while seen(pid) {
+        tokio::time::sleep(LOOK).await;
+    }
 }

@@ -3,8 +3,10 @@
 pub(crate) mod launch;
 mod library;
 pub(crate) mod plan;
+pub(crate) mod port_guard;
 pub(crate) mod profiler;
 pub(crate) mod pump;
 pub(crate) mod recorder;
 pub(crate) mod session;
 pub(crate) mod stream;
+pub(crate) mod unheard;

@@ -41,8 +41,31 @@ pub(crate) enum Ended {
     Signal(Signal),
     /// A second signal: at once, without manners.
     Again(Signal),
+    /// The command has ended, and this process goes on.
+    Command,
     /// Nobody reads the report any more, or it cannot be written.
     Report(io::Error),
+}
+
+/// What a watch is told from outside while it runs.
+#[derive(Debug)]
+pub(crate) enum Order {
+    /// What it means is decided by who runs the pump.
+    Signal(Signal),
+    /// To end, and why.
+    End(Ended),
+}
+
+/// Where orders come from.
+pub(crate) trait Orders {
+    /// The next one. Cancel safe.
+    fn order(&mut self) -> impl Future<Output = Order>;
+}
+
+impl Orders for Signals {
+    async fn order(&mut self) -> Order {
+        Order::Signal(self.next().await)
+    }
 }
 
 /// What a signal means.
@@ -71,7 +94,7 @@ impl<'a, T: Transport> Pump<'a, T> {
     pub(crate) async fn run(
         &mut self,
         session: &mut Session<'_>,
-        signals: &mut Signals,
+        orders: &mut impl Orders,
         mut on_signal: impl FnMut(Signal) -> OnSignal,
     ) -> Ended {
         session.live = true;
@@ -100,15 +123,17 @@ impl<'a, T: Transport> Pump<'a, T> {
             // released in the last place, when the socket has nothing more.
             tokio::select! {
                 biased;
-                signal = signals.next() => {
-                    if signalled {
-                        return Ended::Again(signal);
+                order = orders.order() => match order {
+                    Order::End(at_once @ Ended::Again(_)) => return at_once,
+                    Order::End(reason) => stop = Some(reason),
+                    Order::Signal(signal) if signalled => return Ended::Again(signal),
+                    Order::Signal(signal) => {
+                        signalled = true;
+                        if on_signal(signal) == OnSignal::Stop {
+                            stop = Some(Ended::Signal(signal));
+                        }
                     }
-                    signalled = true;
-                    if on_signal(signal) == OnSignal::Stop {
-                        stop = Some(Ended::Signal(signal));
-                    }
-                }
+                },
                 _ = beat.tick() => {
                     if let Some(lease) = &mut self.lease {
                         // A profiler that has gone is found out by what it sends, not here.

@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 use super::overall::Overall;
 use super::{End, Facts, LiveState, Report};
+use crate::check::Verdict;
 use crate::gc::facts::{Exit, Lost, Target};
 use crate::gc::record::Gc;
 use crate::gc::summary::Summary;
@@ -55,11 +56,17 @@ impl Together {
     }
 
     /// A process that could not be watched, and why.
-    pub(crate) fn not_watched(&mut self, target: Target, why: &str, exit: &Exit) -> io::Result<()> {
+    pub(crate) fn not_watched(
+        &mut self,
+        target: Target,
+        why: &str,
+        verdicts: &[Verdict],
+        exit: &Exit,
+    ) -> io::Result<()> {
         let mut facts = Facts { target, ..Facts::default() };
         facts.watch.level_reason = Some(why.to_owned());
         let (summary, lost) = (Summary::default(), Lost::default());
-        let end = End { summary: &summary, lost: &lost, verdicts: &[], exit };
+        let end = End { summary: &summary, lost: &lost, verdicts, exit };
         self.overall.borrow_mut().add(&end);
         self.overall.borrow_mut().not_watched += 1;
         self.format.not_watched(&facts, why, &end)

@@ -1,0 +1,282 @@
+//! `gcwatch run --follow`: every .NET process that a command starts, each with a watch of its own.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::io;
+use std::process::ExitStatus;
+use std::rc::Rc;
+use std::time::Duration;
+
+use dotnet_diagnostics_client::{Port, PortClient, ProcessFacts, process};
+use tokio::process::Child;
+use tokio::sync::{mpsc, watch};
+use tokio::task::{JoinSet, LocalSet};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
+
+use super::followed::{Done, Followed, Setup};
+use super::output::Sink;
+use super::run::{again, no_runtime, pass_on};
+use super::{output, report_failed, verdict};
+use crate::cli::{Format, RunArgs};
+use crate::exit::{Code, Failure};
+use crate::gc::facts::{Exit, Target};
+use crate::gc::record::Level;
+use crate::report::{NOT_WATCHED, Together, label};
+use crate::sys::{self, Signals};
+use crate::target;
+use crate::watch::launch;
+use crate::watch::plan::Wish;
+use crate::watch::port_guard::{PortGuard, socket};
+use crate::watch::pump::Ended;
+use crate::watch::unheard::Unheard;
+
+/// How often is looked for processes that do not report.
+const LOOK: Duration = Duration::from_millis(500);
+/// A runtime that is let go answers at once, or not at all.
+const LET_GO: Duration = Duration::from_secs(2);
+
+/// Starts, watches all, ends as the command ended.
+pub(super) async fn watch(args: &RunArgs) -> Result<Code, Failure> {
+    let checks = verdict::checks(&args.check)?;
+    if args.watch.record.is_some() {
+        return Err(Failure::new(
+            Code::USAGE,
+            "--record cannot be used with --follow: there is one stream per process",
+        )
+        .remedy(
+            "leave --follow out to record the first process, or use gcwatch attach --record for another one",
+        ));
+    }
+    let wish = Wish { demanded: args.watch.level.map(Level::from), enough: checks.level() };
+    let mut signals = Signals::listen()?;
+    let to_stderr = output::sink(&args.output, true) == Sink::Stdout;
+    let together = Rc::new(RefCell::new(output::open_together(&args.output, true)?));
+    let launched = launch::launch(&args.command, to_stderr)?;
+    let root = launched.pid;
+    let (child, port, dir) = launched.into_parts();
+    // Before anything else is started: what it finds later is of the tree.
+    let unheard = Unheard::new(&socket(dir.path()));
+    let _guard = match PortGuard::start(dir.path()) {
+        // From now on the directory is the guard's.
+        Ok(guard) => (Some(guard), Err(dir.keep())),
+        Err(e) => {
+            tracing::debug!("no guard: {e}");
+            (None, Ok(dir))
+        }
+    };
+    let setup = Rc::new(Setup { args: args.clone(), checks, wish, root });
+    let (status, _) = watch::channel(None);
+    let mut tree = Tree {
+        setup,
+        together,
+        tasks: JoinSet::new(),
+        running: HashMap::new(),
+        let_go: Vec::new(),
+        status,
+        unheard,
+        end: None,
+        failures: Failures::default(),
+    };
+    LocalSet::new().run_until(tree.watch(child, port, &mut signals)).await
+}
+
+/// What went wrong, the first of each sort.
+#[derive(Default)]
+struct Failures {
+    /// Of a process that could not be watched.
+    unwatched: Option<Failure>,
+    report: Option<io::Error>,
+    broken: bool,
+    incomplete: bool,
+}
+
+/// One running watch.
+struct Running {
+    pid: u64,
+    orders: mpsc::UnboundedSender<Ended>,
+}
+
+struct Tree {
+    setup: Rc<Setup>,
+    together: Rc<RefCell<Together>>,
+    tasks: JoinSet<Done>,
+    running: HashMap<tokio::task::Id, Running>,
+    /// Their connections are kept: they would dial on and on.
+    let_go: Vec<PortClient>,
+    /// The command's own end.
+    status: watch::Sender<Option<ExitStatus>>,
+    unheard: Unheard,
+    /// The watch as a whole is over; new processes are let go.
+    end: Option<&'static str>,
+    failures: Failures,
+}
+
+impl Tree {
+    async fn watch(&mut self, mut child: Child, port: Port, signals: &mut Signals) -> Result<Code, Failure> {
+        let mut at_once: Option<Code> = None;
+        let mut signalled = false;
+        let mut look = interval(LOOK);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let until = self.setup.args.watch.duration.map(|d| Instant::now() + d);
+        while at_once.is_none() && self.status.borrow().is_none() || !self.tasks.is_empty() {
+            tokio::select! {
+                biased;
+                signal = signals.next() => if signalled {
+                    at_once = Some(again(signal));
+                    self.end = Some(Self::word(again(signal)));
+                    self.running.values().for_each(|r| r.end(Ended::Again(signal)));
+                } else {
+                    signalled = true;
+                    pass_on(self.setup.root, signal);
+                },
+                Some(done) = self.tasks.join_next_with_id() => if let Ok((id, done)) = done {
+                    self.running.remove(&id);
+                    self.done(done);
+                },
+                client = port.accept() => {
+                    let client = client.map_err(io::Error::other)?;
+                    let pid = client.transport().pid();
+                    u32::try_from(pid).ok().into_iter().for_each(|pid| self.unheard.heard(pid));
+                    match self.end {
+                        None => self.follow(client, pid),
+                        Some(_) => self.let_go(client).await,
+                    }
+                }
+                status = child.wait(), if self.status.borrow().is_none() => {
+                    self.status.send_replace(Some(status?));
+                    self.end.get_or_insert("target-ended");
+                    // What has ended is read to its end; what goes on is left.
+                    let on = |r: &&Running| u32::try_from(r.pid).is_ok_and(process::exists);
+                    self.running.values().filter(on).for_each(|r| r.end(Ended::Command));
+                }
+                () = async { if let Some(at) = until { sleep_until(at).await } },
+                    if until.is_some() && self.end.is_none() =>
+                {
+                    self.end = Some("duration");
+                    self.running.values().for_each(|r| r.end(Ended::Duration));
+                }
+                _ = look.tick(), if self.end.is_none() => self.tell_unheard(),
+            }
+        }
+        self.conclude(at_once)
+    }
+
+    fn word(code: Code) -> &'static str {
+        if code == Code::TERMINATED { "terminated" } else { "interrupted" }
+    }
+
+    /// Begins to watch one more process.
+    fn follow(&mut self, client: PortClient, pid: u64) {
+        let (orders, hears) = mpsc::unbounded_channel();
+        let followed = Followed {
+            setup: Rc::clone(&self.setup),
+            together: Rc::clone(&self.together),
+            orders: hears,
+            status: self.status.subscribe(),
+        };
+        let id = self.tasks.spawn_local(followed.watch(client)).id();
+        self.running.insert(id, Running { pid, orders });
+    }
+
+    async fn let_go(&mut self, client: PortClient) {
+        let resumed = timeout(LET_GO, client.resume_runtime()).await;
+        tracing::debug!("another runtime dialled; resumed: {resumed:?}");
+        self.let_go.push(client);
+    }
+
+    fn done(&mut self, done: Done) {
+        let code = done.code;
+        self.failures.broken |= code == Code::BROKEN;
+        self.failures.incomplete |= code == Code::INCOMPLETE;
+        if self.failures.report.is_none() {
+            self.failures.report = done.report_error;
+        }
+        self.let_go.extend(done.client);
+        if let Some((target, failure)) = done.unwatched {
+            self.tell_unwatched(target, failure);
+        }
+    }
+
+    fn tell_unheard(&mut self) {
+        for silent in self.unheard.look() {
+            let target = target::describe(None, Some(&silent.facts));
+            if !self.setup.wanted(&target, None) {
+                continue;
+            }
+            let failure = Failure::new(Code::UNSUPPORTED, silent.why).remedy(silent.remedy);
+            self.tell_unwatched(target, failure);
+        }
+    }
+
+    fn tell_unwatched(&mut self, target: Target, failure: Failure) {
+        let name = label(&target);
+        let verdicts = self.setup.checks.unjudged("the process was not watched");
+        self.failures.incomplete |= !verdicts.is_empty();
+        let exit = Exit { gcwatch: failure.code.0, child: None, reason: NOT_WATCHED };
+        let told = self.together.borrow_mut().not_watched(target, &failure.what, &verdicts, &exit);
+        if self.setup.args.output.format != Format::Text {
+            super::say(&format!("gcwatch: {name} is not watched: {}", failure.what));
+        }
+        if let Err(e) = told {
+            self.failures.report.get_or_insert(e);
+        }
+        self.failures.unwatched.get_or_insert(failure);
+    }
+
+    /// From how all ended to the code, the report's end included.
+    fn conclude(&mut self, at_once: Option<Code>) -> Result<Code, Failure> {
+        let args = &self.setup.args;
+        let child = self.status.borrow().map(sys::exit_code);
+        let failures = std::mem::take(&mut self.failures);
+        let (not_watched, processes) = self.together.borrow().counts();
+        let mut failure = None;
+        if processes == not_watched && at_once.is_none() {
+            failure = Some(failures.unwatched.unwrap_or_else(|| match args.only.is_empty() {
+                true => no_runtime(args, false),
+                false => nobody(&args.only),
+            }));
+        } else if self.setup.wish.demanded == Some(Level::Roots) {
+            failure = failures.unwatched;
+        }
+        let code = match (at_once, child) {
+            (Some(code), _) => code,
+            (None, Some(n)) if n != 0 => Code(u8::try_from(n & 0xFF).unwrap_or(1)),
+            (None, None) => Code::INTERRUPTED,
+            _ if failures.broken => Code::BROKEN,
+            _ => match &failure {
+                Some(failure) => failure.code,
+                None if failures.incomplete => Code::INCOMPLETE,
+                None => Code::OK,
+            },
+        };
+        let reason = if processes == not_watched { NOT_WATCHED } else { self.end.unwrap_or("target-ended") };
+        let ended = self.together.borrow_mut().end(&Exit { gcwatch: code.0, child, reason });
+        let errors = failures.report.into_iter().chain(ended.err());
+        let file = args.output.output.as_deref();
+        for error in errors {
+            report_failed(&error, file)?;
+        }
+        match failure {
+            Some(failure) => Err(Failure { code, ..failure }),
+            None => Ok(code),
+        }
+    }
+}
+
+impl Running {
+    fn end(&self, why: Ended) {
+        // One that has ended hears nothing.
+        let _ended = self.orders.send(why);
+    }
+}
+
+/// `--only` named nobody.
+fn nobody(names: &[String]) -> Failure {
+    Failure::new(Code::NO_TARGET, format!("no .NET process called {} was started", names.join(" or ")))
+        .remedy("leave --only out: each report says what its process is called")
+}
+
+/// A process by its id as we see it, if we do.
+pub(super) fn facts(pid: u64) -> Option<ProcessFacts> {
+    u32::try_from(pid).ok().map(ProcessFacts::read).filter(|facts| facts.exists)
+}

@@ -1,0 +1,223 @@
+//! One process of a tree that is watched, from its first word to the end of its report.
+
+use std::cell::RefCell;
+use std::io;
+use std::process::ExitStatus;
+use std::rc::Rc;
+use std::time::Duration;
+
+use dotnet_diagnostics_client::{PortClient, ProcessInfo};
+use tokio::sync::{mpsc, watch};
+use tokio::time::timeout;
+
+use super::follow::facts;
+use super::startup::{self, Go};
+use super::{ending, verdict};
+use crate::check::Checks;
+use crate::cli::RunArgs;
+use crate::exit::{Code, Failure};
+use crate::gc::facts::{Exit, Target};
+use crate::gc::record::Level;
+use crate::report::{Facts, Outlive, Together, label};
+use crate::sys;
+use crate::target;
+use crate::watch::launch::{self, Suspended, unless_gone};
+use crate::watch::plan::{Wish, watch_facts};
+use crate::watch::pump::{Ended, Limits, OnSignal, Order, Orders, Pump};
+use crate::watch::session::Session;
+
+/// A runtime that is let go answers at once, or not at all.
+const LET_GO: Duration = Duration::from_secs(2);
+
+/// What is the same for all processes of a tree.
+pub(super) struct Setup {
+    pub(super) args: RunArgs,
+    pub(super) checks: Checks,
+    pub(super) wish: Wish,
+    /// The command itself.
+    pub(super) root: u32,
+}
+
+impl Setup {
+    /// Whether this process was asked for.
+    pub(super) fn wanted(&self, target: &Target, info: Option<&ProcessInfo>) -> bool {
+        let only = &self.args.only;
+        let title = target.title.as_deref().unwrap_or_default();
+        let bare = [".dll", ".exe"].iter().find_map(|end| title.strip_suffix(end));
+        let names = [Some(title), bare, info.and_then(|i| i.entry_assembly.as_deref())];
+        only.is_empty() || only.iter().any(|name| names.contains(&Some(name)))
+    }
+
+    /// Says everything that has to be said before its first instruction; `None`: nobody asked for it.
+    async fn enter(
+        &self,
+        client: &PortClient,
+        target: &mut Target,
+    ) -> Result<Option<(Suspended, Go)>, Failure> {
+        let ended = || Failure::new(Code::NO_TARGET, "it ended before it was fully set up");
+        let pid = client.transport().pid();
+        let info = unless_gone(pid, client.process_info()).await.ok_or_else(ended)?;
+        let info = info.map_err(|e| target::command_failed(&e, None))?;
+        let seen = facts(pid);
+        *target = target::describe(Some(&info), seen.as_ref());
+        if !self.wanted(target, Some(&info)) {
+            return Ok(None);
+        }
+        let suspended = Suspended { client: client.clone(), info };
+        let wish = self.wish;
+        let refusal = launch::refusal_from_environment(|name| match seen.as_ref().map(|f| &f.environ) {
+            Some(Some(_)) => seen.as_ref().and_then(|f| f.variable(name)).map(ToOwned::to_owned),
+            _ => std::env::var_os(name),
+        });
+        let refusal = refusal.filter(|_| wish.level() == Level::Roots);
+        let fallen = refusal.map(|r| wish.fall_back(r)).transpose()?;
+        let started = startup::start(&suspended, &self.args, wish, fallen);
+        let go = unless_gone(pid, started).await.ok_or_else(ended)??;
+        Ok(Some((suspended, go)))
+    }
+}
+
+/// What is left of a watch.
+pub(super) struct Done {
+    pub(super) code: Code,
+    /// It could not be watched, and why.
+    pub(super) unwatched: Option<(Target, Failure)>,
+    pub(super) report_error: Option<io::Error>,
+    /// The process may go on: its connection is to be kept.
+    pub(super) client: Option<PortClient>,
+}
+
+impl Done {
+    fn with(code: Code) -> Done {
+        Done { code, unwatched: None, report_error: None, client: None }
+    }
+}
+
+/// One process, and what its watch needs.
+pub(super) struct Followed {
+    pub(super) setup: Rc<Setup>,
+    pub(super) together: Rc<RefCell<Together>>,
+    pub(super) orders: mpsc::UnboundedReceiver<Ended>,
+    /// The command's own end.
+    pub(super) status: watch::Receiver<Option<ExitStatus>>,
+}
+
+impl Orders for mpsc::UnboundedReceiver<Ended> {
+    async fn order(&mut self) -> Order {
+        match self.recv().await {
+            Some(why) => Order::End(why),
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl Followed {
+    /// From its first word to the end of its report.
+    pub(super) async fn watch(mut self, client: PortClient) -> Done {
+        let pid = client.transport().pid();
+        let mut target = target::describe(None, facts(pid).as_ref());
+        target.pid = target.pid.or(u32::try_from(pid).ok());
+        let entered = tokio::select! {
+            biased;
+            entered = self.setup.enter(&client, &mut target) => entered,
+            why = self.orders.recv() => Err(Failure::new(
+                Code::NO_TARGET,
+                format!("the watch ended before it began ({})", why.map_or("", |why| ending(&why).1)),
+            )),
+        };
+        match entered {
+            Ok(Some((suspended, go))) => self.pump(suspended, go).await,
+            Ok(None) => {
+                Self::let_go(&client, pid).await;
+                Done { client: Some(client), ..Done::with(Code::OK) }
+            }
+            Err(failure) => {
+                Self::let_go(&client, pid).await;
+                let unwatched = Some((target, failure));
+                Done { client: Some(client), unwatched, ..Done::with(Code::OK) }
+            }
+        }
+    }
+
+    async fn let_go(client: &PortClient, pid: u64) {
+        let resumed = timeout(LET_GO, unless_gone(pid, client.resume_runtime())).await;
+        tracing::debug!("process {pid} is let go: {resumed:?}");
+    }
+
+    /// It runs. Whatever comes of it from now on has a report.
+    async fn pump(mut self, suspended: Suspended, mut go: Go) -> Done {
+        let Setup { args, checks, wish, root } = self.setup.as_ref();
+        let there = startup::profiler_is_there(&mut go, &suspended, args, *wish).await;
+        let (level, reason, lease) = match there {
+            Ok(there) => there,
+            Err(failure) => {
+                // The session goes with its stream; the process has been resumed already.
+                let unwatched = Some((startup::describe(&suspended).await, failure));
+                return Done { unwatched, client: Some(suspended.client), ..Done::with(Code::OK) };
+            }
+        };
+        let target = startup::describe(&suspended).await;
+        let (name, is_root) = (label(&target), suspended.info.pid == u64::from(*root));
+        let mut report = self.together.borrow_mut().process(&target);
+        if !checks.is_empty() {
+            report = Box::new(Outlive::new(report));
+        }
+        let watch = watch_facts(level, reason, target.gc.concurrent, true, args.output.blocks);
+        let facts = Facts { target, watch };
+        let mut session = Session::new(facts, report.as_mut(), None).judging(checks);
+        let mut pump = Pump {
+            stream: go.stream,
+            control: &suspended.client,
+            lease,
+            limits: Limits { duration: None, gcs: args.watch.gcs },
+        };
+        let ended = match session.begin() {
+            Ok(()) => pump.run(&mut session, &mut self.orders, |_| OnSignal::GoOn).await,
+            Err(e) => Ended::Report(e),
+        };
+        // A stream that nobody reads would hold the process up at its exit.
+        drop(pump);
+        let cut = matches!(ended, Ended::Target { whole: false });
+        let finished = if cut { session.finish_cut() } else { session.finish() };
+        let child = match &ended {
+            Ended::Again(_) => None,
+            _ if is_root => root_status(&mut self.status, &mut self.orders).await,
+            _ => None,
+        };
+        let (code, reason) = ending(&ended);
+        let verdicts = session.verdicts();
+        verdict::say(&verdicts, &args.output, Some(&name));
+        let code = match code {
+            Code::OK if verdict::code(&verdicts) == Code::BROKEN => Code::BROKEN,
+            Code::OK if args.output.strict && (cut || session.incomplete()) => Code::INCOMPLETE,
+            Code::OK => verdict::code(&verdicts),
+            code => code,
+        };
+        let mut report_error = finished.err();
+        if let Ended::Report(e) = ended {
+            report_error.get_or_insert(e);
+        }
+        if report_error.is_none() {
+            report_error = session.end(&Exit { gcwatch: code.0, child, reason }).err();
+        }
+        Done { report_error, client: Some(suspended.client), ..Done::with(code) }
+    }
+}
+
+/// Waits for the command's own end, or for the word that all is over.
+async fn root_status(
+    status: &mut watch::Receiver<Option<ExitStatus>>,
+    orders: &mut mpsc::UnboundedReceiver<Ended>,
+) -> Option<i32> {
+    loop {
+        tokio::select! {
+            biased;
+            known = status.wait_for(Option::is_some) => {
+                return known.ok().and_then(|status| *status).map(sys::exit_code);
+            }
+            Some(order) = orders.recv() => if matches!(order, Ended::Again(_)) {
+                return None;
+            },
+        }
+    }
+}

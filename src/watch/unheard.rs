@@ -1,0 +1,86 @@
+//! .NET processes of a tree that do not report to our port: their diagnostics are off, or too old.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use dotnet_diagnostics_client::{ProcessFacts, process};
+
+use super::launch::PORTS;
+
+/// A runtime dials within milliseconds of its loading, on a busy machine later.
+const LATE: Duration = Duration::from_secs(10);
+
+/// Looks for them.
+#[derive(Debug)]
+pub(crate) struct Unheard {
+    /// Processes that cannot be of the tree, or are settled.
+    settled: HashSet<u32>,
+    /// Those with a runtime in them, and since when they are known.
+    silent: HashMap<u32, Instant>,
+    port: PathBuf,
+}
+
+/// A process that cannot be watched, and why.
+#[derive(Debug)]
+pub(crate) struct Silent {
+    pub(crate) facts: ProcessFacts,
+    pub(crate) why: String,
+    pub(crate) remedy: &'static str,
+}
+
+impl Unheard {
+    /// `port`: what processes of the tree have in their environment. To be made before there are any.
+    pub(crate) fn new(port: &Path) -> Unheard {
+        let settled = process::pids().into_iter().collect();
+        Unheard { settled, silent: HashMap::new(), port: port.to_owned() }
+    }
+
+    /// This one has reported.
+    pub(crate) fn heard(&mut self, pid: u32) {
+        self.settled.insert(pid);
+        self.silent.remove(&pid);
+    }
+
+    /// Those that have come up since.
+    pub(crate) fn look(&mut self) -> Vec<Silent> {
+        let pids: HashSet<u32> = process::pids().into_iter().collect();
+        // An id may be used again.
+        self.settled.retain(|pid| pids.contains(pid));
+        self.silent.retain(|pid, _| pids.contains(pid));
+        let mut found = Vec::new();
+        for pid in pids {
+            if self.settled.contains(&pid) {
+                continue;
+            }
+            let facts = ProcessFacts::read(pid);
+            if facts.runtime_library.is_none() || !names(&facts, &self.port) {
+                // It may yet load a runtime, or become another program.
+                continue;
+            }
+            let since = *self.silent.entry(pid).or_insert_with(Instant::now);
+            let (why, remedy) = match facts.ipc_disabled_by() {
+                Some(variable) => (
+                    format!("its diagnostics are switched off ({variable}=0 in its environment)"),
+                    "start it without that variable",
+                ),
+                None if since.elapsed() > LATE => (
+                    "its runtime does not report (.NET 5 is the first that does)".to_owned(),
+                    "use gcwatch attach",
+                ),
+                None => continue,
+            };
+            self.settled.insert(pid);
+            found.push(Silent { facts, why, remedy });
+        }
+        found
+    }
+}
+
+/// Whether a process was started with our port in its environment.
+pub(crate) fn names(facts: &ProcessFacts, port: &Path) -> bool {
+    let port = port.as_os_str().as_encoded_bytes();
+    let within = |value: &OsStr| value.as_encoded_bytes().windows(port.len()).any(|part| part == port);
+    facts.variable(PORTS).is_some_and(within)
+}
