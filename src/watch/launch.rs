@@ -214,6 +214,10 @@ fn number(value: Option<OsString>) -> Option<u64> {
 
 /// Waits for an answer of a process, or for its end: a runtime that is no more never dials again.
 pub(crate) async fn unless_gone<T>(pid: u64, answer: impl Future<Output = T>) -> Option<T> {
+    // In another namespace it has another id; its commands have a limit of their own.
+    let Some(pid) = u32::try_from(pid).ok().filter(|pid| process::exists(*pid)) else {
+        return Some(answer.await);
+    };
     tokio::select! {
         biased;
         answer = answer => Some(answer),
@@ -221,15 +225,9 @@ pub(crate) async fn unless_gone<T>(pid: u64, answer: impl Future<Output = T>) ->
     }
 }
 
-async fn gone(pid: u64) {
+async fn gone(pid: u32) {
     const LOOK: Duration = Duration::from_millis(50);
-    let seen = |pid: Option<u32>| pid.is_some_and(process::exists);
-    let pid = u32::try_from(pid).ok();
-    // In another namespace it has another id; its commands have a limit of their own.
-    if !seen(pid) {
-        return std::future::pending().await;
-    }
-    while seen(pid) {
+    while process::exists(pid) {
         tokio::time::sleep(LOOK).await;
     }
 }

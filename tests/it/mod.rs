@@ -11,6 +11,7 @@ mod each_gc;
 mod errors_input;
 mod errors_target;
 mod facts;
+mod follow;
 mod formats;
 mod generations;
 mod grandchild;
@@ -63,6 +64,7 @@ pub(crate) fn main() -> ExitCode {
         run_output::register,
         run_signals::register,
         grandchild::register,
+        follow::register,
         attach::register,
         detach::register,
         blocks::register,

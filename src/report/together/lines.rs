@@ -48,7 +48,8 @@ impl Write for Lines {
         let whole: Vec<u8> = self.rest.drain(..=end).collect();
         let mut out = self.shared.0.borrow_mut();
         for line in whole.split_inclusive(|b| *b == b'\n') {
-            out.write_all(self.label.as_bytes())?;
+            let label = if line == b"\n" { self.label.trim_end() } else { &self.label };
+            out.write_all(label.as_bytes())?;
             out.write_all(line)?;
         }
         Ok(bytes.len())

@@ -32,7 +32,9 @@ impl Format for Text {
         let label = label(target);
         self.width = self.width.max(label.chars().count());
         let column = format!("{label:<width$} ", width = self.width);
-        let columns = self.terminal.columns.saturating_sub(self.width + 1);
+        // A file has room beside them.
+        let beside = if self.terminal.rows.is_some() { self.width + 1 } else { 0 };
+        let columns = self.terminal.columns.saturating_sub(beside);
         let terminal = Terminal { columns, ..self.terminal };
         let out = self.out.lines(dimmed(&column, terminal));
         Box::new(TextReport::new(out, terminal, self.options.clone()))

@@ -12,6 +12,7 @@ use super::Gcwatch;
 pub(crate) struct Schema {
     pub(crate) json: Value,
     document: Validator,
+    processes: Validator,
     line: Validator,
 }
 
@@ -25,19 +26,25 @@ impl Schema {
     fn load() -> Result<Schema> {
         let printed = Gcwatch::new().args("schema").output()?.expect(0)?;
         let json: Value = serde_json::from_slice(&printed.stdout)?;
-        let line = json!({
-            "$schema": json["$schema"],
-            "$ref": "#/$defs/Line",
-            "$defs": json["$defs"],
-        });
+        let part = |name: &str| json!({ "$schema": json["$schema"], "$ref": format!("#/$defs/{name}"), "$defs": json["$defs"] });
         let build =
             |schema: &Value| jsonschema::validator_for(schema).map_err(|e| anyhow!("the schema: {e}"));
-        Ok(Schema { document: build(&json)?, line: build(&line)?, json })
+        Ok(Schema {
+            document: build(&json)?,
+            processes: build(&part("Processes"))?,
+            line: build(&part("Line"))?,
+            json,
+        })
     }
 
     /// A document of `--format json`.
     pub(crate) fn check_document(&self, document: &Value) -> Result<()> {
         check(&self.document, document)
+    }
+
+    /// A document of several processes.
+    pub(crate) fn check_processes(&self, document: &Value) -> Result<()> {
+        check(&self.processes, document)
     }
 
     /// A line of `--format ndjson`.
