@@ -38,6 +38,7 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             break
         }
         'gcwatch;run' {
+            [CompletionResult]::new('--only', '--only', [CompletionResultType]::ParameterName, 'With --follow: only processes of this name, such as testhost; can be given more than once')
             [CompletionResult]::new('--level', '--level', [CompletionResultType]::ParameterName, 'basic: pauses and sizes; moves: and what moved and survived; roots: and what held it [default: roots, or what the target allows]')
             [CompletionResult]::new('--record', '--record', [CompletionResultType]::ParameterName, 'Keep the raw stream as well: `gcwatch report`, PerfView and dotnet-trace read it')
             [CompletionResult]::new('--duration', '--duration', [CompletionResultType]::ParameterName, 'Stop watching after this time; the target goes on')
@@ -53,6 +54,7 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             [CompletionResult]::new('--gen', '--gen', [CompletionResultType]::ParameterName, 'text, csv, ndjson: show collections of these generations')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to colour [NO_COLOR, CLICOLOR_FORCE and TERM=dumb are respected]')
             [CompletionResult]::new('--units', '--units', [CompletionResultType]::ParameterName, 'KiB, kB, or plain bytes')
+            [CompletionResult]::new('--follow', '--follow', [CompletionResultType]::ParameterName, 'Watch every .NET process that the command starts, not only the first; each has its own report')
             [CompletionResult]::new('--no-names', '--no-names', [CompletionResultType]::ParameterName, 'At level roots: leave out names of types and methods, which cost a little of each pause')
             [CompletionResult]::new('--blocks', '--blocks', [CompletionResultType]::ParameterName, 'Keep every moved and surviving range and every root, not only totals')
             [CompletionResult]::new('--strict', '--strict', [CompletionResultType]::ParameterName, 'Lost or incomplete data is a failure (exit code 11)')

@@ -337,12 +337,16 @@ _gcwatch() {
             return 0
             ;;
         gcwatch__subcmd__run)
-            opts="-o -q -v -h --level --record --duration --gcs --no-names --profiler-path --assert --assert-file --assert-profile --format --output --blocks --min-pause --gen --strict --color --units --quiet --verbose --help"
+            opts="-o -q -v -h --follow --only --level --record --duration --gcs --no-names --profiler-path --assert --assert-file --assert-profile --format --output --blocks --min-pause --gen --strict --color --units --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --only)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --level)
                     COMPREPLY=($(compgen -W "basic moves roots" -- "${cur}"))
                     return 0

@@ -34,6 +34,7 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
             cand man 'Print the manual page (roff)'
         }
         &'gcwatch;run'= {
+            cand --only 'With --follow: only processes of this name, such as testhost; can be given more than once'
             cand --level 'basic: pauses and sizes; moves: and what moved and survived; roots: and what held it [default: roots, or what the target allows]'
             cand --record 'Keep the raw stream as well: `gcwatch report`, PerfView and dotnet-trace read it'
             cand --duration 'Stop watching after this time; the target goes on'
@@ -49,6 +50,7 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
             cand --gen 'text, csv, ndjson: show collections of these generations'
             cand --color 'When to colour [NO_COLOR, CLICOLOR_FORCE and TERM=dumb are respected]'
             cand --units 'KiB, kB, or plain bytes'
+            cand --follow 'Watch every .NET process that the command starts, not only the first; each has its own report'
             cand --no-names 'At level roots: leave out names of types and methods, which cost a little of each pause'
             cand --blocks 'Keep every moved and surviving range and every root, not only totals'
             cand --strict 'Lost or incomplete data is a failure (exit code 11)'

@@ -36,6 +36,7 @@ complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "metrics" -d 'List w
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "schema" -d 'Print the JSON Schema of the document and of the NDJSON lines'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "man" -d 'Print the manual page (roff)'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l only -d 'With --follow: only processes of this name, such as testhost; can be given more than once' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l level -d 'basic: pauses and sizes; moves: and what moved and survived; roots: and what held it [default: roots, or what the target allows]' -r -f -a "basic\t''
 moves\t''
 roots\t''"
@@ -62,6 +63,7 @@ never\t''"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l units -d 'KiB, kB, or plain bytes' -r -f -a "iec\t''
 si\t''
 bytes\t''"
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l follow -d 'Watch every .NET process that the command starts, not only the first; each has its own report'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l no-names -d 'At level roots: leave out names of types and methods, which cost a little of each pause'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l blocks -d 'Keep every moved and surviving range and every root, not only totals'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l strict -d 'Lost or incomplete data is a failure (exit code 11)'

@@ -258,7 +258,7 @@ mod tests {
         end(&quiet_run(), a.as_mut(), &first);
         let why = "it ended before it could be watched";
         together
-            .not_watched(Target { pid: Some(3), ..Target::default() }, why, &EXIT)
+            .not_watched(Target { pid: Some(3), ..Target::default() }, why, &[], &EXIT)
             .expect("memory takes it");
         together.end(&EXIT).expect("memory takes it");
         let document = memory.document();
