@@ -14,7 +14,7 @@ use crate::sys::{Lease, Signal, Signals};
 
 /// Mostly a flush shows where it ends, and what was held back for order goes at once. Where it does not, the next
 /// one follows after 100 ms if anything happens; after this much silence nothing has, and the flush is whole.
-const QUIET: Duration = Duration::from_millis(250);
+const QUIET: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_millis(100);
 const BEAT: Duration = Duration::from_secs(1);
 /// How long the profiler may take to say that it leaves. It goes anyway.
