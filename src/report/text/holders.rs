@@ -150,10 +150,14 @@ pub(super) fn pinned(sum: &HoldersSum, units: Units, columns: usize, style: Styl
 
 fn pinned_line(p: &PinnedSum, gcs: u64, units: Units, columns: usize, style: Style) -> String {
     let name = |text: &str| fits(text, columns.saturating_sub(8).clamp(SHORTEST, NAME), style);
+    let one = p.max_count == 1;
+    let handle = if one { "a handle" } else { "handles" };
     let who = match (p.by, &p.created_by) {
-        ("fixed local", Some(method)) => format!("a local in {}", name(method)),
-        ("handle", Some(method)) => format!("a handle that {} made", name(method)),
-        ("handle", None) => "a handle".to_owned(),
+        ("fixed local", Some(method)) => {
+            format!("{} in {}", if one { "a local" } else { "locals" }, name(method))
+        }
+        ("handle", Some(method)) => format!("{handle} that {} made", name(method)),
+        ("handle", None) => handle.to_owned(),
         _ => "the runtime".to_owned(),
     };
     let place = generation_name(p.generation).map_or(String::new(), |g| format!(" in {g}"));
