@@ -90,6 +90,11 @@ impl Told {
         self.notes.iter().any(|n| n.code == wire::NoteCode::LEAVING)
     }
 
+    /// Too many handles are made to see who makes them.
+    pub(crate) fn makers_given_up(&self) -> bool {
+        self.notes.iter().any(|n| n.code == wire::NoteCode::HANDLE_WATCH_OFF)
+    }
+
     /// The highest level anything in the stream was seen with.
     pub(crate) fn level(&self) -> Level {
         match (&self.hello, self.ranges_seen) {

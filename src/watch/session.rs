@@ -66,6 +66,9 @@ pub(crate) enum Progress {
     Broken,
 }
 
+const MAKERS_GIVEN_UP: &str =
+    "this program makes more than 5,000 handles a second: who makes them is looked at no more";
+
 /// The report cannot be written: its reader has gone (`| head`), or its disk is full.
 pub(crate) type ReportError = io::Error;
 
@@ -246,6 +249,10 @@ impl<'r> Session<'r> {
             self.learn();
             self.count(&gc);
             self.report.gc(&self.facts, &gc)?;
+            if self.fold.told.makers_given_up() {
+                // It is said once.
+                self.report.warn(MAKERS_GIVEN_UP)?;
+            }
         }
         Ok(())
     }

@@ -11,6 +11,7 @@
 //   hostile          makes a collectible assembly whose type and method have names that would harm a terminal, and one
 //                    with a very long one; holds an instance of each by a handle          "hostile made=2"
 //   unload           lets go of it, collects until it is gone                             "unloaded"
+//   storm MS         makes and frees handles as fast as it can for so many milliseconds  "stormed handles=N"
 //   sweep            Demo.Janitor.Sweep calls GC.Collect                        "collected index=N"
 //   tidy             a lambda in Demo.Janitor.Tidy calls GC.Collect             "collected index=N"
 //   release          lets everything go                                         "released"
@@ -47,6 +48,7 @@ namespace Demo
                 case "statics": return Cache.Fill(50_000);
                 case "hostile": return Hostile.Make();
                 case "unload": return Hostile.Unload();
+                case "storm": return Leak.Storm(int.Parse(words[1]));
                 case "sweep": Janitor.Sweep(); return Collected();
                 case "tidy": Janitor.Tidy(); return Collected();
                 case "release": return Holding.Release();
@@ -333,6 +335,15 @@ namespace Demo
         {
             for (int i = 0; i < count; i++) handles.Add(GCHandle.Alloc(new Session()));
             return $"leaked total={handles.Count} session={Program.Size(() => new Session())}";
+        }
+
+        public static string Storm(int milliseconds)
+        {
+            long count = 0;
+            var target = new byte[10];
+            for (var watch = System.Diagnostics.Stopwatch.StartNew(); watch.ElapsedMilliseconds < milliseconds; count++)
+                GCHandle.Alloc(target).Free();
+            return $"stormed handles={count}";
         }
 
         [MethodImpl(MethodImplOptions.NoInlining)]

@@ -11,12 +11,13 @@ use xtask::Clr;
 use xtask::testkit::Target;
 
 use super::suite::{Heap, Suite};
-use super::support::{DEADLINE, Gcwatch, Guard, Json, fact, lines, number, wait_for_start};
+use super::support::{DEADLINE, Gcwatch, Guard, Json, fact, lines, number, until, wait_for_start};
 
 pub(crate) fn register(suite: &mut Suite) {
     suite.each_heap("names::known_holders_in_run", &[], in_run);
     suite.each_heap("names::known_holders_in_attach", &[], in_attach);
     suite.each("names::hostile_names_and_unloading", &[], hostile);
+    suite.once("names::survive_a_storm_of_handles", &[], storm);
     suite.once("names::can_be_left_out", &[], left_out);
 }
 
@@ -76,6 +77,31 @@ impl Program {
     /// A collection; its number.
     fn collect(&mut self, how: &str) -> Result<u64> {
         number(&self.ask(how, "collected ")?, "index")
+    }
+
+    /// Collects until a collection's line shows something: some things take the runtime or us a while.
+    fn settle(&mut self, how: &str, shows: impl Fn(&Value) -> bool) -> Result<Vec<u64>> {
+        let mut all = Vec::new();
+        let path = lines_of(self.dir.path());
+        until("a collection that shows what was made", DEADLINE, || {
+            let index = self.collect(how)?;
+            all.push(index);
+            let mut found = None;
+            until("the collection's line", DEADLINE, || {
+                let text = fs::read_to_string(&path)?;
+                let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
+                for line in whole.lines().rev() {
+                    let line: Value = serde_json::from_str(line)?;
+                    if line["type"] == "gc" && line["number"] == index {
+                        found = Some(shows(&line));
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            })?;
+            Ok(found == Some(true))
+        })?;
+        Ok(all)
     }
 
     /// Ends it; all lines, of which the last one has the summary.
@@ -358,6 +384,37 @@ fn hostile(clr: &Clr) -> Result<()> {
     let widest = text.lines().map(|line| line.chars().count()).max();
     ensure!(widest <= Some(80), "{widest:?} columns:\n{text}");
     program.replay(&lines)
+}
+
+/// So many handles are made that nobody can look who makes them: that is given up, and everything else goes on.
+fn storm(clr: &Clr) -> Result<()> {
+    let mut program = Program::run(clr, Heap::Workstation, "")?;
+    program.ask("pin First", "pinned ")?;
+    let before = program.collect("sweep")?;
+    let stormed = program.ask("storm 4000", "stormed ")?;
+    ensure!(number(&stormed, "handles")? > 40_000, "{stormed}");
+    program.ask("pin Second", "pinned ")?;
+    // Nothing of this has been named before.
+    program.ask("hold", "holding ")?;
+    let named = |gc: &Value, method: &str| {
+        gc["roots"]["methods"].as_array().is_some_and(|rows| rows.iter().any(|row| row["name"] == method))
+    };
+    // Giving up takes the runtime a moment, in which nothing is named.
+    let methods = ["Demo.Frames.Inner", "Demo.Clock.Tick", "Demo.Workers.Keep<T>"];
+    let after = program.settle("tidy", |gc| methods.iter().all(|method| named(gc, method)))?;
+    let after = *after.last().context("a collection")?;
+    program.ask("release", "released")?;
+    let lines = program.end()?;
+    let made_by =
+        |number, method: &str| rows(gc(&lines, number)?, "pinned", |row| row["created_by"] == method);
+    ensure!(made_by(before, "Demo.Native.OpenFirst")?.len() == 1);
+    for method in ["Demo.Native.OpenFirst", "Demo.Native.OpenSecond"] {
+        let found = made_by(after, method)?;
+        ensure!(found.is_empty(), "{method} is no longer known: {found:?}");
+    }
+    let after = gc(&lines, after)?;
+    ensure!(after["triggered_by"]["frames"][1] == "Demo.Janitor.Tidy (lambda)", "{}", after["triggered_by"]);
+    Ok(())
 }
 
 /// What was not asked for is null.

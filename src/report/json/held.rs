@@ -80,7 +80,8 @@ pub(super) struct Pinned {
     pub(super) by: &'static str,
     /// "pinned", "async_pinned" and others, where the making of the handle was seen.
     pub(super) handle_type: Option<&'static str>,
-    /// The method that made the handle, where that was seen, or the one whose frame pins.
+    /// The method that made the handle, where that was seen, or the one whose frame pins. Handles from before the watch
+    /// were not seen being made, and of more than 5,000 a second none are looked at any more.
     pub(super) created_by: Option<String>,
     pub(super) generation: Option<&'static str>,
     /// Objects.

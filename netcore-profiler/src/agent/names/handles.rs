@@ -1,10 +1,10 @@
 //! Handles that were made while we watched: what sort they are, and who made them.
 
 use core::ptr;
-use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering::SeqCst};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::SeqCst};
 
 use super::known::Added;
-use crate::agent::{Profiler, delivered};
+use crate::agent::{Profiler, delivered, profiler};
 use crate::hresult::S_OK;
 use crate::info::Info;
 use crate::sys;
@@ -39,6 +39,8 @@ pub(super) struct Handles {
     looked_ns: AtomicU64,
     seen: AtomicU64,
     in_a_row: AtomicU64,
+    /// The guard's helper is at work.
+    is_ending: AtomicBool,
 }
 
 impl Handles {
@@ -50,6 +52,7 @@ impl Handles {
             looked_ns: AtomicU64::new(0),
             seen: AtomicU64::new(0),
             in_a_row: AtomicU64::new(0),
+            is_ending: AtomicBool::new(false),
         }
     }
 
@@ -206,15 +209,33 @@ impl Profiler {
         (HandleKind(kind), facts.function as u64)
     }
 
-    /// Ends the watching of handles for good where they are too many. On our own thread.
-    pub(super) fn guard_handles(&self, info: Info) {
+    /// Ends the watching of handles for good where they are too many. On our own thread, and yet not by it:
+    /// the runtime makes the thread that ends a session one of its own, and those may read no metadata
+    /// outside of callbacks. So another one does it, and ours waits.
+    pub(super) fn guard_handles(&self) {
         let handles = &self.names.handles;
         if handles.session.load(SeqCst) != 0 && handles.are_too_many(sys::tick_ns()) {
-            self.leave_handles(info);
-            handles.all().iter().for_each(|handle| handle.maker.store(0, SeqCst));
-            self.write_note(info, NoteCode::HANDLE_WATCH_OFF, S_OK);
+            handles.is_ending.store(true, SeqCst);
+            if !sys::spawn(end_watching) {
+                handles.is_ending.store(false, SeqCst);
+            }
+            while handles.is_ending.load(SeqCst) {
+                sys::sleep_ms(1);
+            }
         }
     }
+}
+
+extern "C" fn end_watching() {
+    let profiler = profiler();
+    let handles = &profiler.names.handles;
+    // Who leaves ends the session as well.
+    if let Some(info) = profiler.info() {
+        profiler.leave_handles(info);
+        handles.all().iter().for_each(|handle| handle.maker.store(0, SeqCst));
+        profiler.write_note(info, NoteCode::HANDLE_WATCH_OFF, S_OK);
+    }
+    handles.is_ending.store(false, SeqCst);
 }
 
 #[cfg(test)]

@@ -115,7 +115,7 @@ impl Profiler {
                     self.events.write_payload(info, event_id::NAMES_DONE, &buffer);
                 }
             }
-            self.guard_handles(info);
+            self.guard_handles();
             self.look_for_statics(info);
             sys::wait_while(&names.bell, bell, REST_MS);
         }
