@@ -161,6 +161,8 @@ fn sum(rows: &[&Value], key: &str) -> Result<u64> {
 /// What the program said of its own objects.
 struct Facts {
     local: u64,
+    items: u64,
+    index: u64,
     session: u64,
     first: u64,
     second: u64,
@@ -195,8 +197,15 @@ fn act(program: &mut Program, attach: Option<&Clr>) -> Result<()> {
     }
     let second = number(&program.ask("pin Second", "pinned ")?, "bytes")?;
     program.ask(&format!("weak {WEAK}"), "watched ")?;
-    let mut sweeps = vec![program.collect("sweep")?];
+    let mut sweeps = program.settle("sweep", |gc| {
+        let fields = gc["roots"]["statics"].as_array();
+        ["Demo.Cache.s_items", "Demo.Cache.Index", "Demo.Orders.s_pending"]
+            .iter()
+            .all(|name| fields.is_some_and(|fields| fields.iter().any(|f| f["field"] == *name)))
+    })?;
     program.ask(&format!("leak {MANY}"), "leaked ")?;
+    let statics = program.ask("statics", "statics ")?;
+    let (items, index) = (number(&statics, "items")?, number(&statics, "index")?);
     for _ in 0..3 {
         sweeps.push(program.collect("sweep")?);
     }
@@ -204,7 +213,7 @@ fn act(program: &mut Program, attach: Option<&Clr>) -> Result<()> {
     program.ask("release", "released")?;
     let lines = program.end()?;
     let seen_at_attach = attach.is_some();
-    let facts = Facts { local, session, first, second, sweeps, tidy, seen_at_attach };
+    let facts = Facts { local, items, index, session, first, second, sweeps, tidy, seen_at_attach };
     check(&lines, &facts)?;
     program.replay(&lines)
 }
@@ -214,6 +223,7 @@ fn check(lines: &[Value], facts: &Facts) -> Result<()> {
     let (before, last) = (gc(lines, before)?, gc(lines, last)?);
     let told = || format!("GC {}: {}", last["number"], last["roots"]);
     frames(last, facts).with_context(told)?;
+    statics(last, facts).with_context(told)?;
     handles(last, facts).with_context(told)?;
     pinned(before, last, facts).with_context(told)?;
     let origin = |of: &str| last.uint(&format!("/roots/by_origin/{of}"));
@@ -264,6 +274,21 @@ fn frames(gc: &Value, facts: &Facts) -> Result<()> {
     ] {
         let found = rows(gc, "types", |row| row["name"] == name && row["kind"] == "stack")?;
         ensure!(!found.is_empty(), "no {name}");
+    }
+    Ok(())
+}
+
+fn statics(gc: &Value, facts: &Facts) -> Result<()> {
+    for (field, type_name, bytes) in [
+        ("Demo.Cache.s_items", "Demo.Item[]", Some(facts.items)),
+        ("Demo.Cache.Index", "Dictionary<string, Demo.Item>", Some(facts.index)),
+        ("Demo.Orders.s_pending", "Demo.Orders.LoadAsync (async)", None),
+        ("Demo.Clock.timer", "Timer", None),
+    ] {
+        let found = rows(gc, "statics", |row| row["field"] == field)?;
+        let [row] = found[..] else { bail!("{} rows of {field}", found.len()) };
+        ensure!(row["type"] == type_name && row["thread_static"] == false, "{row}");
+        ensure!(bytes.is_none_or(|bytes| row["bytes"] == bytes), "{row}, not {bytes:?}");
     }
     Ok(())
 }
@@ -347,6 +372,10 @@ fn summed(summary: &Value, facts: &Facts) -> Result<()> {
     let leak = leak.context("the leak did not grow")?;
     ensure!(leak.uint("/count/first")? <= FEW && leak["count"]["last"] == FEW + MANY, "{leak}");
     ensure!(leak["bytes"]["last"] == (FEW + MANY) * facts.session && leak["field"].is_null(), "{leak}");
+    let field =
+        grown.iter().find(|row| row["field"] == "Demo.Cache.s_items").context("the field did not grow")?;
+    ensure!(field["what"] == "static" && field["type"] == "Demo.Item[]", "{field}");
+    ensure!(field["bytes"]["last"] == facts.items, "{field}");
     let has = |list: &str, key: &str, name: &str| -> Result<bool> {
         Ok(summary.list(&format!("/roots/{list}"))?.iter().any(|row| row[key] == name))
     };
