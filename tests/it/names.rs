@@ -195,14 +195,14 @@ fn act(program: &mut Program, attach: Option<&Clr>) -> Result<()> {
     if let Some(clr) = attach {
         program.attach(clr)?;
     }
-    let second = number(&program.ask("pin Second", "pinned ")?, "bytes")?;
-    program.ask(&format!("weak {WEAK}"), "watched ")?;
     let mut sweeps = program.settle("sweep", |gc| {
         let fields = gc["roots"]["statics"].as_array();
         ["Demo.Cache.s_items", "Demo.Cache.Index", "Demo.Orders.s_pending"]
             .iter()
             .all(|name| fields.is_some_and(|fields| fields.iter().any(|f| f["field"] == *name)))
     })?;
+    let second = number(&program.ask("pin Second", "pinned ")?, "bytes")?;
+    program.ask(&format!("weak {WEAK}"), "watched ")?;
     program.ask(&format!("leak {MANY}"), "leaked ")?;
     let statics = program.ask("statics", "statics ")?;
     let (items, index) = (number(&statics, "items")?, number(&statics, "index")?);
