@@ -156,10 +156,13 @@ pub(crate) fn describe(info: Option<&ProcessInfo>, facts: Option<&ProcessFacts>)
     }
 }
 
-/// A runtime that has just been let go still knows only the first of its arguments.
+/// A runtime that has just been let go still knows only its executable, by its full path.
 fn joined(told: &str, args: Option<&[String]>) -> String {
+    let name = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
     match args {
-        Some(args) if args.len() > 1 && args.first().is_some_and(|first| first == told) => args.join(" "),
+        Some([first, rest @ ..]) if !rest.is_empty() && name(first) == name(told) => {
+            format!("{told} {}", rest.join(" "))
+        }
         _ => told.to_owned(),
     }
 }

@@ -7,6 +7,7 @@ mod command_line;
 mod configuration;
 mod detach;
 mod diff;
+mod documented;
 mod each_gc;
 mod errors_input;
 mod errors_target;
@@ -97,6 +98,7 @@ pub(crate) fn main() -> ExitCode {
         diff::register,
         configuration::register,
         command_line::register,
+        documented::register,
         // Knows the names of all before it.
         verification::register,
     ] {
