@@ -92,7 +92,8 @@ pub(super) struct Pinned {
     pub(super) seen_in_gcs: Int,
 }
 
-/// The managed stack that asked for a collection.
+/// The managed stack that asked for a collection. The runtime leaves out of stacks code that was made at run time, and so
+/// also what was inlined into it.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TriggeredBy {
@@ -131,7 +132,8 @@ pub(super) struct Growth {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct InducedBy {
-    /// The first frame that is not of the class `GC`.
+    /// The first frame that is not of the class `GC`. Code that was made at run time is in no stack: then it is who called
+    /// that.
     pub(super) method: String,
     pub(super) count: Int,
     /// Sum of their pauses.
