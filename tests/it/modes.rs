@@ -18,7 +18,7 @@ const BUDGETS: [(&str, &str); 2] = [("DOTNET_GCgen0size", "10000"), ("DOTNET_GCg
 
 /// Server GC, which keeps more between collections, takes its time for them on .NET 8.
 fn storm(heap: Heap) -> u64 {
-    if heap.server() { 100 } else { 600 }
+    if heap.server() { 60 } else { 400 }
 }
 
 pub(crate) fn register(suite: &mut Suite) {
