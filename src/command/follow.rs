@@ -228,9 +228,9 @@ impl Tree {
         let args = &self.setup.args;
         let child = self.status.borrow().map(sys::exit_code);
         let failures = std::mem::take(&mut self.failures);
-        let (not_watched, processes) = self.together.borrow().counts();
+        let nobody_watched = self.together.borrow().watched() == 0;
         let mut failure = None;
-        if processes == not_watched && at_once.is_none() {
+        if nobody_watched && at_once.is_none() {
             failure = Some(failures.unwatched.unwrap_or_else(|| match args.only.is_empty() {
                 true => no_runtime(args, false),
                 false => nobody(&args.only),
@@ -249,7 +249,7 @@ impl Tree {
                 None => Code::OK,
             },
         };
-        let reason = if processes == not_watched { NOT_WATCHED } else { self.end.unwrap_or("target-ended") };
+        let reason = if nobody_watched { NOT_WATCHED } else { self.end.unwrap_or("target-ended") };
         let ended = self.together.borrow_mut().end(&Exit { gcwatch: code.0, child, reason });
         let errors = failures.report.into_iter().chain(ended.err());
         let file = args.output.output.as_deref();

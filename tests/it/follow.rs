@@ -13,7 +13,9 @@ use xtask::Clr;
 use xtask::testkit::Target;
 
 use super::suite::{Need, Suite};
-use super::support::{DEADLINE, Gcwatch, Guard, Json, Signal, fact, number, schema, signal, until};
+use super::support::{
+    DEADLINE, Gcwatch, Guard, Json, Signal, fact, number, run_to_end, schema, signal, until,
+};
 
 pub(crate) fn register(suite: &mut Suite) {
     suite.each("follow::each_process_by_its_own_account", &[Need::Proc], own_accounts);
@@ -23,6 +25,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.once("follow::verdicts_by_process", &[Need::Proc], verdicts);
     suite.once("follow::limits", &[Need::Proc], limits);
     suite.once("follow::one_that_ends_early", &[Need::Proc], ended_early);
+    suite.once("follow::nobody_reads_or_the_disk_is_full", &[Need::Proc], unwritable);
     suite.once("follow::only_those_named", &[Need::Proc], only);
 }
 
@@ -419,6 +422,27 @@ fn ended_early(clr: &Clr) -> Result<()> {
         let end: Value = serde_json::from_str(end)?;
         ensure!((&end["exit"]["reason"], &end["pid"]) == (&"not-watched".into(), &pid.into()), "{end}");
         ensure!(end["assertions"][0]["holds"].is_null(), "{end}");
+    }
+    Ok(())
+}
+
+/// A reader that has had enough is no failure, a disk that is full is one; the tree runs on.
+fn unwritable(clr: &Clr) -> Result<()> {
+    let run = |line: &str| -> Result<_> {
+        let mut command = std::process::Command::new("/bin/sh");
+        clr.environment(&mut command);
+        command.args(["-c", line, "sh", env!("CARGO_BIN_EXE_gcwatch")]);
+        command.args(clr.argv(&xtask::apps::build("tree")?)).args("gcs=3 { gcs=2 }".split(' '));
+        run_to_end(command, Vec::new())
+    };
+    let reader = "exec 3>&1; { g=$1; shift; $g run --follow --format ndjson -o - -- \"$@\"; echo code=$? >&3; } | head -1";
+    for (line, code, said) in [
+        (reader, 0, "code=0"),
+        ("g=$1; shift; $g run --follow --format json -o /dev/full -- \"$@\"", 1, "cannot write /dev/full"),
+    ] {
+        let ended = run(line)?.expect(code)?;
+        let all = format!("{}{}", ended.out()?, ended.stderr);
+        ensure!(all.contains(said) && all.matches("node pid=").count() == 2, "{line}: {all}");
     }
     Ok(())
 }

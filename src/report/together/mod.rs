@@ -43,15 +43,17 @@ pub(crate) trait Format: fmt::Debug {
 pub(crate) struct Together {
     format: Box<dyn Format>,
     overall: Rc<RefCell<Overall>>,
+    watched: u64,
 }
 
 impl Together {
     pub(crate) fn new(format: Box<dyn Format>) -> Together {
-        Together { format, overall: Rc::default() }
+        Together { format, overall: Rc::default(), watched: 0 }
     }
 
     /// The report of one more process. It counts at its end.
     pub(crate) fn process(&mut self, target: &Target) -> Box<dyn Report> {
+        self.watched += 1;
         Box::new(Counted { report: self.format.process(target), overall: Rc::clone(&self.overall) })
     }
 
@@ -72,10 +74,9 @@ impl Together {
         self.format.not_watched(&facts, why, &end)
     }
 
-    /// So many could not be watched, of so many.
-    pub(crate) fn counts(&self) -> (u64, u64) {
-        let overall = self.overall.borrow();
-        (overall.not_watched, overall.processes)
+    /// How many were watched, whether their reports came to an end or not.
+    pub(crate) fn watched(&self) -> u64 {
+        self.watched
     }
 
     /// Once, after the last process.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::lines::Shared;
 use super::{Format, label};
 use crate::gc::facts::{Exit, Target};
-use crate::report::overall::Overall;
+use crate::report::overall::{Overall, VerdictCounts};
 use crate::report::text::{Terminal, TextOptions, TextReport, dimmed};
 use crate::report::units::{count, duration};
 use crate::report::{End, Facts, Report};
@@ -45,7 +45,8 @@ impl Format for Text {
     }
 
     fn end(&mut self, overall: &Overall, _exit: &Exit) -> io::Result<()> {
-        if self.options.quiet && overall.verdicts == Default::default() {
+        let nothing = self.options.quiet && overall.verdicts == VerdictCounts::default();
+        if nothing || overall.processes == 0 {
             return Ok(());
         }
         self.out.line(&total(overall, self.terminal.unicode))
