@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::world::{self, World};
 use netcore_profiler::com::Guid;
 use netcore_profiler::hresult::{E_NOINTERFACE, HResult, S_OK};
 use netcore_profiler::info::{
@@ -22,6 +23,7 @@ pub const REFUSED: HResult = 0x8013_1376_u32 as i32;
 pub const RUNTIME_PROVIDER: usize = 0x7000;
 const OUR_PROVIDER: usize = 0x8000;
 pub const SESSION: u64 = 0x5e55;
+const HANDLE_SESSION: u64 = 0x5e56;
 
 /// An event that the profiler wrote.
 #[derive(Debug, Clone)]
@@ -50,11 +52,13 @@ pub struct Clr {
     pub events_defined: AtomicU32,
     switched: Mutex<Option<ProviderCallback>>,
     pub session: AtomicU64,
+    pub handle_sessions: AtomicU32,
     pub fails_sessions: AtomicBool,
     pub detach_requests: AtomicU32,
     pub calls_after: AtomicU32,
     /// Nothing may be called any more.
     pub is_over: AtomicBool,
+    pub world: World,
 }
 
 // SAFETY: the pointers in the table are to functions.
@@ -80,10 +84,12 @@ impl Clr {
             events_defined: AtomicU32::new(0),
             switched: Mutex::default(),
             session: AtomicU64::new(0),
+            handle_sessions: AtomicU32::new(0),
             fails_sessions: AtomicBool::new(false),
             detach_requests: AtomicU32::new(0),
             calls_after: AtomicU32::new(0),
             is_over: AtomicBool::new(false),
+            world: World::default(),
         }))
     }
 
@@ -165,7 +171,7 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// # Safety
 /// `this` came from [`Clr::unknown`].
-unsafe fn clr<'a>(this: *mut c_void) -> &'a Clr {
+pub(super) unsafe fn clr<'a>(this: *mut c_void) -> &'a Clr {
     // SAFETY: by the contract; it is leaked, so it lives.
     let clr = unsafe { &*this.cast_const().cast::<Clr>() };
     if clr.is_over.load(SeqCst) {
@@ -299,10 +305,17 @@ unsafe extern "system" fn start_session(
         let clr = clr(this);
         assert_eq!((count, rundown), (1, 0));
         assert_eq!(text((*providers).name), "Microsoft-Windows-DotNETRuntime");
-        assert_eq!(((*providers).keywords, (*providers).level), (1, 4));
+        let handles = (*providers).keywords == 2;
+        assert!(handles || (*providers).keywords == 1);
+        assert_eq!((*providers).level, 4);
         assert_ne!(lock(&clr.masks).len(), 0, "the mask comes before the session");
         if clr.fails_sessions.load(SeqCst) {
             return REFUSED;
+        }
+        if handles {
+            clr.handle_sessions.fetch_add(1, SeqCst);
+            *session = HANDLE_SESSION;
+            return S_OK;
         }
         assert_eq!(clr.session.swap(SESSION, SeqCst), 0, "one session at a time");
         *session = SESSION;
@@ -312,7 +325,12 @@ unsafe extern "system" fn start_session(
 
 unsafe extern "system" fn stop_session(this: *mut c_void, session: u64) -> HResult {
     // SAFETY: as above.
-    assert_eq!(unsafe { clr(this) }.session.swap(0, SeqCst), session);
+    let clr = unsafe { clr(this) };
+    if session == HANDLE_SESSION {
+        assert_eq!(clr.handle_sessions.fetch_sub(1, SeqCst), 1);
+    } else {
+        assert_eq!(clr.session.swap(0, SeqCst), session);
+    }
     S_OK
 }
 
@@ -441,5 +459,8 @@ fn table() -> [*const c_void; SLOTS] {
     set(106, define_event as *const c_void);
     set(107, write_event as *const c_void);
     set(113, create_provider2 as *const c_void);
+    for (slot, function) in world::functions() {
+        set(slot, function);
+    }
     table
 }

@@ -11,6 +11,7 @@ pub mod gc;
 pub mod info;
 pub mod library;
 pub mod random;
+pub mod world;
 
 pub use gc::{Collection, Heap};
 pub use info::{Clr, Written};

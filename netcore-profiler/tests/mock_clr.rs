@@ -20,3 +20,5 @@ mod counting;
 mod leaving;
 #[path = "mock_clr/loading.rs"]
 mod loading;
+#[path = "mock_clr/naming.rs"]
+mod naming;

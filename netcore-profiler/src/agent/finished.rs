@@ -64,10 +64,14 @@ impl Profiler {
         {
             self.lease.ask_for_always();
         }
-        if self.names_are_pending(closed.seq) {
+        let names_pending = self.names_are_pending();
+        if names_pending {
             closed.flags = closed.flags.with(GcFlags::NAMES_PENDING);
         }
         self.send_totals(sink, &closed, &collected, naming, entered_ns);
+        if names_pending {
+            self.ask_for_names(closed.seq);
+        }
         collected.total.clear();
     }
 

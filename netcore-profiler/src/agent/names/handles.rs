@@ -34,13 +34,13 @@ pub(super) struct Handles {
     memory: AtomicPtr<Handle>,
     /// The in-process session that tells of them, 0 where there is none.
     session: AtomicU64,
+    /// A thread is ending the session.
+    is_ending: AtomicBool,
     made: AtomicU64,
     /// The guard's last look: when, how many had been made, and how many times in a row too many.
     looked_ns: AtomicU64,
     seen: AtomicU64,
     in_a_row: AtomicU64,
-    /// The guard's helper is at work.
-    is_ending: AtomicBool,
 }
 
 impl Handles {
@@ -48,11 +48,11 @@ impl Handles {
         Self {
             memory: AtomicPtr::new(ptr::null_mut()),
             session: AtomicU64::new(0),
+            is_ending: AtomicBool::new(false),
             made: AtomicU64::new(0),
             looked_ns: AtomicU64::new(0),
             seen: AtomicU64::new(0),
             in_a_row: AtomicU64::new(0),
-            is_ending: AtomicBool::new(false),
         }
     }
 
@@ -69,6 +69,10 @@ impl Handles {
         }
         self.looked_ns.store(sys::tick_ns(), SeqCst);
         true
+    }
+
+    pub(super) fn are_ending(&self) -> bool {
+        self.is_ending.load(SeqCst)
     }
 
     fn all(&self) -> &[Handle] {
@@ -209,33 +213,38 @@ impl Profiler {
         (HandleKind(kind), facts.function as u64)
     }
 
-    /// Ends the watching of handles for good where they are too many. On our own thread, and yet not by it:
-    /// the runtime makes the thread that ends a session one of its own, and those may read no metadata
-    /// outside of callbacks. So another one does it, and ours waits.
+    /// Ends the watching of handles for good where they are too many.
+    ///
+    /// A thread that ends a session becomes one that the runtime knows, and may not ask it for
+    /// metadata from then on. So it is done by a thread of its own.
     pub(super) fn guard_handles(&self) {
         let handles = &self.names.handles;
-        if handles.session.load(SeqCst) != 0 && handles.are_too_many(sys::tick_ns()) {
+        if handles.session.load(SeqCst) != 0
+            && !handles.is_ending.load(SeqCst)
+            && handles.are_too_many(sys::tick_ns())
+        {
             handles.is_ending.store(true, SeqCst);
-            if !sys::spawn(end_watching) {
+            if !sys::spawn(end_session) {
                 handles.is_ending.store(false, SeqCst);
-            }
-            while handles.is_ending.load(SeqCst) {
-                sys::sleep_ms(1);
             }
         }
     }
+
+    fn end_handle_watch(&self) {
+        let handles = &self.names.handles;
+        if let Some(info) = self.info_to_name() {
+            self.leave_handles(info);
+            handles.all().iter().for_each(|handle| handle.maker.store(0, SeqCst));
+            if self.info_to_name().is_some() {
+                self.write_note(info, NoteCode::HANDLE_WATCH_OFF, S_OK);
+            }
+        }
+        handles.is_ending.store(false, SeqCst);
+    }
 }
 
-extern "C" fn end_watching() {
-    let profiler = profiler();
-    let handles = &profiler.names.handles;
-    // Who leaves ends the session as well.
-    if let Some(info) = profiler.info() {
-        profiler.leave_handles(info);
-        handles.all().iter().for_each(|handle| handle.maker.store(0, SeqCst));
-        profiler.write_note(info, NoteCode::HANDLE_WATCH_OFF, S_OK);
-    }
-    handles.is_ending.store(false, SeqCst);
+extern "C" fn end_session() {
+    profiler().end_handle_watch();
 }
 
 #[cfg(test)]

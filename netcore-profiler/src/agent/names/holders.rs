@@ -51,32 +51,36 @@ impl Drop for Table<'_> {
 }
 
 impl Table<'_> {
-    fn add(&mut self, root: Root) {
-        let count = self.roots.count.load(SeqCst);
-        let new = Kept {
-            object: root.object,
-            root_id: root.root_id,
-            kind: root.kind.0,
-            flags: root.flags.0,
-            repeats: 0,
-        };
-        let last = count.checked_sub(1).and_then(|last| self.all.get_mut(last));
-        if let Some(last) = last
-            && last.repeats < u16::MAX
-            && (Kept { repeats: 0, ..*last }) == new
-        {
-            last.repeats = last.repeats.saturating_add(1);
-            return;
-        }
-        match self.all.get_mut(count) {
-            Some(free) => {
+    /// Keeps a batch, or as much of it as there is room for.
+    fn add(&mut self, batch: impl Iterator<Item = Root>) {
+        // Plain numbers while it lasts: there may be very many.
+        let mut count = self.roots.count.load(SeqCst);
+        let mut untyped = 0_u64;
+        for root in batch {
+            if count >= CAPACITY {
+                untyped = untyped.saturating_add(1);
+                continue;
+            }
+            let new = Kept {
+                object: root.object,
+                root_id: root.root_id,
+                kind: root.kind.0,
+                flags: root.flags.0,
+                repeats: 0,
+            };
+            let last = count.checked_sub(1).and_then(|last| self.all.get_mut(last));
+            if let Some(last) = last
+                && last.repeats < u16::MAX
+                && (Kept { repeats: 0, ..*last }) == new
+            {
+                last.repeats = last.repeats.saturating_add(1);
+            } else if let Some(free) = self.all.get_mut(count) {
                 *free = new;
-                self.roots.count.store(count.saturating_add(1), SeqCst);
-            }
-            None => {
-                self.roots.untyped.fetch_add(1, SeqCst);
+                count = count.saturating_add(1);
             }
         }
+        self.roots.count.store(count, SeqCst);
+        self.roots.untyped.fetch_add(untyped, SeqCst);
     }
 }
 
@@ -120,7 +124,7 @@ impl Roots {
     pub(in crate::agent) fn add(&self, batch: impl Iterator<Item = Root>) {
         let batch = batch.filter(|root| root.object != 0);
         match self.table() {
-            Some(mut table) => batch.for_each(|root| table.add(root)),
+            Some(mut table) => table.add(batch),
             None => {
                 self.untyped.fetch_add(batch.count() as u64, SeqCst);
             }
@@ -279,14 +283,14 @@ impl Profiler {
         told
     }
 
-    /// Says how far names are, once everything of a collection is told. Wakes our thread where it has
-    /// something to do.
-    pub(in crate::agent) fn names_are_pending(&self, gc_seq: u64) -> bool {
-        if !self.names.are_on() || !self.names.are_pending() {
-            return false;
-        }
+    /// Whether something that was told has no name yet.
+    pub(in crate::agent) fn names_are_pending(&self) -> bool {
+        self.names.are_on() && self.names.are_pending()
+    }
+
+    /// Has our thread say when all names of this collection are sent, which it then does at once.
+    pub(in crate::agent) fn ask_for_names(&self, gc_seq: u64) {
         self.names.wanted.store(gc_seq, SeqCst);
         self.names.ring();
-        true
     }
 }

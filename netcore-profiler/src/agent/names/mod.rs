@@ -140,10 +140,10 @@ impl Names {
         started
     }
 
-    /// Whether the thread of this or an earlier stay has ended; waits for it.
+    /// Whether the threads of this or an earlier stay have ended; waits for them.
     pub(super) fn thread_has_ended(&self) -> bool {
         let mut left_ms = THREAD_ENDS_MS;
-        while self.thread_runs.load(SeqCst) {
+        while self.thread_runs.load(SeqCst) || self.handles.are_ending() {
             if left_ms == 0 {
                 return false;
             }
