@@ -38,6 +38,34 @@ impl Bounds {
     }
 }
 
+/// A table that one thread is telling, while others may tell something else.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    thread: u64,
+    /// The thread has gone on to something else: what comes next is another table.
+    told: bool,
+    /// There are more than were taken.
+    fresh: bool,
+    bounds: Vec<Bound>,
+}
+
+impl Table {
+    /// The next row.
+    pub(crate) fn add(&mut self, thread: u64, bound: Bound) {
+        if self.told || self.thread != thread {
+            *self = Table { thread, ..Table::default() };
+        }
+        self.fresh = true;
+        self.bounds.push(bound);
+    }
+
+    /// A thread tells something else: the table so far, if it has grown.
+    pub(crate) fn interrupted(&mut self, thread: u64) -> Option<Bounds> {
+        self.told |= self.thread == thread;
+        std::mem::take(&mut self.fresh).then(|| Bounds::new(self.bounds.clone()))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,16 +1,18 @@
 //! Events in, one [`Gc`] per collection out. Knows the order in which the runtime tells things, and
 //! what belongs to which collection.
 
-use std::collections::HashMap;
+mod profiler;
 
-use netcore_profiler::wire::{self, GcFlags, Record};
+use std::collections::{HashMap, HashSet};
 
-use super::bounds::{Bound, Bounds};
+use netcore_profiler::wire;
+
+use super::bounds::{Bound, Bounds, Table};
 use super::events::{self, RuntimeEvent};
 use super::holders::Coming;
 use super::identity::Identity;
 use super::open::OpenGc;
-use super::profiled::{self, Raw};
+use super::profiled::Raw;
 use super::queue::{Naming, Queue};
 use super::record::{Gc, Incomplete, Kind, Pause, Phase, Reason};
 use super::stops::{Owner, Stop, Stops};
@@ -41,12 +43,16 @@ pub(crate) struct Fold {
     /// may come at the same time, each from its own thread.
     histories: HashMap<u64, u32>,
     ended: HashMap<u64, u32>,
+    /// Records that were given up before their end.
+    endless: HashSet<u32>,
     /// GCTriggered: its reason and its thread.
     trigger: Option<(u32, u64)>,
     bounds: Bounds,
-    bounds_coming: Vec<Bound>,
+    bounds_coming: Table,
     raw: Raw,
     identity: Identity,
+    /// Events were lost.
+    losses: bool,
     /// The stream tells of blocks (not that of NativeAOT).
     blocks_told: bool,
     queue: Queue,
@@ -86,7 +92,9 @@ impl Fold {
             gc.lost();
             gc.record.missing.events = gc.record.missing.events.saturating_add(events);
         }
+        self.stops.lost();
         self.trigger = None;
+        self.losses = true;
     }
 
     /// From here on only some threads' events are there: a stop may have ended earlier than it seems, and blocks may
@@ -122,7 +130,7 @@ impl Fold {
             }
             wire::PROVIDER_NAME => match wire::decode(e.id, e.payload) {
                 Ok(record) => self.profiler(e.at_ns, record),
-                Err(_) => self.lost_totals += 1,
+                Err(_) => self.lost_totals = self.lost_totals.saturating_add(1),
             },
             events::EVENTPIPE_PROVIDER if e.id == 1 => self.told.process_info(e.payload),
             events::RUNDOWN_PROVIDER => self.told.rundown(e.id, e.payload),
@@ -158,10 +166,10 @@ impl Fold {
     }
 
     fn runtime(&mut self, e: &Occurrence<'_>, event: RuntimeEvent<'_>) {
-        let new_bounds =
-            !matches!(event, RuntimeEvent::GenerationRange { .. }) && !self.bounds_coming.is_empty();
-        if new_bounds {
-            self.bounds = Bounds::new(std::mem::take(&mut self.bounds_coming));
+        if !matches!(event, RuntimeEvent::GenerationRange { .. })
+            && let Some(bounds) = self.bounds_coming.interrupted(e.thread)
+        {
+            self.bounds = bounds;
         }
         let current = self.current();
         match event {
@@ -178,7 +186,7 @@ impl Fold {
             RuntimeEvent::GcStart { number, generation, reason, kind } => {
                 self.start(e, number, generation, Reason(reason), kind);
             }
-            RuntimeEvent::GcEnd { number } => self.gc_end(e, number, new_bounds),
+            RuntimeEvent::GcEnd { number } => self.gc_end(e, number),
             RuntimeEvent::HeapStats(stats) => {
                 let number = self.ended.remove(&e.thread);
                 if let Some(gc) = self.numbered(number) {
@@ -188,7 +196,8 @@ impl Fold {
             }
             RuntimeEvent::Global(global) => {
                 let owner = if global.concurrent() { Owner::Background } else { Owner::Blocking };
-                if owner == Owner::Blocking && self.blocking.as_ref().is_none_or(|gc| gc.ended) {
+                let full = global.condemned_generation == 2;
+                if owner == Owner::Blocking && full && self.blocking.as_ref().is_none_or(|gc| gc.ended) {
                     self.turn_blocking();
                 }
                 self.told.heaps(global.heaps);
@@ -201,7 +210,7 @@ impl Fold {
             }
             RuntimeEvent::PerHeap(heap) => {
                 let number = self.histories.get(&e.thread).copied();
-                if let Some(gc) = self.numbered(number) {
+                if let Some(gc) = self.numbered(number).filter(|gc| gc.heaps_due != Some(0)) {
                     gc.per_heap(&heap);
                 }
                 self.background_done();
@@ -223,9 +232,9 @@ impl Fold {
                 }
             }
             RuntimeEvent::GenerationRange { generation, start, used_bytes } => {
-                self.bounds_coming.push(Bound { start, bytes: used_bytes, generation });
+                self.bounds_coming.add(e.thread, Bound { start, bytes: used_bytes, generation });
                 if let Some(gc) = self.open(current) {
-                    gc.ranges_on = true;
+                    gc.bounds_told();
                 }
             }
             RuntimeEvent::Moved(ranges) => {
@@ -256,9 +265,8 @@ impl Fold {
         let background_runs = self.background.as_ref().is_some_and(|gc| !gc.ended);
         if let Some(before) = self.stops.stopped(e.thread, e.at_ns, background_runs)
             && before.owner == Some(Owner::Blocking)
-            && self.blocking.as_ref().is_some_and(|gc| gc.ended)
         {
-            before.waiting = self.blocking.take().map(Box::new);
+            before.waiting = before.waiting.take().or(self.blocking.take().map(Box::new));
         }
     }
 
@@ -291,7 +299,6 @@ impl Fold {
         }
         let asked_by = self.asked_by.take().filter(|(code, _)| gc.record.trigger_reason == Some(*code));
         gc.naming.asked_by = asked_by.filter(|_| reason.induced()).map(|(_, frames)| frames);
-        let any_seen = self.stops.any_seen;
         let mut before = None;
         match self.stops.in_force() {
             Some(stop) => {
@@ -302,13 +309,16 @@ impl Fold {
                     suspend_ns: stop.suspend_ns(),
                     caused_by_watching: false,
                 };
+                if stop.damaged {
+                    gc.lost();
+                }
                 before = stop.owner.replace(owner).map(|owner| (owner, pause));
                 if before.is_some() {
                     stop.owned_from_ns = e.at_ns;
                 }
             }
             // Its stop was lost, or began before the watch.
-            None if any_seen => gc.lost(),
+            None if self.losses => gc.lost(),
             None => gc.record.incomplete = Some(Incomplete::BeganBefore),
         }
         match before {
@@ -323,7 +333,7 @@ impl Fold {
             None => {}
         }
         if let Some(mut unfinished) = self.slot(owner).take() {
-            unfinished.lost();
+            unfinished.left();
             self.emit(unfinished);
         }
         self.first_started.get_or_insert(number);
@@ -333,8 +343,12 @@ impl Fold {
     /// It was announced as a background collection, and then ran in its first stop: the runtime does that
     /// where it has no thread for it yet.
     fn turn_blocking(&mut self) {
-        let Some(stop) = self.stops.in_force().filter(|s| s.owner == Some(Owner::Background)) else { return };
-        stop.owner = Some(Owner::Blocking);
+        match self.stops.in_force() {
+            Some(stop) if stop.owner == Some(Owner::Background) => stop.owner = Some(Owner::Blocking),
+            // Its stop began before the watch.
+            None if self.background.as_ref().is_some_and(|gc| gc.record.pauses.is_empty()) => {}
+            _ => return,
+        }
         if let Some(mut before) = self.blocking.take() {
             before.lost();
             self.emit(before);
@@ -348,20 +362,20 @@ impl Fold {
         });
     }
 
-    /// `end_bounds`: the bounds in hand are those at its end.
-    fn gc_end(&mut self, e: &Occurrence<'_>, number: u32, end_bounds: bool) {
+    fn gc_end(&mut self, e: &Occurrence<'_>, number: u32) {
         self.ended.insert(e.thread, number);
         let mut bounds = std::mem::take(&mut self.bounds);
-        let beyond = self.released_ns.is_some();
+        let given_up = self.endless.remove(&number) || self.released_ns.is_some();
         match self.numbered(Some(number)) {
             Some(gc) => {
-                if end_bounds {
+                if gc.end_bounds_told {
                     gc.end_bounds(&mut bounds);
                 }
                 gc.record.gc_ns = Some(e.at_ns.saturating_sub(gc.started_ns));
                 gc.ended = true;
             }
-            None if beyond => {}
+            // Its record had to go without.
+            None if given_up => {}
             None => {
                 let mut gc = Gc::unknown(self.told.level());
                 gc.number = Some(number);
@@ -374,6 +388,13 @@ impl Fold {
                 });
                 self.identity.follow(&mut gc, None);
                 self.queue.push(gc, Naming::default(), e.at_ns);
+                // Else its start was lost, and with it how the stop is shared out.
+                let stop = self.stops.in_force().filter(|_| !before);
+                let owner = stop.and_then(|stop| {
+                    stop.damaged = true;
+                    stop.owner.filter(|owner| *owner == Owner::Blocking)
+                });
+                self.open(owner).into_iter().for_each(OpenGc::lost);
             }
         }
         self.bounds = bounds;
@@ -381,9 +402,8 @@ impl Fold {
 
     fn restart(&mut self, e: &Occurrence<'_>) {
         let Some((mut stop, end_ns)) = self.stops.end(e.thread, e.at_ns) else {
-            // One that began before the watch is over with its stop.
-            let cut = |gc: &OpenGc| gc.record.incomplete == Some(Incomplete::BeganBefore);
-            if self.blocking.as_ref().is_some_and(cut) {
+            if !self.stops.holds(Owner::Blocking) {
+                // The end of a stop whose begin is not known.
                 self.blocking_done();
             }
             return;
@@ -419,8 +439,10 @@ impl Fold {
             gc.pause(pause);
             self.blocking_over(*gc);
         } else if stop.owner == Some(Owner::Blocking) {
-            self.blocking.iter_mut().for_each(|gc| gc.pause(pause.clone()));
-            self.blocking_done();
+            if let Some(mut gc) = self.blocking.take() {
+                gc.pause(pause);
+                self.blocking_over(gc);
+            }
         } else {
             self.background.iter_mut().for_each(|gc| gc.pause(pause.clone()));
         }
@@ -437,7 +459,7 @@ impl Fold {
 
     fn blocking_over(&mut self, mut gc: OpenGc) {
         if !gc.whole() {
-            gc.lost();
+            gc.left();
         }
         self.emit(gc);
     }
@@ -453,6 +475,9 @@ impl Fold {
     }
 
     fn emit(&mut self, mut gc: OpenGc) {
+        if !gc.ended {
+            self.endless.extend(gc.record.number);
+        }
         let mut start_bounds = gc.start_bounds.take();
         if self.cut {
             gc.cut_short();
@@ -462,54 +487,5 @@ impl Fold {
         self.identity.follow(&mut gc, start_bounds.as_mut());
         self.told.saw(gc.level);
         self.queue.push(gc, naming, self.last_ns);
-    }
-
-    fn profiler(&mut self, at_ns: u64, record: Record<'_>) {
-        let keep = self.keep_blocks;
-        match record {
-            Record::Hello(hello) => {
-                self.next_seq = None;
-                self.released_ns = None;
-                self.told.hello(&hello);
-            }
-            Record::Note(note) => {
-                if note.code == wire::NoteCode::LEASE_LOST {
-                    self.released_ns = Some(at_ns);
-                }
-                if note.code == wire::NoteCode::LEAVING {
-                    self.queue.over();
-                }
-                self.told.note(&note);
-            }
-            Record::Holders(part) => self.holders.holders(&part, profiled::kind_index),
-            Record::Statics(part) => self.holders.statics(&part),
-            Record::Forget => self.queue.forget(),
-            Record::NamesDone(done) => self.queue.named(done.gc_seq),
-            Record::Trigger(t) => self.asked_by = Some((t.reason, t.frames.iter().collect())),
-            Record::Bounds(b) if keep => self.raw.bounds(&b),
-            Record::Moved(m) if keep => self.raw.moved(&m),
-            Record::Surviving(s) if keep => self.raw.surviving(&s),
-            Record::Roots(r) if keep => self.raw.roots(&r),
-            Record::GcTotals(totals) => {
-                if let Some(due) = self.next_seq {
-                    self.lost_totals += totals.gc_seq.saturating_sub(due);
-                }
-                self.next_seq = Some(totals.gc_seq.saturating_add(1));
-                self.queue.counted(totals.gc_seq);
-                let watched = totals.naming.map(|naming| self.holders.whole(totals.gc_seq, &naming));
-                let raw = std::mem::take(&mut self.raw);
-                let number = Some(totals.gc_number).filter(|n| *n != 0);
-                let fits = |gc: &&mut OpenGc| number.is_none() || gc.record.number == number;
-                if let Some(gc) = self.blocking.as_mut().filter(fits) {
-                    profiled::apply(gc, &totals, raw, keep);
-                    if let Some((watched, missing)) = watched {
-                        gc.record.missing.events += missing;
-                        gc.naming.watched = Some(watched);
-                    }
-                    gc.naming.due = totals.flags.has(GcFlags::NAMES_PENDING).then_some(totals.gc_seq);
-                }
-            }
-            record => self.queue.tell(&record),
-        }
     }
 }

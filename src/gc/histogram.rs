@@ -47,7 +47,7 @@ impl Histogram {
 
     /// Number of values.
     pub(crate) fn count(&self) -> u64 {
-        self.steps.values().map(|s| s.0).sum()
+        self.steps.values().map(|s| s.0).fold(0, u64::saturating_add)
     }
 
     /// Smallest value, exact.
@@ -65,9 +65,9 @@ impl Histogram {
     pub(crate) fn percentile(&self, percent: f64) -> Option<u64> {
         let (_, max) = self.range?;
         let rank = ((percent / 100.0 * self.count() as f64).ceil() as u64).max(1);
-        let mut seen = 0;
+        let mut seen = 0_u64;
         for (&step, &(count, _)) in &self.steps {
-            seen += count;
+            seen = seen.saturating_add(count);
             if seen >= rank {
                 return Some(steps::upper_end(step).min(max));
             }
@@ -83,8 +83,8 @@ impl Histogram {
         for (&step, &(count, sum)) in &self.steps {
             let end = steps::upper_end(step);
             let row = bounds.partition_point(|&b| b < end);
-            rows[row].1 += count;
-            rows[row].2 += sum;
+            rows[row].1 = rows[row].1.saturating_add(count);
+            rows[row].2 = rows[row].2.saturating_add(sum);
         }
         rows
     }

@@ -17,3 +17,6 @@ pub(crate) mod record;
 mod stops;
 pub(crate) mod summary;
 pub(crate) mod told;
+
+#[cfg(test)]
+mod tests;

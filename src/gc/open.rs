@@ -27,7 +27,9 @@ pub(crate) struct OpenGc {
     /// Heaps whose history has still to come; `None` until the global history told their number.
     pub(crate) heaps_due: Option<u32>,
     /// GCGenerationRange came, so survivors and moves were on.
-    pub(crate) ranges_on: bool,
+    ranges_on: bool,
+    /// And again after its heap histories.
+    pub(crate) end_bounds_told: bool,
     loh_compacted: bool,
     global: Option<GlobalHeapHistory>,
     histories: Histories,
@@ -66,6 +68,7 @@ impl OpenGc {
             heap_stats_seen: false,
             heaps_due: None,
             ranges_on: false,
+            end_bounds_told: false,
             loh_compacted: false,
             global: None,
             histories: Histories::default(),
@@ -117,6 +120,18 @@ impl OpenGc {
             self.record.kind = None;
         }
         self.cut_off();
+    }
+
+    /// The program went on without its end.
+    pub(crate) fn left(&mut self) {
+        self.record.incomplete.get_or_insert(Incomplete::Lost);
+        self.damaged |= !self.whole();
+    }
+
+    /// One of the bounds at its start, or at its end.
+    pub(crate) fn bounds_told(&mut self) {
+        self.ranges_on = true;
+        self.end_bounds_told |= self.heaps_due.is_some();
     }
 
     pub(crate) fn pause(&mut self, pause: Pause) {
@@ -228,7 +243,8 @@ impl OpenGc {
         let due = self.walks.insert((thread, moving), index.saturating_add(1)).unwrap_or(0);
         if index != 0 && index != due {
             self.lost();
-            self.record.missing.events += u64::from(index.saturating_sub(due));
+            let missing = &mut self.record.missing.events;
+            *missing = missing.saturating_add(index.saturating_sub(due).into());
         }
     }
 
@@ -333,8 +349,9 @@ impl OpenGc {
         if !r.pauses.is_empty() && r.incomplete.is_none() {
             r.pauses.sort_by_key(|p| p.at_ns);
             r.at_ns = r.pauses.first().map(|p| p.at_ns);
-            r.pause_ns = Some(r.pauses.iter().map(|p| p.ns).sum());
-            r.suspend_ns = Some(r.pauses.iter().filter_map(|p| p.suspend_ns).sum());
+            r.pause_ns = Some(r.pauses.iter().map(|p| p.ns).fold(0, u64::saturating_add));
+            let suspended = r.pauses.iter().filter_map(|p| p.suspend_ns);
+            r.suspend_ns = Some(suspended.fold(0, u64::saturating_add));
         }
         if r.missing != Missing::default() && r.incomplete.is_none() {
             r.incomplete = Some(Incomplete::Lost);

@@ -32,7 +32,7 @@ impl Raw {
 
     pub(crate) fn bounds(&mut self, b: &wire::Bounds<'_>) {
         let raw = self.part_of(b.gc_seq);
-        raw.parts.bounds += 1;
+        raw.parts.bounds = raw.parts.bounds.saturating_add(1);
         let list = if b.phase == wire::BoundsPhase::STARTED { &mut raw.start } else { &mut raw.end };
         list.extend(b.ranges.map(|r| Bound {
             start: r.start,
@@ -43,7 +43,7 @@ impl Raw {
 
     pub(crate) fn moved(&mut self, m: &wire::MovedRanges<'_>) {
         let raw = self.part_of(m.gc_seq);
-        raw.parts.moved += 1;
+        raw.parts.moved = raw.parts.moved.saturating_add(1);
         raw.moved.extend(m.ranges.map(|r| MovedRange {
             old: r.old,
             new: r.new,
@@ -55,7 +55,7 @@ impl Raw {
 
     pub(crate) fn surviving(&mut self, s: &wire::SurvivingRanges<'_>) {
         let raw = self.part_of(s.gc_seq);
-        raw.parts.surviving += 1;
+        raw.parts.surviving = raw.parts.surviving.saturating_add(1);
         let range =
             |r: wire::SurvivingRange| SurvivingRange { start: r.start, bytes: r.bytes, generation: None };
         raw.surviving.extend(s.ranges.map(range));
@@ -63,7 +63,7 @@ impl Raw {
 
     pub(crate) fn roots(&mut self, b: &wire::RootBatch<'_>) {
         let raw = self.part_of(b.gc_seq);
-        raw.parts.roots += 1;
+        raw.parts.roots = raw.parts.roots.saturating_add(1);
         raw.roots.extend(b.roots.map(|r| Root {
             object: r.object,
             id: r.root_id,
@@ -137,8 +137,8 @@ pub(crate) fn apply(gc: &mut OpenGc, totals: &GcTotals<'_>, raw: Raw, keep: bool
         holders: None,
     };
     let missing = &mut gc.record.missing;
-    missing.ranges += totals.missing_ranges;
-    missing.roots += totals.missing_roots;
+    add(&mut missing.ranges, totals.missing_ranges);
+    add(&mut missing.roots, totals.missing_roots);
     let due = totals.parts;
     let mut end = None;
     if keep && (due != wire::Parts::default() || raw.gc_seq == totals.gc_seq) {
@@ -147,11 +147,13 @@ pub(crate) fn apply(gc: &mut OpenGc, totals: &GcTotals<'_>, raw: Raw, keep: bool
         let parts_due = sent(due.moved, due.surviving, due.roots) + u64::from(due.bounds);
         let got = raw.parts;
         let parts_got = sent(got.moved, got.surviving, got.roots) + u64::from(got.bounds);
-        missing.events += parts_due.saturating_sub(parts_got);
-        let ranges_due = totals.moved.blocks + totals.stayed_blocks + totals.surviving.blocks;
-        missing.ranges += ranges_due.saturating_sub((raw.moved.len() + raw.surviving.len()) as u64);
-        missing.roots +=
-            roots.total().saturating_sub(raw.roots.iter().filter(|r| r.object != 0).count() as u64);
+        add(&mut missing.events, parts_due.saturating_sub(parts_got));
+        let ranges_due = [totals.stayed_blocks, totals.surviving.blocks];
+        let ranges_due = ranges_due.into_iter().fold(totals.moved.blocks, u64::saturating_add);
+        let ranges_got = (raw.moved.len() + raw.surviving.len()) as u64;
+        add(&mut missing.ranges, ranges_due.saturating_sub(ranges_got));
+        let roots_got = raw.roots.iter().filter(|r| r.object != 0).count() as u64;
+        add(&mut missing.roots, roots.total().saturating_sub(roots_got));
         let mut start = Bounds::new(raw.start);
         let (mut m, mut s) = (raw.moved, raw.surviving);
         m.iter_mut().for_each(|r| r.from = start.generation(r.old));
@@ -175,6 +177,10 @@ fn bare(kind: wire::RootKind, flags: wire::RootFlags) -> bool {
     kind == wire::RootKind::UNKNOWN && flags == wire::RootFlags::UNKNOWN
 }
 
+fn add(to: &mut u64, more: u64) {
+    *to = to.saturating_add(more);
+}
+
 fn root_counts(totals: &GcTotals<'_>) -> Vec<RootCount> {
     let mut counts: Vec<RootCount> = Vec::new();
     for c in &totals.roots.counts {
@@ -182,7 +188,7 @@ fn root_counts(totals: &GcTotals<'_>) -> Vec<RootCount> {
         let flags = if c.flags == wire::RootFlags::UNKNOWN { 0 } else { c.flags.0 };
         let kind = kind_index(c.kind);
         match counts.iter_mut().find(|x| (x.kind, x.flags) == (kind, flags)) {
-            Some(x) => x.count += c.count,
+            Some(x) => add(&mut x.count, c.count),
             None => counts.push(RootCount { kind, flags, count: c.count }),
         }
     }

@@ -286,24 +286,28 @@ pub(crate) struct Roots {
 impl Roots {
     /// All non-null roots.
     pub(crate) fn total(&self) -> u64 {
-        self.counts.iter().map(|c| c.count).sum()
+        sum(&self.counts, |_| true)
     }
     /// Those of one kind (index into [`ROOT_KINDS`]).
     pub(crate) fn of_kind(&self, kind: u8) -> Option<u64> {
-        self.told().map(|counts| counts.iter().filter(|c| c.kind == kind).map(|c| c.count).sum())
+        self.told().map(|counts| sum(counts, |c| c.kind == kind))
     }
     /// Those with one flag (index into [`ROOT_FLAGS`]).
     pub(crate) fn with_flag(&self, flag: u8) -> Option<u64> {
-        self.told().map(|counts| counts.iter().filter(|c| c.flags & (1 << flag) != 0).map(|c| c.count).sum())
+        self.told().map(|counts| sum(counts, |c| c.flags & (1 << flag) != 0))
     }
     /// Those that keep their object alive: all but the weak ones.
     pub(crate) fn holding(&self) -> Option<u64> {
-        self.with_flag(1).map(|weak| self.total() - weak)
+        self.with_flag(1).map(|weak| self.total().saturating_sub(weak))
     }
     /// The counts, where kinds and flags were told.
     pub(crate) fn told(&self) -> Option<&[RootCount]> {
         (!self.bare).then_some(&self.counts)
     }
+}
+
+fn sum(counts: &[RootCount], which: impl Fn(&RootCount) -> bool) -> u64 {
+    counts.iter().filter(|c| which(c)).map(|c| c.count).fold(0, u64::saturating_add)
 }
 
 /// One root, as RootReferences2 reported it.

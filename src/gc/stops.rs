@@ -42,6 +42,8 @@ pub(super) struct Stop {
     pub(super) for_background: bool,
     /// Survivors of a background collection were told in it.
     pub(super) walked: bool,
+    /// Events were lost in it, a collection's start perhaps: how it is shared out is not known.
+    pub(super) damaged: bool,
     /// A collection that has all but this stop's end.
     pub(super) waiting: Option<Box<OpenGc>>,
 }
@@ -83,8 +85,6 @@ impl Stop {
 #[derive(Debug, Default)]
 pub(super) struct Stops {
     open: HashMap<u64, Stop>,
-    /// One was seen from its begin on.
-    pub(super) any_seen: bool,
 }
 
 impl Stops {
@@ -100,6 +100,7 @@ impl Stops {
             owner: None,
             for_background: false,
             walked: false,
+            damaged: false,
             waiting: None,
         };
         self.open.insert(thread, stop)
@@ -113,25 +114,34 @@ impl Stops {
     /// SuspendEEEnd: the program stands still, and only for this thread. Returns the stop that was there before, if it
     /// has just turned out to be over.
     pub(super) fn stopped(&mut self, thread: u64, at_ns: u64, background_runs: bool) -> Option<&mut Stop> {
-        let mut stop = self.open.remove(&thread)?;
+        let Some(mut stop) = self.open.remove(&thread) else {
+            // It was asked for before the watch, or that was lost; still it shows that the one before has let go.
+            let let_go = |s: &&mut Stop| s.for_gc() && s.going_on_ns.is_some() && s.over_ns.is_none();
+            return self.open.values_mut().find(let_go);
+        };
         let mut last = None;
-        for (&other, before) in &mut self.open {
-            if !stop.for_gc() || before.stopped_ns.is_none() || before.over_ns.is_some() {
-                continue;
+        let mut before_ns = None;
+        let there = |s: &Stop| s.stopped_ns.is_some() && s.over_ns.is_none();
+        if stop.for_gc() {
+            for (&other, before) in self.open.iter_mut().filter(|(_, s)| s.for_gc() && there(s)) {
+                let let_go_ns = before.going_on_ns.unwrap_or(stop.begin_ns);
+                let border_ns = stop.begin_ns.max(let_go_ns).max(before.owned_from_ns);
+                before.over_ns = Some(border_ns);
+                before_ns = before.stopped_ns;
+                stop.begin_at(border_ns);
+                last = Some(other);
             }
-            if !before.for_gc() {
-                before.over_ns = Some(stop.begin_ns.max(before.begin_ns));
-                continue;
+            let asking = self.open.values().filter(|s| s.for_gc() && s.stopped_ns.is_none());
+            let asked_ns = asking.map(|s| s.begin_ns).fold(stop.begin_ns, u64::min);
+            for between in self.open.values_mut().filter(|s| !s.for_gc() && there(s)) {
+                if before_ns.is_some() && between.stopped_ns > before_ns {
+                    between.begin_at(between.begin_ns.max(stop.begin_ns));
+                }
+                between.over_ns = Some(asked_ns.max(between.begin_ns));
             }
-            let let_go_ns = before.going_on_ns.unwrap_or(stop.begin_ns);
-            let border_ns = stop.begin_ns.max(let_go_ns).max(before.owned_from_ns);
-            before.over_ns = Some(border_ns);
-            stop.begin_at(border_ns);
-            last = Some(other);
         }
         stop.stopped_ns = Some(at_ns);
         stop.for_background = stop.reason == FOR_GC_PREP && background_runs;
-        self.any_seen = true;
         self.open.insert(thread, stop);
         self.open.get_mut(&last?)
     }
@@ -149,7 +159,12 @@ impl Stops {
         let mut end_ns = stop.over_ns.unwrap_or(at_ns);
         for other in self.open.values_mut() {
             if other.for_gc() && !stop.for_gc() {
-                end_ns = end_ns.min(other.begin_ns.max(stop.begin_ns));
+                // Of what came after it there is nothing left for it, of what comes before, all.
+                let border_ns = match other.stopped_ns {
+                    Some(at) if Some(at) < stop.stopped_ns => other.over_ns.map_or(0, |_| u64::MAX),
+                    _ => other.begin_ns,
+                };
+                end_ns = end_ns.min(border_ns.max(stop.begin_ns));
             } else if other.stopped_ns.is_none() || !other.for_gc() && other.over_ns.is_none() {
                 // What asks has stopped nothing so far.
                 other.begin_at(other.begin_ns.max(end_ns));
@@ -167,6 +182,11 @@ impl Stops {
     pub(super) fn holds(&self, owner: Owner) -> bool {
         let of = |s: &Stop| s.owner == Some(owner) || owner == Owner::Background && s.for_background;
         self.open.values().any(of)
+    }
+
+    /// Events were lost: of which of the stops is not known.
+    pub(super) fn lost(&mut self) {
+        self.open.values_mut().for_each(|stop| stop.damaged = true);
     }
 
     /// The collections that wait for the end of their stop.

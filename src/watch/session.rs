@@ -260,8 +260,8 @@ impl<'r> Session<'r> {
     fn count(&mut self, gc: &Gc) {
         self.records += 1;
         self.counted += u64::from(gc.complete() && gc.level >= self.wished);
-        self.lost.ranges += gc.missing.ranges;
-        self.lost.roots += gc.missing.roots;
+        self.lost.ranges = self.lost.ranges.saturating_add(gc.missing.ranges);
+        self.lost.roots = self.lost.roots.saturating_add(gc.missing.roots);
         match gc.incomplete {
             Some(Incomplete::Lost) => self.incomplete_by_loss += 1,
             Some(Incomplete::HalfArmed) => self.half_armed += 1,

@@ -1,0 +1,60 @@
+//! The profiler's records, given to the collection that is open.
+
+use netcore_profiler::wire::{self, GcFlags, Record};
+
+use super::Fold;
+use crate::gc::open::OpenGc;
+use crate::gc::profiled;
+
+impl Fold {
+    pub(super) fn profiler(&mut self, at_ns: u64, record: Record<'_>) {
+        let keep = self.keep_blocks;
+        match record {
+            Record::Hello(hello) => {
+                self.next_seq = None;
+                self.released_ns = None;
+                self.told.hello(&hello);
+            }
+            Record::Note(note) => {
+                if note.code == wire::NoteCode::LEASE_LOST {
+                    self.released_ns = Some(at_ns);
+                }
+                if note.code == wire::NoteCode::LEAVING {
+                    self.queue.over();
+                }
+                self.told.note(&note);
+            }
+            Record::Holders(part) => self.holders.holders(&part, profiled::kind_index),
+            Record::Statics(part) => self.holders.statics(&part),
+            Record::Forget => self.queue.forget(),
+            Record::NamesDone(done) => self.queue.named(done.gc_seq),
+            Record::Trigger(t) => self.asked_by = Some((t.reason, t.frames.iter().collect())),
+            Record::Bounds(b) if keep => self.raw.bounds(&b),
+            Record::Moved(m) if keep => self.raw.moved(&m),
+            Record::Surviving(s) if keep => self.raw.surviving(&s),
+            Record::Roots(r) if keep => self.raw.roots(&r),
+            Record::GcTotals(totals) => {
+                if let Some(due) = self.next_seq {
+                    let gap = totals.gc_seq.saturating_sub(due);
+                    self.lost_totals = self.lost_totals.saturating_add(gap);
+                }
+                self.next_seq = Some(totals.gc_seq.saturating_add(1));
+                self.queue.counted(totals.gc_seq);
+                let watched = totals.naming.map(|naming| self.holders.whole(totals.gc_seq, &naming));
+                let raw = std::mem::take(&mut self.raw);
+                let number = Some(totals.gc_number).filter(|n| *n != 0);
+                let fits = |gc: &&mut OpenGc| number.is_none() || gc.record.number == number;
+                if let Some(gc) = self.blocking.as_mut().filter(fits) {
+                    profiled::apply(gc, &totals, raw, keep);
+                    if let Some((watched, missing)) = watched {
+                        let events = &mut gc.record.missing.events;
+                        *events = events.saturating_add(missing);
+                        gc.naming.watched = Some(watched);
+                    }
+                    gc.naming.due = totals.flags.has(GcFlags::NAMES_PENDING).then_some(totals.gc_seq);
+                }
+            }
+            record => self.queue.tell(&record),
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! Whatever is cut off or lost: a record that calls itself complete is right in every figure, and each collection has
+//! one record.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseError;
+
+use super::naive::{self, Told};
+use super::payload;
+use super::plan::{Plan, plans};
+use super::runtime::{self, Event, What};
+use crate::gc::events::RUNTIME_PROVIDER;
+use crate::gc::fold::{Fold, Occurrence};
+use crate::gc::record::{BlockCount, Compacting, GENERATION_NAMES, Gc, Incomplete, Kind, Level, Pause};
+
+type Checked = Result<(), TestCaseError>;
+
+/// What the model makes of events; it hears of a loss before each of those in `lost`.
+fn fold(plan: &Plan, events: &[Event], lost: &[usize]) -> (Vec<Gc>, (u64, u64)) {
+    let (mut fold, mut records) = (Fold::new(false), Vec::new());
+    for (n, event) in events.iter().enumerate() {
+        if lost.contains(&n) {
+            fold.lost(1);
+        }
+        let (id, payload) = payload::encode(&event.what, plan.pointer_size);
+        fold.event(Occurrence {
+            provider: RUNTIME_PROVIDER,
+            id,
+            pointer_size: plan.pointer_size,
+            thread: event.thread,
+            at_ns: event.at_ns,
+            payload: &payload,
+        });
+        records.extend(std::iter::from_fn(|| fold.take()));
+    }
+    fold.end();
+    records.extend(std::iter::from_fn(|| fold.take()));
+    (records, fold.other_suspensions)
+}
+
+/// One record for each number.
+fn by_number(records: Vec<Gc>) -> Result<BTreeMap<u32, Gc>, TestCaseError> {
+    let mut gcs = BTreeMap::new();
+    for gc in records {
+        let number = gc.number.ok_or_else(|| TestCaseError::fail("no number"))?;
+        prop_assert!(gcs.insert(number, gc).is_none(), "GC {} twice", number);
+    }
+    Ok(gcs)
+}
+
+/// What may be off in a complete record where events were lost, and the runtime told so only later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sure {
+    All,
+    /// Not what no other figure speaks for.
+    NotAll,
+}
+
+fn same(gc: &Gc, told: &Told, ranges: bool, sure: Sure) -> Checked {
+    prop_assert_eq!(gc.incomplete, None);
+    prop_assert_eq!(gc.generation, Some(told.generation));
+    prop_assert_eq!(gc.kind, told.kind);
+    prop_assert_eq!(gc.reason.map(|r| r.0), Some(told.reason));
+    prop_assert_eq!(gc.gc_ns, Some(told.gc_ns));
+    prop_assert_eq!(gc.heap_count, Some(told.heaps));
+    prop_assert_eq!(gc.heaps.len(), told.heaps as usize);
+    prop_assert_eq!(gc.heap_before_bytes, Some(told.before.values().map(|v| v.0).sum()));
+    prop_assert_eq!(gc.heap_after_bytes, Some(told.after.iter().map(|v| v.0).sum()));
+    prop_assert_eq!(gc.promoted_bytes, Some(told.after.iter().map(|v| v.1).sum()));
+    let (pinned, handles, objects, _) = told.counts;
+    prop_assert_eq!((gc.pinned_objects, gc.handles), (Some(pinned), Some(handles)));
+    prop_assert_eq!(gc.finalization_objects, Some(objects));
+    for (g, stats) in gc.generations.iter().enumerate() {
+        prop_assert_eq!(stats.size_before_bytes, told.before.get(&g).map(|v| v.0));
+        prop_assert_eq!(stats.fragmentation_bytes, told.before.get(&g).map(|v| v.1));
+        prop_assert_eq!(stats.size_after_bytes, told.after.get(g).map(|v| v.0));
+        prop_assert_eq!(stats.promoted_bytes, told.before.get(&g).map(|v| v.2));
+    }
+    // Where not a single block was ever told, none is known.
+    let known = sure == Sure::All || gc.level == Level::Moves && told.kind != Some(Kind::Background);
+    if ranges && known {
+        let sum =
+            |counts: &[BlockCount]| counts.iter().fold((0, 0), |sum, c| (sum.0 + c.blocks, sum.1 + c.bytes));
+        let moved = gc.moved.as_ref().ok_or_else(|| TestCaseError::fail("moved is not known"))?;
+        let surviving = gc.surviving.as_ref().ok_or_else(|| TestCaseError::fail("surviving is not known"))?;
+        prop_assert_eq!(sum(&[moved.count]), sum(&told.moved));
+        prop_assert_eq!(moved.stayed, told.stayed);
+        prop_assert_eq!(sum(&[surviving.count]), sum(&told.surviving));
+        prop_assert_eq!(gc.level, Level::Moves);
+    }
+    if sure == Sure::All {
+        exactly(gc, told, ranges)?;
+    }
+    Ok(())
+}
+
+fn exactly(gc: &Gc, told: &Told, ranges: bool) -> Checked {
+    prop_assert_eq!(gc.trigger_reason, told.trigger);
+    let pauses: Vec<Pause> =
+        told.pauses.iter().map(|p| Pause { phase: told.phase(p), ..p.clone() }).collect();
+    prop_assert_eq!(&gc.pauses, &pauses);
+    prop_assert_eq!(gc.at_ns, pauses.first().map(|p| p.at_ns));
+    prop_assert_eq!(gc.pause_ns, Some(pauses.iter().map(|p| p.ns).sum()));
+    prop_assert_eq!(gc.suspend_ns, Some(pauses.iter().filter_map(|p| p.suspend_ns).sum()));
+    prop_assert_eq!(gc.committed_bytes, told.committed);
+    // A background collection's are not its own.
+    let marked = told.marks.get(&7).copied().or(Some(told.counts.3));
+    let finalization_bytes = marked.filter(|_| told.kind != Some(Kind::Background));
+    prop_assert_eq!(gc.finalization_bytes, finalization_bytes);
+    for (mark_type, sum) in (0..).zip(&gc.promoted_by) {
+        prop_assert_eq!(*sum, told.marks.get(&mark_type).copied());
+    }
+    if ranges {
+        for (g, stats) in gc.generations.iter().enumerate() {
+            prop_assert_eq!(stats.moved, Some(told.moved[g]), "moved from {}", GENERATION_NAMES[g]);
+            prop_assert_eq!(stats.surviving, Some(told.surviving[g]), "kept in {}", GENERATION_NAMES[g]);
+        }
+    }
+    let full = told.generation == 2;
+    prop_assert_eq!(gc.generations[3].compacted, full.then_some(told.loh_compacted));
+    let soh = gc.generations[0].compacted == Some(true);
+    prop_assert!(gc.compacting != Some(Compacting::Yes) || soh);
+    Ok(())
+}
+
+/// A record that says it is not whole tells nothing that was added up of a part.
+fn cut(gc: &Gc, told: &Told, why: Incomplete) -> Checked {
+    prop_assert_eq!(gc.incomplete, Some(why));
+    prop_assert_eq!((gc.pause_ns, gc.at_ns, gc.suspend_ns), (None, None, None));
+    prop_assert_eq!(gc.generation, told.started.then_some(told.generation));
+    prop_assert_eq!(gc.reason.map(|r| r.0), told.started.then_some(told.reason));
+    // What was announced as a background one may yet have run in its first stop.
+    let announced = matches!(told.kind, Some(Kind::Background)) || gc.kind.is_none() && told.turned;
+    prop_assert!(gc.kind == told.kind.filter(|_| told.started) || announced && gc.kind.is_none());
+    prop_assert_eq!(gc.gc_ns, (told.started && told.ended).then_some(told.gc_ns));
+    if why == Incomplete::EndedAfter || !told.started {
+        prop_assert!(gc.moved.is_none() && gc.surviving.is_none());
+        prop_assert!(gc.promoted_by.iter().all(Option::is_none));
+        prop_assert!(gc.compacting.is_none());
+    }
+    Ok(())
+}
+
+/// Pauses of complete records share no time.
+fn apart(gcs: &BTreeMap<u32, Gc>) -> Checked {
+    let mut pauses: Vec<_> =
+        gcs.values().filter(|gc| gc.complete()).flat_map(|gc| &gc.pauses).map(|p| (p.at_ns, p.ns)).collect();
+    pauses.sort_unstable();
+    for pair in pauses.windows(2) {
+        prop_assert!(pair[0].0 + pair[0].1 <= pair[1].0, "pauses overlap: {:?}", pair);
+    }
+    Ok(())
+}
+
+/// The events, for who has to find out what went wrong.
+fn shown(events: &[Event]) -> String {
+    let line = |e: &Event| format!("{:>6} thread {} {:?} (gc {:?})\n", e.at_ns, e.thread, e.what, e.gc);
+    events.iter().map(line).collect()
+}
+
+fn explained(result: Checked, gc: Option<&Gc>, told: &Told, events: &[Event]) -> Checked {
+    result.map_err(|e| TestCaseError::fail(format!("{e}\n{gc:?}\nexpected {told:?}\n{}", shown(events))))
+}
+
+fn check_cut(plan: &Plan, all: &[Event], visible: &[Event]) -> Checked {
+    let (told, others) = naive::read(all, visible);
+    let (records, other_suspensions) = fold(plan, visible, &[]);
+    let gcs = by_number(records)?;
+    apart(&gcs)?;
+    for (number, told) in &told {
+        let gc = gcs.get(number);
+        let result = match (gc, told.cut) {
+            (Some(gc), None) => same(gc, told, plan.ranges, Sure::All),
+            (Some(gc), Some(why)) => cut(gc, told, why),
+            (None, _) if !told.started && !told.ended => Ok(()),
+            (None, _) => Err(TestCaseError::fail(format!("no record of GC {number}"))),
+        };
+        explained(result, gc, told, visible)?;
+    }
+    for number in gcs.keys() {
+        prop_assert!(told.contains_key(number), "nothing was told of GC {}", number);
+    }
+    prop_assert_eq!(other_suspensions, others, "stops for other reasons\n{}", shown(visible));
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whole_streams(plan in plans()) {
+        let events = runtime::run(&plan);
+        let (told, _) = naive::read(&events, &events);
+        for (number, told) in &told {
+            prop_assert!(told.whole, "GC {} is not whole: {:?}\n{}", number, told, shown(&events));
+        }
+        check_cut(&plan, &events, &events)?;
+        // Nothing is lost, and nothing counted twice.
+        let (records, _) = fold(&plan, &events, &[]);
+        let bytes = |gc: &Gc| {
+            let moved = gc.moved.as_ref().map_or(0, |m| m.count.bytes + m.stayed.bytes);
+            moved + gc.surviving.as_ref().map_or(0, |s| s.count.bytes)
+        };
+        let written: u64 = events.iter().map(|event| match &event.what {
+            What::Moved { ranges, .. } => ranges.iter().map(|r| r.2).sum(),
+            What::Surviving { ranges, .. } => ranges.iter().map(|r| r.1).sum(),
+            _ => 0,
+        }).sum();
+        prop_assert_eq!(records.iter().map(bytes).sum::<u64>(), written);
+    }
+
+    #[test]
+    fn streams_cut_at_either_end(plan in plans(), from in any::<u16>(), to in any::<u16>()) {
+        let events = runtime::run(&plan);
+        let place = |n: u16| usize::from(n) % (events.len() + 1);
+        let (from, to) = (place(from).min(place(to)), place(from).max(place(to)));
+        check_cut(&plan, &events, &events[from..to])?;
+        check_cut(&plan, &events, &events[from..])?;
+        check_cut(&plan, &events, &events[..to])?;
+    }
+
+    /// Several events in a row of one thread are lost. The runtime tells at once or, mostly, later.
+    #[test]
+    fn streams_with_losses(
+        plan in plans(), from in any::<u16>(), count in 1..8_usize, late in prop_oneof![Just(0_u16), any::<u16>()],
+    ) {
+        let events = runtime::run(&plan);
+        let from = usize::from(from) % events.len();
+        let thread = events[from].thread;
+        let victims: Vec<usize> =
+            (from..events.len()).filter(|n| events[*n].thread == thread).take(count).collect();
+        let left: Vec<Event> = events
+            .iter()
+            .enumerate()
+            .filter(|(n, _)| !victims.contains(n))
+            .map(|(_, event)| event.clone())
+            .collect();
+        let at_once = || victims.iter().enumerate().map(|(n, victim)| victim - n).collect::<Vec<_>>();
+        let later = at_once().last().map_or(0, |last| last + usize::from(late) % (left.len() + 1 - last));
+        let lost = if late == 0 { at_once() } else { vec![later] };
+        let (records, _) = fold(&plan, &left, &lost);
+        let gcs = by_number(records)?;
+        let (told, _) = naive::read(&events, &left);
+        let of_stops = victims.iter().any(|n| events[*n].stop.is_some());
+        let sure = if late == 0 && !of_stops { Sure::All } else { Sure::NotAll };
+        for (number, told) in &told {
+            let gc = gcs.get(number);
+            let result = match gc {
+                Some(gc) if gc.complete() => {
+                    prop_assert!(
+                        sure == Sure::NotAll || told.whole,
+                        "GC {} is called complete\n{}", number, shown(&left)
+                    );
+                    // Against what was there before the loss.
+                    let (before, _) = naive::read(&events, &events);
+                    let mut before = before.into_iter().find(|(n, _)| n == number).unwrap().1;
+                    (before.trigger, before.committed) = (told.trigger, told.committed);
+                    same(gc, &before, plan.ranges, sure)
+                }
+                Some(_) => Ok(()),
+                None if !told.started && !told.ended => Ok(()),
+                None => Err(TestCaseError::fail(format!("no record of GC {number}"))),
+            };
+            explained(result, gc, told, &left)?;
+        }
+    }
+}
