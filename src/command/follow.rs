@@ -55,7 +55,7 @@ pub(super) async fn watch(args: &RunArgs) -> Result<Code, Failure> {
     let root = launched.pid;
     let (child, port, dir) = launched.into_parts();
     // Before anything else is started: what it finds later is of the tree.
-    let unheard = Unheard::new(&socket(dir.path()));
+    let unheard = Unheard::new(&socket(dir.path()), root);
     let _guard = match PortGuard::start(dir.path()) {
         // From now on the directory is the guard's.
         Ok(guard) => (Some(guard), Err(dir.keep())),

@@ -31,9 +31,10 @@ pub(crate) struct Silent {
 }
 
 impl Unheard {
-    /// `port`: what processes of the tree have in their environment. To be made before there are any.
-    pub(crate) fn new(port: &Path) -> Unheard {
-        let settled = process::pids().into_iter().collect();
+    /// `port`: what processes of the tree have in their environment. To be made when there is none but
+    /// its root.
+    pub(crate) fn new(port: &Path, root: u32) -> Unheard {
+        let settled = process::pids().into_iter().filter(|pid| *pid != root).collect();
         Unheard { settled, silent: HashMap::new(), port: port.to_owned() }
     }
 

@@ -26,6 +26,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.once("follow::limits", &[Need::Proc], limits);
     suite.once("follow::one_that_ends_early", &[Need::Proc], ended_early);
     suite.once("follow::nobody_reads_or_the_disk_is_full", &[Need::Proc], unwritable);
+    suite.once("follow::the_command_itself_cannot_be_watched", &[Need::Proc], unwatchable);
     suite.once("follow::only_those_named", &[Need::Proc], only);
 }
 
@@ -423,6 +424,22 @@ fn ended_early(clr: &Clr) -> Result<()> {
         ensure!((&end["exit"]["reason"], &end["pid"]) == (&"not-watched".into(), &pid.into()), "{end}");
         ensure!(end["assertions"][0]["holds"].is_null(), "{end}");
     }
+    Ok(())
+}
+
+/// The command itself may be the one that nobody can watch.
+fn unwatchable(clr: &Clr) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let go = dir.path().join("go");
+    let gcwatch = Gcwatch::on(clr).args("run --follow -- env DOTNET_EnableDiagnostics=0");
+    let words = clr.argv(&xtask::apps::build("tree")?);
+    let gcwatch = words.iter().fold(gcwatch, |gcwatch, word| gcwatch.arg(word));
+    let mut gcwatch = gcwatch.args(&format!("gcs=1 hold={}", go.display())).spawn()?;
+    let _node = Guard(number(&gcwatch.wait_line("ready ", DEADLINE)?, "pid")?.try_into()?);
+    until("word of it", DEADLINE, || Ok(gcwatch.stderr().contains("DOTNET_EnableDiagnostics=0")))?;
+    std::fs::write(&go, "")?;
+    let status = gcwatch.wait(DEADLINE)?;
+    ensure!(status.code() == Some(22) && gcwatch.lines().len() == 2, "{status}: {gcwatch:?}");
     Ok(())
 }
 
