@@ -2,10 +2,11 @@
 //! that are used again.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use super::blocks::{Blocks, Slot};
 use super::bytes::Bytes;
-use super::{BlockKind, Error, Limits, TraceInfo, v6};
+use super::{BlockKind, Error, Limits, ObjectSpan, TraceInfo, v6};
 
 const MAGIC: &[u8; 8] = b"Nettrace";
 /// Name of the serializer with its length before it; version 6 has zeros where the length is.
@@ -96,6 +97,11 @@ pub(super) struct Container {
     objects: VecDeque<Object>,
     queued_bytes: usize,
     pub(super) unparsed_bytes: u64,
+    /// Kind and padding of the object that is being collected.
+    kind: Option<BlockKind>,
+    padding: Option<Range<u64>>,
+    /// Those that the last bytes completed.
+    spans: Vec<ObjectSpan>,
 }
 
 impl Container {
@@ -115,7 +121,15 @@ impl Container {
             objects: VecDeque::new(),
             queued_bytes: 0,
             unparsed_bytes: 0,
+            kind: None,
+            padding: None,
+            spans: Vec::new(),
         }
+    }
+
+    /// Where the objects are that the last bytes completed.
+    pub(super) fn spans(&self) -> &[ObjectSpan] {
+        &self.spans
     }
 
     pub(super) fn is_version6(&self) -> bool {
@@ -142,6 +156,7 @@ impl Container {
     }
 
     pub(super) fn feed(&mut self, mut bytes: &[u8], blocks: &mut Blocks) {
+        self.spans.clear();
         while !bytes.is_empty() {
             let used = match &mut self.state {
                 State::Damaged => {
@@ -281,7 +296,10 @@ impl Container {
                 State::EndTag
             }
             State::Size { kind } => State::Padding { kind, size: u32_at(head, 0) },
-            State::Padding { kind, size } => self.start_content(kind, size, blocks)?,
+            State::Padding { kind, size } => {
+                self.padding = Some(self.offset - head.len() as u64..self.offset);
+                self.start_content(kind, size, blocks)?
+            }
             State::Content { kind: BlockKind::TRACE } => {
                 let content = std::mem::take(&mut self.content);
                 let info = v6::trace(&mut Bytes::new(&content));
@@ -341,10 +359,12 @@ impl Container {
 
     fn has_trace(&mut self, info: TraceInfo) {
         self.has_trace = true;
+        self.kind = Some(BlockKind::TRACE);
         self.objects.push_back(Object::Trace(info));
     }
 
     fn start_content(&mut self, kind: BlockKind, size: u32, blocks: &mut Blocks) -> Result<State, Error> {
+        self.kind = Some(kind);
         if kind == BlockKind::OTHER {
             return Ok(State::Skip { left: size.into() });
         }
@@ -368,6 +388,10 @@ impl Container {
     }
 
     fn object_is_complete(&mut self) {
+        let padding = self.padding.take();
+        if let Some(kind) = self.kind.take() {
+            self.spans.push(ObjectSpan { kind, start: self.boundary, end: self.offset, padding });
+        }
         self.boundary = self.offset;
         self.accounted = self.offset;
     }

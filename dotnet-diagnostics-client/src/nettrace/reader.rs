@@ -13,7 +13,7 @@ use super::order::{Held, Order};
 use super::sequence_point::SequencePoint;
 use super::stacks::Stacks;
 use super::threads::Threads;
-use super::{BlockKind, End, Error, Event, Item, Limits, Lost, TraceInfo, v6};
+use super::{BlockKind, End, Error, Event, Item, Limits, Lost, ObjectSpan, TraceInfo, v6};
 
 /// Unknown metadata ids that are told one by one.
 const MAX_TOLD_IDS: usize = 1024;
@@ -175,6 +175,24 @@ impl Reader {
     /// bytes 0), is a whole nettrace file.
     pub fn boundary(&self) -> u64 {
         self.container.boundary()
+    }
+
+    /// The whole objects that the last [`feed`](Self::feed) completed, in order. They are told as soon as their bytes
+    /// are there, whatever is held back of their events.
+    pub fn objects(&self) -> &[ObjectSpan] {
+        self.container.spans()
+    }
+
+    /// What is fed from now on is another file of the same stream: the next one of a recording that was cut at its
+    /// sequence points, with a header, a trace object and metadata of its own. To be called after [`Item::End`]; the
+    /// next file has an end of its own. Offsets count from the start of each file.
+    ///
+    /// What is known of threads goes on, so that the events of a file that is missing between the two are told as
+    /// [`Item::Lost`] at the next one's sequence point.
+    pub fn next_part(&mut self) {
+        self.unparsed_bytes += self.container.unparsed_bytes;
+        self.container = Container::new(&self.limits);
+        self.end = EndState::NotReached;
     }
 
     /// The stream's clock and process, once they have come.

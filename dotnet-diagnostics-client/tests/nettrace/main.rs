@@ -8,5 +8,6 @@ mod damage;
 mod format;
 mod loss;
 mod order;
+mod parts;
 mod real;
 mod version6;
