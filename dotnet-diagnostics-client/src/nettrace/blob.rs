@@ -2,14 +2,14 @@
 
 use super::bytes::{Bytes, Malformed, Result};
 
-const METADATA_ID: u8 = 0x01;
-const SEQUENCE_AND_CAPTURE_THREAD: u8 = 0x02;
-const THREAD_ID: u8 = 0x04;
+pub(super) const METADATA_ID: u8 = 0x01;
+pub(super) const SEQUENCE_AND_CAPTURE_THREAD: u8 = 0x02;
+pub(super) const THREAD_ID: u8 = 0x04;
 const STACK_ID: u8 = 0x08;
 const ACTIVITY_ID: u8 = 0x10;
 const RELATED_ACTIVITY_ID: u8 = 0x20;
 const SORTED: u8 = 0x40;
-const PAYLOAD_SIZE: u8 = 0x80;
+pub(super) const PAYLOAD_SIZE: u8 = 0x80;
 /// In version 6, at the place of the activity id.
 const LABEL_LIST: u8 = 0x10;
 

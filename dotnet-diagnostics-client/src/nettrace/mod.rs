@@ -38,6 +38,7 @@ mod blocks;
 mod bytes;
 mod container;
 mod error;
+mod event_block;
 mod item;
 mod labels;
 mod limits;
@@ -52,6 +53,7 @@ mod trace;
 mod v6;
 
 pub use error::{BlockKind, Error};
+pub use event_block::{EventBlock, RepeatedEvent};
 pub use item::{End, Event, Item, Lost};
 pub use limits::Limits;
 pub use metadata::{Field, FieldType, Metadata};

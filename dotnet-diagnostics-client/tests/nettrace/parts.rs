@@ -1,6 +1,6 @@
 //! Streams that are cut at their sequence points, and read as one again.
 
-use dotnet_diagnostics_client::nettrace::{BlockKind, ObjectSpan, Reader};
+use dotnet_diagnostics_client::nettrace::{BlockKind, EventBlock, Item, ObjectSpan, Reader, RepeatedEvent};
 
 use crate::builder::{Stream, ev, metadata};
 use crate::collect::{Got, drain, end_of, events, outline, whole};
@@ -141,4 +141,43 @@ fn a_part_that_is_missing_between_two_is_lost_events() {
     assert!(all.contains(&Got::Lost { thread: 1, events: 1, before: 70 }), "{all:?}");
     assert!(all.contains(&Got::Lost { thread: 2, events: 1, before: 70 }), "{all:?}");
     assert_eq!(end_of(&all), (true, 2, 0));
+}
+
+#[test]
+fn repeated_events_are_read_in_front_of_a_part_and_nothing_is_missed() {
+    let stream = stream();
+    let mut reader = Reader::new();
+    reader.feed(&stream);
+    let mut first = Vec::new();
+    while let Ok(Some(item)) = reader.next_item() {
+        if let Item::Event(event) = item {
+            first.push(RepeatedEvent::from(&event));
+        }
+    }
+    let parts = cut(&stream);
+    // Two blocks of a thread that is none, after the sequence point with which the last part starts.
+    let mut blocks = EventBlock::new(0);
+    blocks.push(&first[0]);
+    blocks.push(&first[1]);
+    let mut more = blocks.next();
+    more.push(&first[2]);
+    let part = &parts[2];
+    let point = objects(part, part.len()).into_iter().find(|o| o.kind == BlockKind::SEQUENCE_POINT).unwrap();
+    let mut with = part[..point.end as usize].to_vec();
+    blocks.append(&mut with, 0);
+    more.append(&mut with, 0);
+    let mut moved = 0;
+    for object in objects(part, part.len()).iter().filter(|object| object.start >= point.end) {
+        object.append(bytes(part, object), &mut with, 0);
+        moved += 1;
+    }
+    with.push(1);
+    assert!(moved >= 2);
+    let got = whole(&with);
+    assert_eq!(outline(&got), [10, 11, 20, 80]);
+    assert_eq!(end_of(&got), (true, 0, 0));
+    let events = events(&got);
+    let told = |n: usize| (events[n].payload.as_slice(), events[n].metadata.event_id, events[n].sequence);
+    assert_eq!((told(0), told(1), told(2)), ((&b"x"[..], 7, 1), (&b"yz"[..], 7, 2), (&b"abc"[..], 9, 3)));
+    assert_eq!(events[2].thread, 0, "its capture thread");
 }
