@@ -15,9 +15,9 @@ use crate::exit::{Code, Failure};
 const FILE: &str = "gcwatch.toml";
 /// The subcommands that take options from it.
 const COMMANDS: [&str; 3] = ["run", "attach", "report"];
-/// A file that came with somebody's directory must not choose what is overwritten, nor what is loaded
-/// into a process.
-const NEVER: [&str; 3] = ["output", "record", "profiler-path"];
+/// A file that came with somebody's directory must not choose what is overwritten or removed, nor what is
+/// loaded into a process.
+const NEVER: [&str; 4] = ["output", "record", "rotate", "profiler-path"];
 
 /// One file, and what it sets.
 #[derive(Debug, Clone, PartialEq)]

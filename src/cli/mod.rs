@@ -11,6 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::check::{ChangeBound, Expr};
 use crate::gc::record::Level;
+use crate::watch::recording::Rotation;
 
 /// Watch the garbage collector of a .NET process: every collection, what moved, what survived,
 /// which roots held it, and what it cost.
@@ -129,9 +130,14 @@ pub(crate) struct WatchArgs {
     /// [default: roots, or what the target allows]
     #[arg(long, value_enum, env = "GCWATCH_LEVEL")]
     pub(crate) level: Option<LevelArg>,
-    /// Keep the raw stream as well: `gcwatch report`, PerfView and dotnet-trace read it
+    /// Keep the raw stream as well: `gcwatch report`, PerfView and dotnet-trace read it. The name may
+    /// hold {pid}, {name} and {time}; in a directory it gets a name of its own
     #[arg(long, value_name = "FILE.nettrace")]
     pub(crate) record: Option<PathBuf>,
+    /// Begin another file after SIZE (100MiB, 1GB), at the next point where it can be read alone, and
+    /// keep the last N of them (0: all). {n} in their name is their number
+    #[arg(long, value_name = "SIZE,N", value_parser = values::rotation, requires = "record")]
+    pub(crate) rotate: Option<Rotation>,
     /// Stop watching after this time; the target goes on
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     pub(crate) duration: Option<Duration>,
@@ -207,9 +213,10 @@ pub(crate) struct PsArgs {
 /// `gcwatch report`.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// A recording, also compressed (.gz, .xz, .zst); `-` is stdin
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
+    /// Recordings, also compressed (.gz, .xz, .zst); `-` is stdin. Files of one rotation make one
+    /// report, in whatever order they are given
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) check: CheckArgs,
     #[command(flatten)]

@@ -1,6 +1,8 @@
-//! Values people type: durations and lists of generations.
+//! Values people type: durations, sizes and lists of generations.
 
 use std::time::Duration;
+
+use crate::watch::recording::Rotation;
 
 /// `90s`, `1.5h`, `250ms`, `45` (seconds), or the .NET tools' `[[dd:]hh:]mm:ss`.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
@@ -28,6 +30,39 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(seconds).map_err(|_| bad())
 }
 
+/// `100MiB`, `1.5GB`, `64M`, `4096`: kB, MB, GB, TB are powers of 1000, all others of 1024.
+fn size(text: &str) -> Result<u64, String> {
+    let bad = || format!("`{text}` is no size; examples: 100MiB, 1.5GB, 64M, 4096");
+    let at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(at);
+    let unit = unit.trim().to_ascii_lowercase();
+    let (prefix, base) = match unit.strip_suffix('b').unwrap_or(&unit) {
+        two if two.len() == 2 && two.ends_with('i') => (&two[..1], 1024.0_f64),
+        prefix if unit.ends_with('b') => (prefix, 1000.0),
+        prefix => (prefix, 1024.0),
+    };
+    let power = ["", "k", "m", "g", "t"].iter().position(|p| *p == prefix).ok_or_else(bad)?;
+    let bytes = number.parse::<f64>().map_err(|_| bad())? * base.powi(power as i32);
+    // Below 2^53 every byte counts; beyond it there is no disk.
+    if (1.0..9e15).contains(&bytes) { Ok(bytes as u64) } else { Err(bad()) }
+}
+
+/// `100MiB,10`: a size, and how many files are kept; 0: all.
+pub(crate) fn rotation(text: &str) -> Result<Rotation, String> {
+    let (bytes, files) =
+        text.split_once(',').ok_or_else(|| "a size and a number of files, such as 100MiB,10".to_owned())?;
+    let files = match files.trim().parse::<u32>() {
+        Ok(0) => None,
+        Ok(1) => return Err(
+            "one file is not enough: while it is written the one before is needed; 2 or more, or 0 for all"
+                .to_owned(),
+        ),
+        Ok(n) => Some(n),
+        Err(_) => return Err(format!("`{files}` is no number of files")),
+    };
+    Ok(Rotation { bytes: size(bytes.trim())?, files })
+}
+
 /// One generation: 0, 1 or 2.
 pub(crate) fn generation(text: &str) -> Result<u8, String> {
     match text.trim().trim_start_matches("gen") {
@@ -53,6 +88,23 @@ mod tests {
         assert_eq!(secs("01:00:00:01"), Ok(86_401.0));
         for bad in ["", "x", "5 parsecs", "1:2:3:4:5", "-3s", "1e999s", "a:b", "."] {
             assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn rotations() {
+        let of = |text| rotation(text).map(|r| (r.bytes, r.files));
+        assert_eq!(of("100MiB,10"), Ok((100 << 20, Some(10))));
+        assert_eq!(of("1.5GB, 2"), Ok((1_500_000_000, Some(2))));
+        assert_eq!(of("64M,0"), Ok((64 << 20, None)));
+        assert_eq!(of("64k,2"), Ok((64 << 10, Some(2))));
+        assert_eq!(of("1kb,2"), Ok((1000, Some(2))));
+        assert_eq!(of("4096,3"), Ok((4096, Some(3))));
+        assert_eq!(of("10b,3"), Ok((10, Some(3))));
+        for bad in
+            ["100MiB", "100MiB,1", "0,2", "x,2", "5Xi,2", "5i,2", "1,-1", "1,x", ",2", "1e9,2", "99999TB,2"]
+        {
+            assert!(of(bad).is_err(), "{bad}");
         }
     }
 }

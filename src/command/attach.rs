@@ -14,8 +14,8 @@ use crate::target::{self, Found, Wanted};
 use crate::watch::plan::{Wish, forbidden_by, other_arch, watch_facts};
 use crate::watch::profiler::{self, Refusal};
 use crate::watch::pump::{Ended, Limits, OnSignal, Pump};
-use crate::watch::recorder::Recorder;
-use crate::watch::session::Session;
+use crate::watch::recording;
+use crate::watch::session::{ReportError, Session};
 use crate::watch::stream::{self, Detail};
 
 /// Finds, attaches, watches, leaves.
@@ -28,14 +28,14 @@ async fn attach(args: &AttachArgs) -> Result<Code, Failure> {
     let checks = verdict::checks(&args.check)?;
     let mut signals = Signals::listen()?;
     let found = target::find(&wanted(args)?).await?;
-    let recorder = recorder(&args.watch)?;
+    let recording = recording(&args.watch, false)?;
     let mut output = output::open(&args.output, false, true, !checks.is_empty())?;
     let wish = Wish { demanded: args.watch.level.map(Level::from), enough: checks.level() };
     let In { stream, lease, level, reason } = enter(&found, args, wish).await?;
     let target = found.describe();
     let watch = watch_facts(level, reason, target.gc.concurrent, false, args.output.blocks);
     let facts = Facts { target, watch };
-    let mut session = Session::new(facts, output.report.as_mut(), recorder).judging(&checks);
+    let mut session = Session::new(facts, output.report.as_mut()).judging(&checks);
     let mut pump = Pump {
         stream,
         control: &found.client,
@@ -43,7 +43,7 @@ async fn attach(args: &AttachArgs) -> Result<Code, Failure> {
         limits: Limits { duration: args.watch.duration, gcs: args.watch.gcs },
     };
     // A report that cannot even begin is left by the same door.
-    let begun = session.begin();
+    let begun = begin(recording.as_ref(), &mut session);
     let ended = match begun {
         Ok(()) => pump.run(&mut session, &mut signals, |_| OnSignal::Stop).await,
         Err(e) => Ended::Report(e),
@@ -79,13 +79,26 @@ fn wanted(args: &AttachArgs) -> Result<Wanted, Failure> {
     }
 }
 
-/// Creates the recording before anything touches the target.
-pub(super) fn recorder(args: &WatchArgs) -> Result<Option<Recorder>, Failure> {
+/// What is known to fail about the recording is said before anything touches the target.
+pub(super) fn recording(args: &WatchArgs, several: bool) -> Result<Option<recording::Plan>, Failure> {
     let Some(path) = &args.record else { return Ok(None) };
-    Recorder::create(path).map(Some).map_err(|e| {
-        Failure::new(Code::FAILED, format!("cannot write the recording {}: {e}", path.display()))
-            .remedy("give another --record")
-    })
+    recording::Plan::new(path, args.rotate, several).map(Some)
+}
+
+/// Begins the report, and before it the recording: the target is known now.
+pub(super) fn begin(plan: Option<&recording::Plan>, session: &mut Session<'_>) -> Result<(), ReportError> {
+    let Some(plan) = plan else { return session.begin() };
+    let target = &session.facts.target;
+    let (warning, opened) = (plan.warning(), plan.open(target.pid, target.title.as_deref()));
+    session.begin()?;
+    if let Some(warning) = warning {
+        session.warn(&warning)?;
+    }
+    match opened {
+        Ok(recorder) => session.recorded(recorder),
+        Err((path, e)) => session.not_recorded(path, e)?,
+    }
+    Ok(())
 }
 
 /// What is asked of the profiler.

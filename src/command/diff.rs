@@ -170,7 +170,7 @@ impl Report for Collect {
 fn recording(path: &Path, mut input: impl Read, wanted: &[Wanted]) -> Result<Watched, Failure> {
     let facts = Facts { target: Target::default(), watch: unknown(false) };
     let mut collect = Collect { side: Side::new(wanted), facts: facts.clone(), lost: Lost::default() };
-    let mut session = Session::new(facts, &mut collect, None);
+    let mut session = Session::new(facts, &mut collect);
     let mut buffer = vec![0; 1 << 20];
     let mut ended = false;
     let mut broken = None;

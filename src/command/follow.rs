@@ -13,6 +13,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinSet, LocalSet};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 
+use super::attach::recording;
 use super::followed::{Done, Followed, Setup};
 use super::output::Sink;
 use super::run::{again, no_runtime, pass_on};
@@ -38,15 +39,7 @@ const LET_GO: Duration = Duration::from_secs(2);
 /// Starts, watches all, ends as the command ended.
 pub(super) async fn watch(args: &RunArgs) -> Result<Code, Failure> {
     let checks = verdict::checks(&args.check)?;
-    if args.watch.record.is_some() {
-        return Err(Failure::new(
-            Code::USAGE,
-            "--record cannot be used with --follow: there is one stream per process",
-        )
-        .remedy(
-            "leave --follow out to record the first process, or use gcwatch attach --record for another one",
-        ));
-    }
+    let recording = recording(&args.watch, true)?;
     let wish = Wish { demanded: args.watch.level.map(Level::from), enough: checks.level() };
     let mut signals = Signals::listen()?;
     let to_stderr = output::sink(&args.output, true) == Sink::Stdout;
@@ -64,7 +57,7 @@ pub(super) async fn watch(args: &RunArgs) -> Result<Code, Failure> {
             (None, Ok(dir))
         }
     };
-    let setup = Rc::new(Setup { args: args.clone(), checks, wish, root });
+    let setup = Rc::new(Setup { args: args.clone(), checks, wish, recording, root });
     let (status, _) = watch::channel(None);
     let mut tree = Tree {
         setup,
@@ -86,6 +79,8 @@ struct Failures {
     /// Of a process that could not be watched.
     unwatched: Option<Failure>,
     report: Option<io::Error>,
+    /// A recording ended early.
+    recording: Option<Failure>,
     broken: bool,
     incomplete: bool,
 }
@@ -191,6 +186,9 @@ impl Tree {
         if self.failures.report.is_none() {
             self.failures.report = done.report_error;
         }
+        if self.failures.recording.is_none() {
+            self.failures.recording = done.recording;
+        }
         self.let_go.extend(done.client);
         if let Some((target, failure)) = done.unwatched {
             self.tell_unwatched(target, failure);
@@ -238,6 +236,7 @@ impl Tree {
         } else if self.setup.wish.demanded == Some(Level::Roots) {
             failure = failures.unwatched;
         }
+        failure = failure.or(failures.recording);
         let code = match (at_once, child) {
             (Some(code), _) => code,
             (None, Some(n)) if n != 0 => Code(u8::try_from(n & 0xFF).unwrap_or(1)),

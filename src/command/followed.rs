@@ -10,6 +10,7 @@ use dotnet_diagnostics_client::{PortClient, ProcessInfo};
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
+use super::attach::begin;
 use super::follow::facts;
 use super::startup::{self, Go};
 use super::{ending, verdict};
@@ -24,6 +25,7 @@ use crate::target;
 use crate::watch::launch::{self, Suspended, unless_gone};
 use crate::watch::plan::{Wish, watch_facts};
 use crate::watch::pump::{Ended, Limits, OnSignal, Order, Orders, Pump};
+use crate::watch::recording;
 use crate::watch::session::Session;
 
 /// A runtime that is let go answers at once, or not at all.
@@ -34,6 +36,7 @@ pub(super) struct Setup {
     pub(super) args: RunArgs,
     pub(super) checks: Checks,
     pub(super) wish: Wish,
+    pub(super) recording: Option<recording::Plan>,
     /// The command itself.
     pub(super) root: u32,
 }
@@ -83,13 +86,15 @@ pub(super) struct Done {
     /// It could not be watched, and why.
     pub(super) unwatched: Option<(Target, Failure)>,
     pub(super) report_error: Option<io::Error>,
+    /// Its recording ended early.
+    pub(super) recording: Option<Failure>,
     /// The process may go on: its connection is to be kept.
     pub(super) client: Option<PortClient>,
 }
 
 impl Done {
     fn with(code: Code) -> Done {
-        Done { code, unwatched: None, report_error: None, client: None }
+        Done { code, unwatched: None, report_error: None, recording: None, client: None }
     }
 }
 
@@ -146,7 +151,7 @@ impl Followed {
 
     /// It runs. Whatever comes of it from now on has a report.
     async fn pump(mut self, suspended: Suspended, mut go: Go) -> Done {
-        let Setup { args, checks, wish, root } = self.setup.as_ref();
+        let Setup { args, checks, wish, recording, root } = self.setup.as_ref();
         let there = startup::profiler_is_there(&mut go, &suspended, args, *wish).await;
         let (level, reason, lease) = match there {
             Ok(there) => there,
@@ -164,14 +169,14 @@ impl Followed {
         }
         let watch = watch_facts(level, reason, target.gc.concurrent, true, args.output.blocks);
         let facts = Facts { target, watch };
-        let mut session = Session::new(facts, report.as_mut(), None).judging(checks);
+        let mut session = Session::new(facts, report.as_mut()).judging(checks);
         let mut pump = Pump {
             stream: go.stream,
             control: &suspended.client,
             lease,
             limits: Limits { duration: None, gcs: args.watch.gcs },
         };
-        let ended = match session.begin() {
+        let ended = match begin(recording.as_ref(), &mut session) {
             Ok(()) => pump.run(&mut session, &mut self.orders, |_| OnSignal::GoOn).await,
             Err(e) => Ended::Report(e),
         };
@@ -197,10 +202,11 @@ impl Followed {
         if let Ended::Report(e) = ended {
             report_error.get_or_insert(e);
         }
+        let recording = session.recording_failed();
         if report_error.is_none() {
             report_error = session.end(&Exit { gcwatch: code.0, child, reason }).err();
         }
-        Done { report_error, client: Some(suspended.client), ..Done::with(code) }
+        Done { report_error, recording, client: Some(suspended.client), ..Done::with(code) }
     }
 }
 

@@ -12,6 +12,7 @@ mod report;
 mod run;
 mod startup;
 mod verdict;
+mod watches;
 
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
@@ -69,14 +70,18 @@ fn ending(ended: &Ended) -> (Code, &'static str) {
 /// Ends the report with its summary.
 fn finish(session: Session<'_>, exit: Exit, output: Option<&Path>) -> Result<Code, Failure> {
     let recording = session.recording_failed();
-    let code = Code(exit.gcwatch);
-    match session.end(&exit) {
+    let code = match Code(exit.gcwatch) {
+        Code::OK if recording.is_some() => Code::FAILED,
+        code => code,
+    };
+    match session.end(&Exit { gcwatch: code.0, ..exit }) {
         Ok(()) => {}
         Err(e) => return report_failed(&e, output).map(|_| code),
     }
     match recording {
-        Some(failure) if code == Code::OK => Err(failure),
-        _ => Ok(code),
+        // Said in any case; what counts more keeps its code.
+        Some(failure) => Err(Failure { code, ..failure }),
+        None => Ok(code),
     }
 }
 

@@ -1,31 +1,150 @@
-//! `gcwatch report FILE`: the same report, from a recording.
+//! `gcwatch report FILE…`: the same report, from recordings.
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
 
 use super::input::{open, unreadable};
 use super::verdict;
+use super::watches;
 use super::{finish, output, report_failed};
+use crate::check::Checks;
 use crate::cli::{Format, ReportArgs};
 use crate::exit::{Code, Failure};
 use crate::gc::facts::{BackgroundGc, Exit, Target, Watch};
 use crate::gc::record::Level;
-use crate::report::Facts;
+use crate::report::{Facts, Outlive, Report, label};
 use crate::target;
-use crate::watch::session::{Progress, Session, look_ahead};
+use crate::watch::session::{Progress, ReportError, Session, look_ahead};
 
-/// Reads the file to its end, damaged or not.
+/// Reads files to their ends, damaged or not. Those of one rotation are one watch.
 pub(crate) fn run(args: &ReportArgs) -> Result<Code, Failure> {
-    let mut input = open(&args.file)?;
     let checks = verdict::checks(&args.check)?;
-    let mut output = output::open(&args.output, false, false, !checks.is_empty())?;
-    let facts = facts(args);
-    let mut session = Session::new(facts, output.report.as_mut(), None).judging(&checks);
-    if args.file.is_file() {
+    let watches = watches::of(&args.files)?;
+    if let [files] = &watches[..] {
+        let inputs = inputs(files)?;
+        let mut output = output::open(&args.output, false, false, !checks.is_empty())?;
+        let facts = facts(args, files);
+        return one(args, files, inputs, facts, output.report.as_mut(), &checks, None).map(|(code, _)| code);
+    }
+    several(args, &watches, &checks)
+}
+
+/// Recordings of several watches, one after the other in one report.
+fn several(args: &ReportArgs, watches: &[watches::Watch], checks: &Checks) -> Result<Code, Failure> {
+    let mut together = output::open_together(&args.output, false)?;
+    let (mut code, mut reason) = (Code::OK, END);
+    for files in watches {
+        let told = inputs(files).and_then(|inputs| {
+            let facts = facts(args, files);
+            let mut report = together.process(&facts.target);
+            if !checks.is_empty() {
+                report = Box::new(Outlive::new(report));
+            }
+            let name = facts.target.title.is_some().then(|| label(&facts.target));
+            one(args, files, inputs, facts, report.as_mut(), checks, name.as_deref())
+        });
+        let (own, its_reason) = match told {
+            Ok(told) => told,
+            // The others are read all the same.
+            Err(failure) if failure.code == Code::BAD_INPUT => {
+                super::say(&format!("gcwatch: {failure}"));
+                (failure.code, TRUNCATED)
+            }
+            Err(failure) => return Err(failure),
+        };
+        let graver = |rank: &&Code| **rank == own || **rank == code;
+        code = *[Code::BAD_INPUT, Code::BROKEN, Code::INCOMPLETE].iter().find(graver).unwrap_or(&code);
+        if its_reason == TRUNCATED {
+            reason = TRUNCATED;
+        }
+    }
+    match together.end(&Exit { gcwatch: code.0, child: None, reason }) {
+        Ok(()) => Ok(code),
+        Err(e) => report_failed(&e, args.output.output.as_deref()).map(|_| code),
+    }
+}
+
+/// Why a report ends.
+const END: &str = "end-of-file";
+const TRUNCATED: &str = "truncated";
+
+fn inputs(files: &[PathBuf]) -> Result<Vec<Box<dyn Read>>, Failure> {
+    files.iter().map(|file| open(file)).collect()
+}
+
+/// Reports one watch. The code, and why it ends.
+fn one(
+    args: &ReportArgs,
+    files: &[PathBuf],
+    inputs: Vec<Box<dyn Read>>,
+    facts: Facts,
+    report: &mut dyn Report,
+    checks: &Checks,
+    name: Option<&str>,
+) -> Result<(Code, &'static str), Failure> {
+    let mut session = Session::new(facts, report).judging(checks);
+    if files.iter().all(|file| file.is_file()) {
         session.looked_ahead();
     }
+    let place = args.output.output.as_deref();
+    let mut damages = Vec::new();
+    for (n, (file, mut input)) in files.iter().zip(inputs).enumerate() {
+        if n > 0 {
+            session.next_part();
+        }
+        match read(&mut session, &mut input) {
+            Ok(None) => {}
+            Ok(Some(damage)) => damages.push((file, damage)),
+            Err(e) => return report_failed(&e, place).map(|code| (code, END)),
+        }
+    }
+    if let Err(e) = session.over() {
+        return report_failed(&e, place).map(|code| (code, END));
+    }
+    if !session.is_trace() {
+        let what = damages.first().map_or(NO_TRACE, |(_, what)| what);
+        return Err(unreadable(&files[0], if what == CUT { NO_TRACE } else { what }));
+    }
+    if let (0, Some((file, what))) = (session.records, damages.iter().find(|(_, what)| what != CUT)) {
+        return Err(unreadable(file, what));
+    }
+    if args.output.format == Format::Text && session.is_later_part() {
+        let first = "it begins in the middle of a watch: the files before it are not here";
+        if let Err(e) = session.warn(&format!("{}: {first}", files[0].display())) {
+            return report_failed(&e, place).map(|code| (code, END));
+        }
+    }
+    for (file, what) in &damages {
+        let warning = format!("{}: {what}; this is what it holds", file.display());
+        let warned = match args.output.format {
+            Format::Text => session.warn(&warning),
+            // Scripts' formats have no place for it.
+            _ => writeln!(io::stderr(), "gcwatch: {warning}"),
+        };
+        if let Err(e) = warned {
+            return report_failed(&e, place).map(|code| (code, END));
+        }
+    }
+    let whole = damages.is_empty();
+    let incomplete = session.incomplete() || !whole;
+    let verdicts = session.verdicts();
+    verdict::say(&verdicts, &args.output, name);
+    let code = match verdict::code(&verdicts) {
+        Code::OK if args.output.strict && incomplete => Code::INCOMPLETE,
+        code => code,
+    };
+    let reason = if whole { END } else { TRUNCATED };
+    finish(session, Exit { gcwatch: code.0, child: None, reason }, place).map(|code| (code, reason))
+}
+
+const NO_TRACE: &str = "it is empty, or ends before its header does";
+const CUT: &str = "it ends before its end mark: the writer was killed, or the rest is missing";
+
+/// Reads one file to its end. What is wrong with it, if anything.
+fn read(session: &mut Session<'_>, input: &mut dyn Read) -> Result<Option<String>, ReportError> {
     let mut buffer = vec![0; 1 << 20];
     let mut clean = false;
-    let mut broken: Option<String> = None;
+    let mut broken = None;
     loop {
         let n = match input.read(&mut buffer) {
             Ok(0) => break,
@@ -36,74 +155,39 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Code, Failure> {
                 break;
             }
         };
-        match session.bytes(&buffer[..n]) {
-            Ok(Progress::Goes) => {}
-            Ok(Progress::Ended) => {
+        match session.bytes(&buffer[..n])? {
+            Progress::Goes => {}
+            Progress::Ended => {
                 clean = true;
                 break;
             }
-            Ok(Progress::Broken) => break,
-            Err(e) => return report_failed(&e, args.output.output.as_deref()),
+            Progress::Broken => break,
         }
     }
-    if let Err(e) = session.finish().map(|p| clean |= p == Progress::Ended) {
-        return report_failed(&e, args.output.output.as_deref());
-    }
-    let damage = session.damage().map(ToString::to_string).or(broken);
-    if !session.is_trace() {
-        let what = damage.unwrap_or_else(|| "it is empty, or ends before its header does".into());
-        return Err(unreadable(&args.file, &what));
-    }
-    if session.records == 0 && damage.is_some() {
-        return Err(unreadable(&args.file, &damage.unwrap_or_default()));
-    }
-    let whole = clean && damage.is_none();
-    if !whole {
-        let what = damage.unwrap_or_else(|| {
-            "it ends before its end mark: the writer was killed, or the rest is missing".into()
-        });
-        let warning = format!("{}: {what}; this is what it holds", args.file.display());
-        let warned = match args.output.format {
-            Format::Text => session.warn(&warning),
-            // Scripts' formats have no place for it.
-            _ => writeln!(io::stderr(), "gcwatch: {warning}"),
-        };
-        if let Err(e) = warned {
-            return report_failed(&e, args.output.output.as_deref());
-        }
-    }
-    let incomplete = session.incomplete() || !whole;
-    let verdicts = session.verdicts();
-    verdict::say(&verdicts, &args.output, None);
-    let code = match verdict::code(&verdicts) {
-        Code::OK if args.output.strict && incomplete => Code::INCOMPLETE,
-        code => code,
-    };
-    let reason = if whole { "end-of-file" } else { "truncated" };
-    finish(session, Exit { gcwatch: code.0, child: None, reason }, args.output.output.as_deref())
+    clean |= session.end_of_part()? == Progress::Ended;
+    let damage = session.damage().map(ToString::to_string);
+    Ok(damage.or(broken).or_else(|| (!clean).then(|| CUT.to_owned())))
 }
 
-/// What the report says first. A file is read twice: it tells of its target at its end.
-fn facts(args: &ReportArgs) -> Facts {
+/// What the report says first. Files are read twice: they tell of their target at their end.
+fn facts(args: &ReportArgs, files: &[PathBuf]) -> Facts {
     let mut facts = Facts {
         target: Target { runtime_name: Some(".NET".into()), ..Target::default() },
         watch: unknown(args.output.blocks),
     };
-    if !args.file.is_file() {
+    if !files.iter().all(|file| file.is_file()) {
         return facts;
     }
-    if let Ok(input) = open(&args.file) {
-        let told = look_ahead(input);
-        facts.watch.level = told.level();
-        facts.watch.arming = told.arming();
-        facts.watch.background_gc = told.background_gc();
-        facts.target.title = told.command_line.as_deref().map(target::title_of);
-        facts.target.command_line = told.command_line;
-        facts.target.os = told.os;
-        facts.target.arch = told.arch;
-        facts.target.runtime_version = told.runtime_version;
-        facts.target.gc = told.gc;
-    }
+    let told = look_ahead(files.iter().filter_map(|file| open(file).ok()));
+    facts.watch.level = told.level();
+    facts.watch.arming = told.arming();
+    facts.watch.background_gc = told.background_gc();
+    facts.target.title = told.command_line.as_deref().map(target::title_of);
+    facts.target.command_line = told.command_line;
+    facts.target.os = told.os;
+    facts.target.arch = told.arch;
+    facts.target.runtime_version = told.runtime_version;
+    facts.target.gc = told.gc;
     facts
 }
 

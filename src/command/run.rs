@@ -5,7 +5,7 @@ use std::process::ExitStatus;
 
 use tokio::process::Child;
 
-use super::attach::recorder;
+use super::attach::{begin, recording};
 use super::output::Sink;
 use super::startup::{describe, profiler_is_there, start};
 use super::{ending, finish, follow, output, report_failed, verdict};
@@ -40,7 +40,7 @@ async fn watch(args: &RunArgs) -> Result<Code, Failure> {
         .filter(|_| wish.level() == Level::Roots);
     let fallen = refusal.map(|r| wish.fall_back(r)).transpose()?;
     let mut signals = Signals::listen()?;
-    let recorder = recorder(&args.watch)?;
+    let recording = recording(&args.watch, false)?;
     let to_stderr = output::sink(&args.output, true) == Sink::Stdout;
     let mut output = output::open(&args.output, true, true, !checks.is_empty())?;
     let mut launched = launch::launch(&args.command, to_stderr)?;
@@ -68,15 +68,14 @@ async fn watch(args: &RunArgs) -> Result<Code, Failure> {
     let (level, reason, lease) = profiler_is_there(&mut go, &suspended, args, wish).await?;
     let target = describe(&suspended).await;
     let watch = watch_facts(level, reason, target.gc.concurrent, true, args.output.blocks);
-    let mut session =
-        Session::new(Facts { target, watch }, output.report.as_mut(), recorder).judging(&checks);
+    let mut session = Session::new(Facts { target, watch }, output.report.as_mut()).judging(&checks);
     let mut pump = Pump {
         stream: go.stream,
         control: &suspended.client,
         lease,
         limits: Limits { duration: args.watch.duration, gcs: args.watch.gcs },
     };
-    let ended = match session.begin() {
+    let ended = match begin(recording.as_ref(), &mut session) {
         Ok(()) => pump.run(&mut session, &mut signals, |s| pass_on(pid, s)).await,
         Err(e) => Ended::Report(e),
     };

@@ -9,6 +9,7 @@ mod heaps;
 pub(crate) mod histogram;
 pub(crate) mod holders;
 mod identity;
+pub(crate) mod lasting;
 pub(crate) mod names;
 mod open;
 mod profiled;

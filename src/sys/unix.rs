@@ -45,6 +45,12 @@ fn in_foreground() -> bool {
     rustix::termios::tcgetpgrp(&terminal).is_ok_and(|group| group == rustix::process::getpgrp())
 }
 
+/// How much more can be written to the file system of a directory; `None` where it does not say.
+pub(crate) fn free_bytes(dir: &Path) -> Option<u64> {
+    let file_system = rustix::fs::statvfs(dir).ok()?;
+    Some(file_system.f_bavail.saturating_mul(file_system.f_frsize))
+}
+
 /// Passes a signal on to a child.
 pub(crate) fn forward(pid: u32, signal: Signal) -> io::Result<()> {
     let signal = match signal {

@@ -28,6 +28,11 @@ impl Signals {
     }
 }
 
+/// Not asked yet.
+pub(crate) fn free_bytes(_dir: &Path) -> Option<u64> {
+    None
+}
+
 /// A console has sent it to the child already.
 pub(crate) fn forward(_pid: u32, _signal: Signal) -> io::Result<()> {
     Ok(())

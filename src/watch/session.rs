@@ -6,24 +6,33 @@ use std::path::PathBuf;
 use dotnet_diagnostics_client::nettrace::{self, Item, Reader};
 use netcore_profiler::wire;
 
-use super::recorder::Recorder;
+use super::recording::{CARRIED_THREAD, Recorder};
 use crate::check::{Checks, Verdict};
 use crate::exit::{Code, Failure};
 use crate::gc::facts::{Exit, Lost};
 use crate::gc::fold::{Fold, Occurrence};
+use crate::gc::lasting::lasting;
 use crate::gc::record::{Gc, Incomplete, Level};
 use crate::gc::summary::{Stops, Summary};
 use crate::gc::told::Told;
 use crate::report::{End, Facts, LiveState, Report};
 
-/// Reads a whole stream for what it tells of its target, which comes at its end. Damage ends it.
-pub(crate) fn look_ahead(mut input: impl io::Read) -> Told {
-    let (mut reader, mut fold) = (Reader::new(), Fold::new(false));
+/// Reads a whole recording for what it tells of its target, which comes at its end. Damage ends a file.
+pub(crate) fn look_ahead<R: io::Read>(files: impl IntoIterator<Item = R>) -> Told {
+    let mut fold = Fold::new(false);
+    for input in files {
+        look_into(input, &mut fold);
+    }
+    fold.told
+}
+
+fn look_into(mut input: impl io::Read, fold: &mut Fold) {
+    let mut reader = Reader::new();
     let mut buffer = vec![0; 1 << 20];
     let mut clock: Option<nettrace::TraceInfo> = None;
     loop {
         match input.read(&mut buffer) {
-            Ok(0) | Err(_) => return fold.told,
+            Ok(0) | Err(_) => return,
             Ok(n) => reader.feed(&buffer[..n]),
         }
         loop {
@@ -36,7 +45,7 @@ pub(crate) fn look_ahead(mut input: impl io::Read) -> Told {
                 }
                 Ok(Some(_)) => {}
                 Ok(None) => break,
-                Err(e) if e.is_fatal() => return fold.told,
+                Err(e) if e.is_fatal() => return,
                 Err(_) => {}
             }
             while fold.take().is_some() {}
@@ -91,6 +100,7 @@ pub(crate) struct Session<'r> {
     /// The facts come from a look ahead: the stream read so far knows less.
     looked_ahead: bool,
     damaged: Option<nettrace::Error>,
+    damages: u64,
     /// Records shown so far.
     pub(crate) records: u64,
     /// What `--gcs` counts: complete collections, seen at the level that the watch set out with.
@@ -100,16 +110,29 @@ pub(crate) struct Session<'r> {
     /// Half-armed collections since the last one with roots, if there was one.
     half_armed: u64,
     armed_seen: bool,
+    border: Border,
+    later_part: bool,
+}
+
+/// Where it stands in a recording of several files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Border {
+    /// Before the first event of the first file.
+    Start,
+    /// Before the first event of another file; whether one is missing before it.
+    Reached { lost: bool },
+    /// In the middle of a file.
+    None,
 }
 
 impl<'r> Session<'r> {
-    pub(crate) fn new(facts: Facts, report: &'r mut dyn Report, recorder: Option<Recorder>) -> Session<'r> {
+    pub(crate) fn new(facts: Facts, report: &'r mut dyn Report) -> Session<'r> {
         let (keep_blocks, wished) = (facts.watch.blocks, facts.watch.level);
         Session {
             reader: Reader::new(),
             fold: Fold::new(keep_blocks),
             report,
-            recorder,
+            recorder: None,
             record_error: None,
             facts,
             summary: Summary::default(),
@@ -120,13 +143,21 @@ impl<'r> Session<'r> {
             live: false,
             looked_ahead: false,
             damaged: None,
+            damages: 0,
             records: 0,
             counted: 0,
             wished,
             incomplete_by_loss: 0,
             half_armed: 0,
             armed_seen: false,
+            border: Border::Start,
+            later_part: false,
         }
+    }
+
+    /// Keeps what comes.
+    pub(crate) fn recorded(&mut self, recorder: Recorder) {
+        self.recorder = Some(recorder);
     }
 
     /// The first lines need not wait for what the stream tells first.
@@ -156,7 +187,7 @@ impl<'r> Session<'r> {
         &self.fold.told
     }
 
-    /// What was wrong with the stream, if anything.
+    /// What was wrong first with the file that was read last, if anything.
     pub(crate) fn damage(&self) -> Option<&nettrace::Error> {
         self.damaged.as_ref()
     }
@@ -169,14 +200,35 @@ impl<'r> Session<'r> {
     /// Takes in the next bytes, in pieces of any size.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Result<Progress, ReportError> {
         self.reader.feed(bytes);
+        let drained = self.drain();
+        let (boundary, objects) = (self.reader.boundary(), self.reader.objects());
         if let Some(recorder) = &mut self.recorder
-            && let Err(e) = recorder.write(bytes, self.reader.boundary())
+            && let Err(e) = recorder.write(bytes, boundary, objects)
         {
-            // Watching goes on without.
-            self.record_error = Some((recorder.path().to_owned(), e));
+            let path = recorder.path().to_owned();
             self.recorder = None;
+            self.not_recorded(path, e)?;
         }
-        self.drain()
+        drained
+    }
+
+    /// The recording ends here, or could not even begin. Watching goes on without.
+    pub(crate) fn not_recorded(&mut self, path: PathBuf, error: io::Error) -> Result<(), ReportError> {
+        let what = format!("the recording {} ends here: {error}", path.display());
+        self.record_error = Some((path, error));
+        self.report.warn(&what)
+    }
+
+    /// What comes next is the following file of the same recording. To be called after the end of the one before.
+    pub(crate) fn next_part(&mut self) {
+        self.reader.next_part();
+        self.damaged = None;
+        self.border = Border::Reached { lost: false };
+    }
+
+    /// What is read is a later part of a watch: files before it are not here.
+    pub(crate) fn is_later_part(&self) -> bool {
+        self.later_part
     }
 
     /// Events are held back for order.
@@ -217,9 +269,32 @@ impl<'r> Session<'r> {
                 }
                 Ok(Some(Item::Event(event))) => {
                     let Some(clock) = &self.clock else { continue };
-                    self.fold.event(occurrence(&event, clock));
+                    let repeated = event.capture_thread_id == CARRIED_THREAD;
+                    if repeated && self.border == (Border::Reached { lost: false }) {
+                        // Each file tells again what the one before has told.
+                        continue;
+                    }
+                    if !repeated {
+                        self.border = Border::None;
+                    }
+                    let occurrence = occurrence(&event, clock);
+                    if let Some(recorder) = &mut self.recorder
+                        && let Some(lasting) = lasting(&occurrence)
+                    {
+                        recorder.lasting(lasting, &event);
+                    }
+                    self.fold.event(occurrence);
+                }
+                Ok(Some(Item::SequencePoint { .. })) => {
+                    self.later_part |= self.border == Border::Start;
+                    if let Some(recorder) = &mut self.recorder {
+                        recorder.sequence_point();
+                    }
                 }
                 Ok(Some(Item::Lost(lost))) => {
+                    if let Border::Reached { lost } = &mut self.border {
+                        *lost = true;
+                    }
                     self.lost.events = self.lost.events.saturating_add(lost.events);
                     self.fold.lost(lost.events);
                 }
@@ -230,6 +305,7 @@ impl<'r> Session<'r> {
                 Ok(Some(_)) => {}
                 Err(error) => {
                     self.damaged.get_or_insert(error);
+                    self.damages += 1;
                     self.fold.lost(1);
                 }
             }
@@ -320,16 +396,27 @@ impl<'r> Session<'r> {
 
     /// No more bytes will come: what is open is cut off and shown as such.
     pub(crate) fn finish(&mut self) -> Result<Progress, ReportError> {
+        let progress = self.end_of_part()?;
+        self.over()?;
+        Ok(progress)
+    }
+
+    /// No more bytes of this file will come.
+    pub(crate) fn end_of_part(&mut self) -> Result<Progress, ReportError> {
         if self.live {
             self.reader.finish_at_boundary();
         } else {
             self.reader.finish();
         }
-        let progress = self.drain()?;
+        self.drain()
+    }
+
+    /// And there is no other file.
+    pub(crate) fn over(&mut self) -> Result<(), ReportError> {
         self.fold.end();
         self.show()?;
         self.learn();
-        Ok(progress)
+        Ok(())
     }
 
     /// Says that the recording is cut short, if it is.
@@ -345,7 +432,7 @@ impl<'r> Session<'r> {
     pub(crate) fn incomplete(&self) -> bool {
         // And as it goes: what ran then is cut off as one at the end.
         let half_armed = if self.fold.released_ns.is_some() { 0 } else { self.half_armed };
-        self.lost != Lost::default() || self.incomplete_by_loss + half_armed > 0 || self.damaged.is_some()
+        self.lost != Lost::default() || self.incomplete_by_loss + half_armed > 0 || self.damages > 0
     }
 
     /// What becomes of the bounds, now that all has come.

@@ -1,0 +1,75 @@
+//! Files become watches: those of one rotation belong together, in the order of time.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use dotnet_diagnostics_client::nettrace::{Item, Reader};
+
+use super::input::open;
+use crate::exit::{Code, Failure};
+
+/// The files of one watch, in order.
+pub(super) type Watch = Vec<PathBuf>;
+
+/// What a file's first items tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Head {
+    /// Clock and process: the trace object is the same in all files of a rotation.
+    of: (u32, i64, i64),
+    /// The sequence point it begins with; `None`: it is the first file.
+    begins: Option<i64>,
+}
+
+/// Puts files of the same watch together; watches stay in the order in which they were named.
+///
+/// # Errors
+/// A file was given twice.
+pub(super) fn of(files: &[PathBuf]) -> Result<Vec<Watch>, Failure> {
+    let mut watches: Vec<Vec<(Option<Head>, &PathBuf)>> = Vec::new();
+    for file in files {
+        // What can be read only once is read as it is.
+        let head = if files.len() > 1 && file.is_file() { head(file) } else { None };
+        let same = |watch: &&mut Vec<(Option<Head>, &PathBuf)>| {
+            watch.iter().any(|(other, _)| matches!((other, &head), (Some(a), Some(b)) if a.of == b.of))
+        };
+        match watches.iter_mut().find(same) {
+            Some(watch) => watch.push((head, file)),
+            None => watches.push(vec![(head, file)]),
+        }
+    }
+    let in_order = |mut watch: Vec<(Option<Head>, &PathBuf)>| {
+        watch.sort_by_key(|(head, _)| head.as_ref().and_then(|head| head.begins));
+        if let Some([(_, a), (_, b)]) = watch.array_windows().find(|[a, b]| a.0 == b.0) {
+            let what = format!("{} and {} are the same part of a recording", a.display(), b.display());
+            return Err(Failure::new(Code::USAGE, what).remedy("give each file once"));
+        }
+        Ok(watch.into_iter().map(|(_, file)| file.clone()).collect())
+    };
+    watches.into_iter().map(in_order).collect()
+}
+
+/// `None`: it is no recording, or too little of one. Who reads it says why.
+fn head(path: &Path) -> Option<Head> {
+    let mut input = open(path).ok()?;
+    let mut reader = Reader::new();
+    let mut buffer = vec![0; 1 << 16];
+    let mut of = None;
+    loop {
+        match input.read(&mut buffer) {
+            Ok(0) => reader.finish(),
+            Ok(n) => reader.feed(&buffer[..n]),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(_) => reader.finish(),
+        }
+        while let Some(item) = reader.next_item().ok()? {
+            match item {
+                Item::Trace(t) => of = Some((t.process_id, t.sync_time_utc, t.sync_timestamp)),
+                Item::SequencePoint { timestamp } => {
+                    return Some(Head { of: of?, begins: Some(timestamp) });
+                }
+                Item::Event(_) | Item::Lost(_) | Item::End(_) => return Some(Head { of: of?, begins: None }),
+                _ => {}
+            }
+        }
+    }
+}

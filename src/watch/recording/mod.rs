@@ -1,0 +1,109 @@
+//! Recordings: where they go, how they are written, and when the next file begins.
+
+mod carried;
+mod name;
+mod part;
+mod recorder;
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::exit::{Code, Failure};
+use crate::sys;
+
+pub(crate) use carried::THREAD as CARRIED_THREAD;
+use name::{Known, Pattern};
+pub(crate) use recorder::Recorder;
+
+/// With less space than this a recording ends soon.
+const LITTLE_BYTES: u64 = 64 << 20;
+
+/// `--rotate SIZE,N`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rotation {
+    /// The next file begins at the first sequence point after so many bytes.
+    pub(crate) bytes: u64,
+    /// How many files are kept; `None`: all.
+    pub(crate) files: Option<u32>,
+}
+
+/// A recording that is to be made, checked as far as it can be before anything is started.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pattern: Pattern,
+    rotation: Option<Rotation>,
+    started: jiff::Timestamp,
+}
+
+impl Plan {
+    /// From what was typed; `several`: each process gets one.
+    ///
+    /// # Errors
+    /// The pattern is none (a usage error), or nothing can be written there.
+    pub(crate) fn new(record: &Path, rotation: Option<Rotation>, several: bool) -> Result<Plan, Failure> {
+        let pattern = Pattern::parse(record, rotation.is_some()).map_err(|what| {
+            Failure::new(Code::USAGE, format!("--record {}: {what}", record.display())).remedy(
+                "{pid}, {name}, {time} and, with --rotate, {n} can be in its name; a brace is {{ or }}",
+            )
+        })?;
+        if several && !pattern.has_pid() {
+            return Err(Failure::new(Code::USAGE, "with --follow every process has a recording of its own")
+                .remedy("put {pid} into the name that --record gives, or name a directory"));
+        }
+        let plan = Plan { pattern, rotation, started: jiff::Timestamp::now() };
+        let failed = |path: &Path, e: &io::Error| {
+            Failure::new(Code::FAILED, format!("cannot write the recording {}: {e}", path.display()))
+                .remedy("give another --record")
+        };
+        if plan.pattern.needs_target() {
+            let dir = plan.pattern.dir();
+            // Gone as soon as it is there: whether it can be made is all that is asked.
+            tempfile::Builder::new().prefix(".gcwatch-").tempfile_in(dir).map_err(|e| failed(dir, &e))?;
+        } else {
+            let path = plan.pattern.fill(&Known { pid: None, title: None, started: plan.started }).path(1);
+            File::create(&path).map_err(|e| failed(&path, &e))?;
+        }
+        Ok(plan)
+    }
+
+    /// What may end the recording early, with its remedy.
+    pub(crate) fn warning(&self) -> Option<String> {
+        let free = sys::free_bytes(self.pattern.dir())?;
+        let dir = self.pattern.dir().display();
+        let mib = |bytes: u64| bytes >> 20;
+        match self.rotation.and_then(|r| Some(r.bytes.saturating_mul(r.files?.into()))) {
+            Some(needed) if free < needed => Some(format!(
+                "{} MiB are free in {dir}, and the recording may take {} MiB: give --rotate less, or --record another place",
+                mib(free),
+                mib(needed)
+            )),
+            _ if free < LITTLE_BYTES => Some(format!(
+                "only {} MiB are free in {dir}: the recording ends when they are full; give --record another place",
+                mib(free)
+            )),
+            _ => None,
+        }
+    }
+
+    /// Begins the recording, now that the target is known.
+    ///
+    /// # Errors
+    /// The file cannot be created; with its name.
+    pub(crate) fn open(
+        &self,
+        pid: Option<u32>,
+        title: Option<&str>,
+    ) -> Result<Recorder, (PathBuf, io::Error)> {
+        let name = self.pattern.fill(&Known { pid, title, started: self.started });
+        let path = name.path(1);
+        let file = match File::create(&path) {
+            Ok(file) => file,
+            Err(e) => return Err((path, e)),
+        };
+        Ok(match self.rotation {
+            Some(rotation) => Recorder::rotating(path, file, name, rotation),
+            None => Recorder::new(path, file),
+        })
+    }
+}

@@ -1,0 +1,73 @@
+//! One file, whole at every instant.
+
+use std::fs::{self, File};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// NullReference: the tag that ends a nettrace stream.
+const END: &[u8] = &[1];
+/// In version 6: an empty block of kind 0.
+const END_6: &[u8] = &[0; 4];
+/// Version 6 has zeros after the magic word.
+const MAGIC_6: &[u8] = b"Nettrace\0\0\0\0";
+
+/// A file that always ends with an end tag, which the next write replaces.
+#[derive(Debug)]
+pub(super) struct Part {
+    path: PathBuf,
+    file: File,
+    /// Bytes that will not change.
+    written: u64,
+    end: &'static [u8],
+}
+
+impl Part {
+    /// An empty file.
+    pub(super) fn new(path: PathBuf, file: File) -> Part {
+        Part { path, file, written: 0, end: END }
+    }
+
+    /// A file that has its first bytes from the moment on when it has its name.
+    pub(super) fn create(path: PathBuf, first: &[u8]) -> io::Result<Part> {
+        let mut early = path.clone().into_os_string();
+        early.push(".new");
+        let early = PathBuf::from(early);
+        let made = File::create(&early).and_then(|file| {
+            let mut part = Part::new(path, file);
+            part.append(first)?;
+            fs::rename(&early, &part.path)?;
+            Ok(part)
+        });
+        if made.is_err() {
+            // What is left of it helps nobody; why it failed is told.
+            let _ = fs::remove_file(&early);
+        }
+        made
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Without the end tag.
+    pub(super) fn len(&self) -> u64 {
+        self.written
+    }
+
+    /// Appends whole objects. A write can be cut off by a signal, between any two pages: so everything is written
+    /// behind the old end tag, the new one included, and then the few bytes that take the old one's place.
+    pub(super) fn append(&mut self, objects: &[u8]) -> io::Result<()> {
+        if self.written == 0 && objects.starts_with(MAGIC_6) {
+            self.end = END_6;
+        }
+        let Some((first, rest)) = objects.split_at_checked(self.end.len()) else {
+            return Ok(());
+        };
+        self.file.seek(SeekFrom::Start(self.written + first.len() as u64))?;
+        self.file.write_all(&[rest, self.end].concat())?;
+        self.file.seek(SeekFrom::Start(self.written))?;
+        self.file.write_all(first)?;
+        self.written += objects.len() as u64;
+        Ok(())
+    }
+}

@@ -1,0 +1,174 @@
+//! A recording is the stream, byte for byte. With a rotation the next file begins at a sequence point, with everything
+//! that is needed to read it alone.
+
+use std::collections::VecDeque;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use dotnet_diagnostics_client::nettrace::{BlockKind, EventBlock, ObjectSpan, RepeatedEvent};
+
+use super::Rotation;
+use super::carried::Carried;
+use super::name::Name;
+use super::part::Part;
+use crate::gc::lasting::Lasting;
+
+/// Writes one recording.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    part: Part,
+    /// Offset in the stream of the first byte of `rest`.
+    taken: u64,
+    /// Stream bytes that have not been written: an object that is not whole yet.
+    rest: Vec<u8>,
+    begun: bool,
+    rotating: Option<Rotating>,
+}
+
+/// What the next file needs.
+#[derive(Debug)]
+struct Rotating {
+    rotation: Rotation,
+    name: Name,
+    number: u32,
+    /// Files that are there, the oldest first, without the one that is being written.
+    older: VecDeque<PathBuf>,
+    header: Vec<u8>,
+    /// Trace object and metadata.
+    kept: Vec<(ObjectSpan, Vec<u8>)>,
+    carried: Carried,
+    /// The sequence point at which the next file begins, as soon as something comes after it.
+    due: Option<(ObjectSpan, Vec<u8>, Vec<EventBlock>)>,
+}
+
+impl Recorder {
+    /// A recording in one file.
+    pub(super) fn new(path: PathBuf, file: File) -> Recorder {
+        Recorder { part: Part::new(path, file), taken: 0, rest: Vec::new(), begun: false, rotating: None }
+    }
+
+    /// A recording in several files, of which this is the first.
+    pub(super) fn rotating(path: PathBuf, file: File, name: Name, rotation: Rotation) -> Recorder {
+        let rotating = Rotating {
+            rotation,
+            name,
+            number: 1,
+            older: VecDeque::new(),
+            header: Vec::new(),
+            kept: Vec::new(),
+            carried: Carried::default(),
+            due: None,
+        };
+        Recorder { rotating: Some(rotating), ..Recorder::new(path, file) }
+    }
+
+    /// Where it goes at present.
+    pub(crate) fn path(&self) -> &Path {
+        self.part.path()
+    }
+
+    /// An event that later files need; told in the order of the stream, before [`write`](Self::write) gets its bytes.
+    pub(crate) fn lasting(&mut self, lasting: Lasting, event: impl Into<RepeatedEvent>) {
+        if let Some(rotating) = &mut self.rotating {
+            rotating.carried.tell(lasting, event);
+        }
+    }
+
+    /// All events before a sequence point have been told.
+    pub(crate) fn sequence_point(&mut self) {
+        if let Some(rotating) = &mut self.rotating {
+            rotating.carried.sequence_point();
+        }
+    }
+
+    /// Takes in the next bytes of the stream. `boundary` is the offset in the stream up to which objects are whole;
+    /// `objects` are those that these bytes completed.
+    pub(crate) fn write(&mut self, bytes: &[u8], boundary: u64, objects: &[ObjectSpan]) -> io::Result<()> {
+        self.rest.extend_from_slice(bytes);
+        // A header without a trace object is no stream yet.
+        self.begun |= !objects.is_empty();
+        if !self.begun {
+            return Ok(());
+        }
+        let whole = usize::try_from(boundary.saturating_sub(self.taken)).unwrap_or(usize::MAX);
+        let whole = whole.min(self.rest.len());
+        if whole == 0 {
+            return Ok(());
+        }
+        let stream: Vec<u8> = self.rest.drain(..whole).collect();
+        let from = self.taken;
+        self.taken += whole as u64;
+        match &mut self.rotating {
+            Some(rotating) => rotating.write(&mut self.part, &stream, from, objects),
+            None => self.part.append(&stream),
+        }
+    }
+}
+
+impl Rotating {
+    fn write(&mut self, part: &mut Part, stream: &[u8], from: u64, objects: &[ObjectSpan]) -> io::Result<()> {
+        let mut out = Vec::with_capacity(stream.len());
+        if from == 0 {
+            let header = objects.first().map_or(0, |first| first.start);
+            self.header = stream.get(..usize::try_from(header).unwrap_or(0)).unwrap_or_default().to_vec();
+            out.extend_from_slice(&self.header);
+        }
+        for object in objects {
+            let at = |offset: u64| usize::try_from(offset.saturating_sub(from)).unwrap_or(usize::MAX);
+            let Some(bytes) = stream.get(at(object.start)..at(object.end)) else { continue };
+            if let Some((point, point_bytes, carried)) = self.due.take() {
+                part.append(&out)?;
+                out.clear();
+                *part = self.next(&point, &point_bytes, &carried)?;
+                self.remove_oldest();
+            }
+            object.append(bytes, &mut out, part.len());
+            match object.kind {
+                BlockKind::TRACE | BlockKind::METADATA => self.kept.push((object.clone(), bytes.to_vec())),
+                BlockKind::SEQUENCE_POINT => {
+                    let full = part.len() + out.len() as u64 >= self.rotation.bytes;
+                    let carried = self.carried.at_sequence_point(full);
+                    self.due = full.then(|| (object.clone(), bytes.to_vec(), carried));
+                }
+                // Version 6 has more that would have to be kept. No runtime sends it: it stays in one file.
+                BlockKind::THREAD | BlockKind::REMOVE_THREAD => self.rotation.bytes = u64::MAX,
+                _ => {}
+            }
+        }
+        part.append(&out)
+    }
+
+    /// The next file: it can be read alone.
+    fn next(&mut self, point: &ObjectSpan, bytes: &[u8], carried: &[EventBlock]) -> io::Result<Part> {
+        let mut first = self.header.clone();
+        for (object, bytes) in &self.kept {
+            object.append(bytes, &mut first, 0);
+        }
+        point.append(bytes, &mut first, 0);
+        for block in carried {
+            block.append(&mut first, 0);
+        }
+        self.older.push_back(self.name.path(self.number));
+        self.number += 1;
+        Part::create(self.name.path(self.number), &first)
+    }
+
+    /// One that cannot be removed now is tried again with the next.
+    fn remove_oldest(&mut self) {
+        let Some(files) = self.rotation.files else { return };
+        while self.older.len() >= files.max(1) as usize {
+            let Some(oldest) = self.older.front() else { return };
+            match fs::remove_file(oldest) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => {
+                    tracing::debug!("{}: {e}", oldest.display());
+                    return;
+                }
+                _ => drop(self.older.pop_front()),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

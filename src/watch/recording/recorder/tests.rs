@@ -1,0 +1,139 @@
+//! Files that are looked at between any two writes.
+
+use std::io;
+
+use super::*;
+
+const TRACE: &[u8] = b"\x05\x05\x01\x04\0\0\0\x04\0\0\0\x05\0\0\0Trace\x06";
+
+/// Header and trace object of a stream.
+fn head() -> Vec<u8> {
+    let mut stream = b"Nettrace\x14\0\0\0!FastSerialization.1".to_vec();
+    stream.extend(TRACE);
+    for part in [2026_i16, 11, 6, 21, 3, 22, 59, 7] {
+        stream.extend(part.to_le_bytes());
+    }
+    stream.extend([0; 8]);
+    stream.extend(1_000_000_000_i64.to_le_bytes());
+    for part in [8_u32, 42, 2, 0] {
+        stream.extend(part.to_le_bytes());
+    }
+    stream.push(6);
+    stream
+}
+
+fn block(stream: &mut Vec<u8>, name: &str, content: &[u8]) {
+    stream.extend([5, 5, 1, 2, 0, 0, 0, 2, 0, 0, 0]);
+    stream.extend((name.len() as u32).to_le_bytes());
+    stream.extend(name.as_bytes());
+    stream.push(6);
+    stream.extend((content.len() as u32).to_le_bytes());
+    stream.resize(stream.len().next_multiple_of(4), 0);
+    stream.extend(content);
+    stream.push(6);
+}
+
+fn point(stream: &mut Vec<u8>, at: i64) {
+    block(stream, "SPBlock", &[&at.to_le_bytes()[..], &[0; 4]].concat());
+}
+
+/// A file as it is at some instant: a whole stream, of which this is what sequence points say.
+fn times(path: &Path) -> Vec<i64> {
+    use dotnet_diagnostics_client::nettrace::{Item, Reader};
+    let mut reader = Reader::new();
+    reader.feed(&fs::read(path).unwrap());
+    reader.finish();
+    let mut times = Vec::new();
+    loop {
+        match reader.next_item().unwrap() {
+            Some(Item::SequencePoint { timestamp }) => times.push(timestamp),
+            Some(Item::End(end)) => {
+                assert!(end.clean, "{} has no end", path.display());
+                return times;
+            }
+            Some(_) => {}
+            None => panic!("an end comes always"),
+        }
+    }
+}
+
+/// Feeds a stream in chunks, and looks at every file after each.
+fn record(dir: &Path, stream: &[u8], chunk: usize, rotation: Option<Rotation>) -> io::Result<Vec<PathBuf>> {
+    let plan = super::super::Plan::new(&dir.join("it.nettrace"), rotation, false).unwrap();
+    let mut recorder = plan.open(Some(42), None).unwrap();
+    let mut reader = dotnet_diagnostics_client::nettrace::Reader::new();
+    let files = || -> io::Result<Vec<PathBuf>> {
+        let mut files: Vec<PathBuf> =
+            fs::read_dir(dir)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
+        files.sort();
+        Ok(files)
+    };
+    for bytes in stream.chunks(chunk) {
+        reader.feed(bytes);
+        while let Ok(Some(_)) = reader.next_item() {}
+        recorder.write(bytes, reader.boundary(), reader.objects())?;
+        for file in files()?.iter().filter(|file| fs::metadata(file).is_ok_and(|m| m.len() > 0)) {
+            times(file);
+        }
+    }
+    files()
+}
+
+#[test]
+fn whole_at_every_instant() -> io::Result<()> {
+    let mut stream = head();
+    for at in 1..5 {
+        point(&mut stream, at);
+    }
+    stream.push(1);
+    for chunk in [1, 3, 50, stream.len()] {
+        let dir = tempfile::tempdir()?;
+        let files = record(dir.path(), &stream, chunk, None)?;
+        assert_eq!(files, [dir.path().join("it.nettrace")]);
+        assert_eq!(fs::read(&files[0])?, stream, "byte for byte");
+    }
+    Ok(())
+}
+
+#[test]
+fn files_overlap_at_their_sequence_points_and_the_oldest_go() -> io::Result<()> {
+    let mut stream = head();
+    block(&mut stream, "MetadataBlock", b"\x14\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
+    for at in 1..=5 {
+        block(&mut stream, "Unknown", &[7; 21]);
+        point(&mut stream, at);
+    }
+    stream.push(1);
+    for chunk in [1, 7, stream.len()] {
+        let dir = tempfile::tempdir()?;
+        let all = record(dir.path(), &stream, chunk, Some(Rotation { bytes: 1, files: None }))?;
+        let seen: Vec<_> = all.iter().map(|file| times(file)).collect();
+        // Nothing comes after the last: no file begins there.
+        assert_eq!(seen, [vec![1], vec![1, 2], vec![2, 3], vec![3, 4], vec![4, 5]]);
+        let dir = tempfile::tempdir()?;
+        let last = record(dir.path(), &stream, chunk, Some(Rotation { bytes: 1, files: Some(2) }))?;
+        let name = |n| dir.path().join(format!("it.{n:03}.nettrace"));
+        assert_eq!(last, [name(4), name(5)]);
+        let dir = tempfile::tempdir()?;
+        let half = Rotation { bytes: stream.len() as u64 / 2, files: Some(2) };
+        let larger = record(dir.path(), &stream, chunk, Some(half))?;
+        let seen: Vec<_> = larger.iter().map(|file| times(file)).collect();
+        assert_eq!(seen, [vec![2, 3, 4], vec![4, 5]], "and [1, 2] was removed");
+        assert!(fs::metadata(&larger[0])?.len() >= half.bytes, "it is full");
+    }
+    Ok(())
+}
+
+#[test]
+fn what_was_there_stays_when_the_disk_is_full() -> io::Result<()> {
+    if !Path::new("/dev/full").exists() {
+        return Ok(());
+    }
+    let mut stream = head();
+    point(&mut stream, 1);
+    let file = fs::OpenOptions::new().write(true).open("/dev/full")?;
+    let mut part = Part::new("/dev/full".into(), file);
+    assert_eq!(part.append(&stream).unwrap_err().kind(), io::ErrorKind::StorageFull);
+    assert_eq!(part.len(), 0);
+    Ok(())
+}
