@@ -32,6 +32,7 @@ mod replayed;
 mod roots;
 mod roots_frames;
 mod roots_held;
+mod rotation;
 mod run_child;
 mod run_document;
 mod run_output;
@@ -85,6 +86,7 @@ pub(crate) fn main() -> ExitCode {
         lost::register,
         record::register,
         replayed::register,
+        rotation::register,
         sums::register,
         trace_event::register,
         killed::register,

@@ -195,6 +195,11 @@ fn sizes(own: &Value, theirs: &Value) -> Result<()> {
     Ok(())
 }
 
+/// What both say of a blocking collection.
+pub(crate) fn blocking(own: &Value, theirs: &Value) -> Result<()> {
+    one(own, theirs, None).with_context(|| format!("{}\nTraceEvent: {theirs}", brief(own)))
+}
+
 fn one(own: &Value, theirs: &Value, ranges: Option<Blocks>) -> Result<()> {
     named(own, theirs)?;
     // It keeps times as milliseconds in floating point.

@@ -1,0 +1,312 @@
+//! Recordings in several files: each can be read alone, all of them together are the watch, and nothing is told twice.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use dotnet_diagnostics_client::nettrace::{Item, Reader};
+use serde_json::Value;
+use tempfile::TempDir;
+use xtask::Clr;
+
+use super::attach::Churn;
+use super::record::{blank, differences, untold};
+use super::suite::{Heap, Need, Suite};
+use super::support::{
+    DEADLINE, Document, GCSTATS, GcFacts, Gcwatch, Json, Signal, brief, check_counts, gcstats, signal, until,
+};
+use super::trace_event;
+
+/// Each thread that collects has a buffer of its own, and the runtime writes a sequence point for every so many
+/// buffers: with many threads they come several times a second.
+const WORK: &str = "work=700000 live=1000 threads=16";
+/// A file for every sequence point.
+const ALL: &str = "--rotate 1KiB,0";
+
+pub(crate) fn register(suite: &mut Suite) {
+    let needs = [Need::Peer(GCSTATS)];
+    suite.each("rotation::files_alone_and_together_at_roots", &needs, |clr| {
+        alone_and_together(clr, "roots --blocks", "--blocks")
+    });
+    suite.once("rotation::files_alone_and_together_at_moves", &needs, |clr| {
+        alone_and_together(clr, "moves", "")
+    });
+    suite.once("rotation::killed_amid_files", &needs, killed);
+    suite.once("rotation::the_oldest_are_removed", &[], oldest);
+}
+
+/// All files in a directory, the oldest first.
+pub(crate) fn files(dir: &Path) -> Result<Vec<PathBuf>> {
+    let mut files: Vec<PathBuf> = fs::read_dir(dir)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
+    files.sort();
+    Ok(files)
+}
+
+/// `gcwatch report --format json` of files.
+fn report<'f>(files: impl IntoIterator<Item = &'f PathBuf>, options: &str) -> Result<Document> {
+    let gcwatch = Gcwatch::new().args("report --format json").args(options);
+    let ended = files.into_iter().fold(gcwatch, |gcwatch, file| gcwatch.arg(file)).output()?.expect(0)?;
+    Document::parse(&ended.stdout)
+}
+
+/// A program that was watched to its end, what it said, and the files.
+struct Run {
+    dir: TempDir,
+    said: String,
+    live: Document,
+    files: Vec<PathBuf>,
+}
+
+fn run(clr: &Clr, options: &str) -> Result<Run> {
+    let dir = tempfile::tempdir()?;
+    fs::create_dir(dir.path().join("files"))?;
+    let path = dir.path().join("out.json");
+    let ended = Gcwatch::on(clr)
+        .envs(Heap::Workstation.environment())
+        .args("run --format json")
+        .args(options)
+        .arg("--record")
+        .arg(dir.path().join("files/it.nettrace"))
+        .arg("-o")
+        .arg(&path)
+        .app(clr, "churn", WORK)?
+        .output()?
+        .expect(0)?;
+    let files = files(&dir.path().join("files"))?;
+    Ok(Run { said: ended.out()?.to_owned(), live: Document::read(&path)?, files, dir })
+}
+
+fn alone_and_together(clr: &Clr, level: &str, blocks: &str) -> Result<()> {
+    let run = run(clr, &format!("--level {level} {ALL}"))?;
+    ensure!(run.files.len() >= 3, "{} files: more work is needed", run.files.len());
+    for (n, file) in run.files.iter().enumerate() {
+        let name = format!("it.{:03}.nettrace", n + 1);
+        ensure!(file.file_name().is_some_and(|own| *own == *name), "{} is not {name}", file.display());
+    }
+    let facts = GcFacts::of(&run.said)?;
+    let mut seen = BTreeSet::new();
+    for (n, file) in run.files.iter().enumerate() {
+        let document =
+            alone(&run, file, n).with_context(|| format!("file {} of {}", n + 1, run.files.len()))?;
+        seen.extend(document.gcs()?.iter().filter_map(|gc| gc["number"].as_u64()));
+    }
+    let [counted, ..] = facts.at_least;
+    let all: BTreeSet<u64> = (1..=counted.max(seen.last().copied().unwrap_or(0))).collect();
+    ensure!(seen == all, "in no file: {:?}; only there: {:?}", &all - &seen, &seen - &all);
+    together(&run, facts, blocks).context("together")?;
+    missing(&run).context("without the one in the middle")?;
+    later(&run).context("without the first")?;
+    let twice = Gcwatch::new().arg("report").arg(&run.files[1]).arg(&run.files[0]).arg(&run.files[1]);
+    twice.output()?.expect(2)?.says(&["same part", "it.002.nettrace"])?;
+    drop(run.dir);
+    Ok(())
+}
+
+/// TraceEvent and gcwatch open the file, miss nothing, and find the same collections: those of the watch.
+fn alone(run: &Run, file: &PathBuf, n: usize) -> Result<Document> {
+    let document = report([file], "")?;
+    document.nothing_lost()?;
+    let target = &document.0["target"];
+    ensure!(target["pid"] == run.live.0["target"]["pid"], "{target}");
+    if run.live.0["watch"]["level"] == "roots" {
+        // What was told once, at the start of the stream.
+        ensure!(target["runtime"]["version"] == run.live.0["target"]["runtime"]["version"], "{target}");
+        for key in ["level", "background_gc", "arming"] {
+            ensure!(document.0["watch"][key] == run.live.0["watch"][key], "{}", document.0["watch"]);
+        }
+    }
+    let complete = document.complete()?;
+    for gc in &complete {
+        let same = run.live.gc(gc.uint("/number")?)?;
+        if same["complete"] != true {
+            continue;
+        }
+        let keys = ["generation", "kind", "pause_ns", "heap_after_bytes", "promoted_bytes", "number"];
+        for key in keys {
+            ensure!(gc[key] == same[key], "{key} is {} in the file: {}", gc[key], brief(same));
+        }
+        ensure!(gc["moved"]["blocks"] == same["moved"]["blocks"], "moved in the file: {}", brief(gc));
+    }
+    let edges = document.gcs()?.len() - complete.len();
+    // A background one, a foreground one in it, and one that a border cuts, at either end.
+    ensure!(edges <= 6, "{edges} collections are cut off");
+    ensure!(complete.len() > 2, "{} collections in file {n}", complete.len());
+
+    let answer = gcstats(file)?;
+    ensure!(answer.totals["lost"] == 0, "TraceEvent: {}", answer.totals);
+    agree(&document, &answer.gcs)?;
+    Ok(document)
+}
+
+/// The same collections, with the same figures.
+fn agree(document: &Document, theirs: &[Value]) -> Result<()> {
+    let complete = document.complete()?;
+    // It drops what it saw in part, at times a neighbour, and foreground collections that begin too soon.
+    let known = |gc: &&Value| complete.iter().any(|own| own["number"] == gc["number"]);
+    let both: Vec<&Value> = theirs.iter().filter(known).collect();
+    ensure!(
+        both.len() + 4 >= theirs.len() && both.len() * 10 + 40 >= complete.len() * 9,
+        "{} collections, TraceEvent {}, {} of them the same",
+        complete.len(),
+        theirs.len(),
+        both.len()
+    );
+    // Of those at the borders it gives what is left of them, and where one runs in another it mixes them up.
+    for gc in both.get(2..both.len().saturating_sub(2)).unwrap_or_default() {
+        let own = document.gc(gc.uint("/number")?)?;
+        if own["kind"] == "blocking" {
+            trace_event::blocking(own, gc)?;
+        }
+    }
+    Ok(())
+}
+
+/// In any order: what was printed live, figure for figure.
+fn together(run: &Run, facts: GcFacts, blocks: &str) -> Result<()> {
+    let mut mixed: Vec<&PathBuf> = run.files.iter().skip(1).step_by(2).collect();
+    mixed.extend(run.files.iter().step_by(2).rev());
+    let document = report(mixed, blocks)?;
+    check_counts(&document, facts)?;
+    document.nothing_lost()?;
+    // Where a runtime has no processor in the middle of writing, the live reader does not wait for the rest, and
+    // collections are cut off that the recording has.
+    let cut_off = run.live.gcs()?.len() - run.live.complete()?.len();
+    ensure!(cut_off * 20 <= run.live.gcs()?.len(), "{cut_off} collections were cut off live");
+    let mut found = Vec::new();
+    if cut_off == 0 {
+        let (mut live, mut replayed) = (run.live.0.clone(), document.0);
+        for path in untold()? {
+            blank(&mut live, &path);
+            blank(&mut replayed, &path);
+        }
+        differences("", &live, &replayed, &mut found);
+    } else {
+        for gc in run.live.complete()? {
+            let number = gc.uint("/number")?;
+            differences(&format!("/gcs/{number}"), gc, document.gc(number)?, &mut found);
+        }
+    }
+    ensure!(found.is_empty(), "{} differences: {:#?}", found.len(), &found[..found.len().min(20)]);
+    Ok(())
+}
+
+/// A file that is not there is told: by sequence numbers, by the GCs' numbers, and under `--strict`.
+fn missing(run: &Run) -> Result<()> {
+    let rest = || run.files.iter().enumerate().filter(|(n, _)| *n != 1).map(|(_, file)| file);
+    let document = report(rest(), "")?;
+    let gone = gcstats(&run.files[1])?.totals.uint("/events")?;
+    let lost = document.0.uint("/lost/events")?;
+    // What a file repeats is not of the stream; names and facts of the profiler are few.
+    let repeated = 3;
+    ensure!(
+        lost.abs_diff(gone) <= repeated,
+        "{lost} events are lost, {gone} are in the file that is missing"
+    );
+    for gc in document.complete()? {
+        let same = run.live.gc(gc.uint("/number")?)?;
+        let cut_off = same["complete"] != true;
+        ensure!(cut_off || gc["pause_ns"] == same["pause_ns"], "{}, live {}", brief(gc), brief(same));
+    }
+    let strict = Gcwatch::new().args("report --strict --format ndjson");
+    rest().fold(strict, |gcwatch, file| gcwatch.arg(file)).output()?.expect(11)?;
+    Ok(())
+}
+
+/// What a rotation has removed is not lost, and is said.
+fn later(run: &Run) -> Result<()> {
+    report(&run.files[1..], "--strict")?.nothing_lost()?;
+    let text = Gcwatch::new().arg("report");
+    let text = run.files[1..].iter().fold(text, |gcwatch, file| gcwatch.arg(file)).output()?.expect(0)?;
+    ensure!(text.out()?.contains("begins in the middle of a watch"), "{}", text.out()?);
+    let whole = run.files.iter().fold(Gcwatch::new().arg("report"), |gcwatch, file| gcwatch.arg(file));
+    ensure!(!whole.output()?.expect(0)?.out()?.contains("middle of a watch"), "all files are there");
+    Ok(())
+}
+
+/// A stream as far as a file has it at some instant: whole, with an end.
+fn whole(bytes: &[u8]) -> Result<u64> {
+    let mut reader = Reader::new();
+    reader.feed(bytes);
+    reader.finish();
+    let mut events = 0;
+    while let Some(item) = reader.next_item()? {
+        match item {
+            Item::Event(_) => events += 1,
+            Item::End(end) if end.clean => return Ok(events),
+            Item::End(end) => bail!("after {events} events: {end:?}"),
+            _ => {}
+        }
+    }
+    bail!("no end after {events} events")
+}
+
+/// Looked at while they are written, and after gcwatch was killed.
+fn killed(clr: &Clr) -> Result<()> {
+    let arguments = "live=1000 threads=16";
+    let churn = Churn::start(clr, Heap::Workstation, arguments)?;
+    let dir = tempfile::tempdir()?;
+    let mut gcwatch = Gcwatch::on(clr)
+        .args("attach -q --level moves --rotate 1KiB,0 --record")
+        .arg(dir.path().join("{pid}-{n}.nettrace"))
+        .arg(churn.pid().to_string())
+        .spawn()?;
+    let mut looked = 0;
+    let enough = || {
+        let files = files(dir.path())?;
+        // One that is being made has not got its name yet, and the first is empty until the stream begins.
+        let begun = |file: &&PathBuf| {
+            file.extension().is_some_and(|end| end == "nettrace")
+                && fs::metadata(file).is_ok_and(|m| m.len() > 0)
+        };
+        for file in files.iter().filter(begun).rev().take(2) {
+            whole(&fs::read(file)?).with_context(|| format!("{} at some instant", file.display()))?;
+            looked += 1;
+        }
+        Ok(files.len() >= 4)
+    };
+    until("four files", DEADLINE, enough)?;
+    ensure!(looked >= 5, "looked at them {looked} times only");
+    signal(gcwatch.pid(), Signal::KILL)?;
+    gcwatch.wait(DEADLINE)?;
+    let mut files = files(dir.path())?;
+    files.retain(|file| file.extension().is_some_and(|end| end == "nettrace"));
+    let mut events = 0;
+    for (n, file) in files.iter().enumerate() {
+        let name = format!("{}-{:03}.nettrace", churn.pid(), n + 1);
+        ensure!(file.file_name().is_some_and(|own| *own == *name), "{} is not {name}", file.display());
+        events += whole(&fs::read(file)?)?;
+        let answer = gcstats(file)?;
+        ensure!(answer.totals["lost"] == 0, "TraceEvent: {}", answer.totals);
+        let document = report([file], "")?;
+        agree(&document, &answer.gcs)?;
+    }
+    let document = report(files.iter().rev(), "--strict")?;
+    document.nothing_lost()?;
+    super::attach::check_records(&document)?;
+    ensure!(events > 0 && document.complete()?.len() > 20, "{} collections", document.complete()?.len());
+    churn.stop(clr, arguments)
+}
+
+fn oldest(clr: &Clr) -> Result<()> {
+    let run = run(clr, "--level moves --rotate 1KiB,2")?;
+    let names: Vec<String> =
+        run.files.iter().filter_map(|file| Some(file.file_name()?.to_string_lossy().into_owned())).collect();
+    let numbers: Vec<u64> = names.iter().filter_map(|name| name.split('.').nth(1)?.parse().ok()).collect();
+    let [before, last] = numbers[..] else { bail!("not two files: {names:?}") };
+    ensure!(last == before + 1 && last >= 4, "{names:?}");
+    let document = report(&run.files, "--strict")?;
+    document.nothing_lost()?;
+    // The end of the watch is there.
+    let newest = |document: &Document| -> Result<Option<u64>> {
+        Ok(document.complete()?.iter().filter_map(|gc| gc["number"].as_u64()).max())
+    };
+    ensure!(newest(&document)? == newest(&run.live)?, "the newest collection");
+    ensure!(
+        document.0["target"]["command_line"] == run.live.0["target"]["command_line"],
+        "{}",
+        document.0["target"]
+    );
+    ensure!(document.complete()?.len() < run.live.complete()?.len(), "nothing was removed");
+    Ok(())
+}
