@@ -77,7 +77,7 @@ _gcwatch() {
             return 0
             ;;
         gcwatch__subcmd__attach)
-            opts="-p -n -o -q -v -h --process-id --name --diagnostic-port --level --record --duration --gcs --no-names --profiler-path --assert --assert-file --assert-profile --format --output --blocks --min-pause --gen --strict --color --units --quiet --verbose --help"
+            opts="-p -n -o -q -v -h --process-id --name --diagnostic-port --level --record --rotate --duration --gcs --no-names --profiler-path --assert --assert-file --assert-profile --format --output --blocks --min-pause --gen --strict --color --units --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -108,6 +108,10 @@ _gcwatch() {
                     return 0
                     ;;
                 --record)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rotate)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -337,7 +341,7 @@ _gcwatch() {
             return 0
             ;;
         gcwatch__subcmd__run)
-            opts="-o -q -v -h --follow --only --level --record --duration --gcs --no-names --profiler-path --assert --assert-file --assert-profile --format --output --blocks --min-pause --gen --strict --color --units --quiet --verbose --help"
+            opts="-o -q -v -h --follow --only --level --record --rotate --duration --gcs --no-names --profiler-path --assert --assert-file --assert-profile --format --output --blocks --min-pause --gen --strict --color --units --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -352,6 +356,10 @@ _gcwatch() {
                     return 0
                     ;;
                 --record)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rotate)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
