@@ -111,13 +111,14 @@ impl Library {
                     if !collection.is_old {
                         self.deliver(clr, 202, &[0; 18]);
                     }
+                    // Dead objects are looked for when all heaps have marked.
+                    marked.wait();
                     for _ in 0..heap.queued {
                         if clr.is_armed() {
                             // SAFETY: arguments as the interface documents them.
                             unsafe { (table.FinalizeableObjectQueued)(self.callback(), 0, 0x1000) };
                         }
                     }
-                    marked.wait();
                     self.walk(clr, heap, collection.is_old, || {
                         if index == 0 {
                             midway();

@@ -200,7 +200,9 @@ fn more_classes_than_can_be_known_are_told_once_or_not_at_all() {
     let (library, clr) = attach(60_000);
     let all: Vec<Root> = handles(60_000);
     let (mut told, mut looked_up) = (HashSet::new(), 0);
-    for part in all.chunks(10_000).chain(all.chunks(10_000)) {
+    let began = Instant::now();
+    // Where looking up took too long, a part comes again.
+    for part in all.chunks(10_000).cycle() {
         let written = collect(&library, clr, part.to_vec());
         looked_up += rows(&written).len();
         for event in &written {
@@ -208,8 +210,11 @@ fn more_classes_than_can_be_known_are_told_once_or_not_at_all() {
                 assert!(told.insert(class.class_id), "told twice");
             }
         }
+        assert!(began.elapsed() < LIMIT, "{} told of {looked_up}", told.len());
+        if looked_up > 120_000 && told.len() >= 65_536 / 4 * 3 {
+            break;
+        }
     }
-    assert!(looked_up > 60_000, "{looked_up}");
     assert_eq!(told.len(), 65_536 / 4 * 3);
 }
 
@@ -224,14 +229,14 @@ fn what_was_seen_of_a_module_that_is_gone_is_not_touched() {
     let open = (clr.world.open.load(SeqCst) - module(0)) / 0x1000;
     let other = (open + 1) % 4;
     // The one that is being read is waited for, for a second; another one is, too, since there is one gate.
-    let began = Instant::now();
     std::thread::scope(|scope| {
-        scope.spawn(|| unload(&library, clr, other));
-        std::thread::sleep(Duration::from_millis(50));
+        let unloads = scope.spawn(|| unload(&library, clr, other));
+        // Long enough to come to the gate, and shorter than it waits there.
+        std::thread::sleep(Duration::from_millis(400));
+        assert!(!unloads.is_finished());
         assert!(!lock(&clr.world.unloaded).contains(&module(other)), "it waits at the gate");
         clr.world.let_read(u64::MAX);
     });
-    assert!(began.elapsed() < Duration::from_millis(900));
     let named = definitions(&names(clr, written, 1));
     let gone = |name: &Option<String>| name.is_none();
     assert!(named.iter().any(|((id, _), _)| *id as usize == module(other)));
@@ -273,11 +278,14 @@ fn looking_up_takes_no_more_than_its_part_of_the_time() {
     while untyped == 0 {
         let written = collect(&library, clr, handles(10_000));
         let naming = naming(&written);
-        naming_ns += naming.naming_ns;
+        if naming.typed_roots > 0 {
+            let allowed_ns = 100_000_000 + began.elapsed().as_nanos() as u64 / 20;
+            assert!(naming_ns <= allowed_ns, "{naming_ns} of {allowed_ns} were spent, and it went on");
+            naming_ns += naming.naming_ns;
+        }
         untyped += naming.untyped_roots;
         assert_eq!(naming.typed_roots + naming.untyped_roots, 10_000);
         assert!(began.elapsed() < LIMIT, "{naming_ns} ns of looking up are not too much");
     }
-    let allowed_ns = 100_000_000 + began.elapsed().as_nanos() as u64 / 20;
-    assert!(naming_ns < allowed_ns + 50_000_000, "{naming_ns} of {allowed_ns}");
+    assert!(naming_ns > 90_000_000, "no more than {naming_ns} ns were spent");
 }
