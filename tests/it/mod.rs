@@ -13,6 +13,7 @@ mod errors_input;
 mod errors_target;
 mod facts;
 mod follow;
+mod foreign;
 mod formats;
 mod generations;
 mod grandchild;
@@ -67,6 +68,7 @@ pub(crate) fn main() -> ExitCode {
         run_signals::register,
         grandchild::register,
         follow::register,
+        foreign::register,
         attach::register,
         detach::register,
         blocks::register,

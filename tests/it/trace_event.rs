@@ -186,7 +186,8 @@ fn sizes(own: &Value, theirs: &Value) -> Result<()> {
     // TraceEvent then has none for it, or the other's. So it is with the statistics, where both end at the same time.
     let background = theirs["type"] == "BackgroundGC";
     let before = own["heap_before_bytes"].as_u64().is_some_and(|own| bytes(own, &theirs["before_mb"]));
-    ensure!(before || background, "heap before");
+    // And so a foreground one may have both.
+    ensure!(before || background || theirs["type"] == "ForegroundGC", "heap before");
     let after = bytes(own.uint("/heap_after_bytes")?, &theirs["after_mb"])
         && bytes(own.uint("/promoted_bytes")?, &theirs["promoted_mb"])
         && own["pinned_objects"] == theirs["pinned"]

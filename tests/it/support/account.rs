@@ -234,7 +234,7 @@ impl Account {
             let mut starts: Vec<u64> =
                 self.gcs.iter().filter(|(_, gc)| inside(gc.started)).map(|(number, _)| *number).collect();
             starts.sort_by_key(|number| self.gcs[number].started);
-            let suspend = Some(stop.stopped - stop.begin);
+            let suspend = Some(stop.stopped.saturating_sub(stop.begin));
             let whole = Pause { phase: "whole", at: stop.begin, ns: stop.end - stop.begin, suspend };
             let Some(last) = starts.len().checked_sub(1) else {
                 let walked = events.iter().any(|event| matches!(event.id, 21 | 22) && inside(event.at));
