@@ -89,7 +89,7 @@ fn leaves() -> Result<BTreeSet<String>> {
     let mut found = BTreeSet::new();
     walk(root, root, "", &mut found);
     let kinds = root.list("/$defs/Line/oneOf")?;
-    ensure!(kinds.len() == 3, "three kinds of line");
+    ensure!(kinds.len() == 4, "four kinds of line");
     for line in kinds {
         let kind = line.text("/properties/type/const")?;
         walk(root, line, &format!("line {kind}: "), &mut found);
