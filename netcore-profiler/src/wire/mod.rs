@@ -12,7 +12,7 @@
 //! Names come in two steps. What holds the heap ([`Holders`], [`Statics`]) is told by identifiers, and
 //! each identifier's facts ([`Class`], [`Method`]) before the totals of the first collection that
 //! needs them: they are read while the world stands still. The names that the facts point to
-//! ([`TypeDef`], [`MethodDef`]) follow later, and [`NamesDone`] says how far. [`Forget`] makes all
+//! ([`TypeDef`], [`MethodDef`]) follow later, and [`NamesDone`] says how far. [`event_id::FORGET`] makes all
 //! identifiers told so far void.
 
 mod batch;
