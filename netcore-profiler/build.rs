@@ -5,6 +5,8 @@
 //! - `NETCORE_PROFILER_PREBUILT=<file>` embeds that file instead (a signed build, a distribution's).
 //! - `NETCORE_PROFILER_SKIP=1` embeds nothing, for `cargo check` of a target without its linker.
 //! - `NETCORE_PROFILER_MAX_CALLBACK=<n>` answers only `ICorProfilerCallback` to `ICorProfilerCallback<n>`.
+//! - `NETCORE_PROFILER_MEASURED=floor|plain` builds a library that reports nothing, for benchmarks to measure
+//!   against: late arming with empty callbacks, or the flag always on and `S_OK` to everything.
 
 use std::env;
 use std::error::Error;
@@ -18,13 +20,14 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 const PREBUILT: &str = "NETCORE_PROFILER_PREBUILT";
 const SKIP: &str = "NETCORE_PROFILER_SKIP";
 const MAX_CALLBACK: &str = "NETCORE_PROFILER_MAX_CALLBACK";
+const MEASURED: &str = "NETCORE_PROFILER_MEASURED";
 
 fn main() -> Result<()> {
     let target = env::var("TARGET")?;
     let linker_variable = format!("CARGO_TARGET_{}_LINKER", target.to_uppercase().replace(['-', '.'], "_"));
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=src");
-    for variable in [PREBUILT, SKIP, MAX_CALLBACK, &linker_variable] {
+    for variable in [PREBUILT, SKIP, MAX_CALLBACK, MEASURED, &linker_variable] {
         println!("cargo::rerun-if-env-changed={variable}");
     }
 
@@ -59,6 +62,7 @@ fn compile(target: &str, os: &str, linker_variable: &str, library: &Path) -> Res
     rustc.args(["--crate-name", "netcore_profiler", "--edition", "2024", "--crate-type", "cdylib"]);
     rustc.args(["--cfg", "agent", "--check-cfg", "cfg(agent, test)"]);
     rustc.args(["--check-cfg", "cfg(max_callback, values(any()))", "--cap-lints", "warn"]);
+    rustc.args(["--check-cfg", "cfg(measured, values(\"floor\", \"plain\"))"]);
     rustc.args(["--target", target]);
     for option in ["opt-level=3", "panic=abort", "strip=symbols", "lto=fat", "codegen-units=1"] {
         rustc.arg(format!("-C{option}"));
@@ -92,6 +96,9 @@ fn compile(target: &str, os: &str, linker_variable: &str, library: &Path) -> Res
     }
     if let Ok(most) = env::var(MAX_CALLBACK) {
         rustc.args(["--cfg", &format!("max_callback=\"{most}\"")]);
+    }
+    if let Ok(measured) = env::var(MEASURED) {
+        rustc.args(["--cfg", &format!("measured=\"{measured}\"")]);
     }
     if let Some(linker) = linker {
         let mut option = OsString::from("-Clinker=");

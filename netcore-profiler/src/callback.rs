@@ -48,6 +48,20 @@ pub(crate) const DELIVERS_EVENTS: usize = 10;
 /// the other second versions, and no runtime does without it: such a build lets it pass.
 pub(crate) const FIRST_VERSIONS_ONLY: bool = LATEST < 4;
 
+/// A build for benchmarks that keeps the flag on and answers `S_OK` to everything: what a profiler costs that takes no
+/// care.
+pub(crate) const PLAIN: bool = cfg!(measured = "plain");
+
+/// What builds for benchmarks answer to callbacks with data, at once: late arming with such callbacks is the least that
+/// a profiler can cost.
+pub(crate) const EMPTY_ANSWER: Option<HResult> = if PLAIN {
+    Some(S_OK)
+} else if cfg!(measured = "floor") {
+    Some(E_FAIL)
+} else {
+    None
+};
+
 com_table! {
     /// The functions of `ICorProfilerCallback11`, with `IUnknown`'s in front.
     pub struct Callback11Table for Profiler as profiler {
@@ -107,7 +121,7 @@ com_table! {
         };
         ObjectAllocated(_: usize, _: usize);
         ObjectsAllocatedByClass(_: u32, _: *const usize, _: *const u32);
-        ObjectReferences(_: usize, _: usize, _: u32, _: *const usize) => E_FAIL;
+        ObjectReferences(_: usize, _: usize, _: u32, _: *const usize) => if PLAIN { S_OK } else { E_FAIL };
         RootReferences(count: u32, objects: *const usize) => {
             // SAFETY: arguments as the interface documents them.
             unsafe { profiler.roots_v1(count, objects) }

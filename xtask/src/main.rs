@@ -1,5 +1,7 @@
 //! `cargo xtask`: developer commands.
 
+#[cfg(target_os = "linux")]
+mod bench;
 mod command;
 
 use std::io::{self, Write};

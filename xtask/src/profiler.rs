@@ -1,4 +1,4 @@
-//! Builds of the profiler library for tests.
+//! Builds of the profiler library for tests and benchmarks.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -14,12 +14,27 @@ use crate::workspace;
 /// # Errors
 /// Where it does not compile.
 pub fn limited_to(latest: u32) -> Result<PathBuf> {
+    build(&format!("profiler-{latest}"), "NETCORE_PROFILER_MAX_CALLBACK", &latest.to_string())
+}
+
+/// A build that reports nothing, to measure against: `floor` arms late and has empty callbacks, `plain` keeps the
+/// runtime's flag on and answers `S_OK` to everything.
+///
+/// # Errors
+/// Where it does not compile.
+pub fn measured(kind: &str) -> Result<PathBuf> {
+    build(&format!("profiler-{kind}"), "NETCORE_PROFILER_MEASURED", kind)
+}
+
+fn build(directory: &str, variable: &str, value: &str) -> Result<PathBuf> {
     let mut cargo = workspace::cargo();
     cargo
         .args(["build", "--package", "netcore-profiler", "--lib", "--locked", "--message-format", "json"])
         .arg("--target-dir")
-        .arg(workspace::target_dir().join(format!("profiler-{latest}")))
-        .env("NETCORE_PROFILER_MAX_CALLBACK", latest.to_string())
+        .arg(workspace::target_dir().join(directory))
+        .env_remove("NETCORE_PROFILER_MAX_CALLBACK")
+        .env_remove("NETCORE_PROFILER_MEASURED")
+        .env(variable, value)
         .env_remove("NETCORE_PROFILER_PREBUILT")
         .env_remove("NETCORE_PROFILER_SKIP")
         .stdin(Stdio::null());

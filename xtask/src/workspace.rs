@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use anyhow::{Context, Result, bail};
+
 /// The root of the workspace.
 pub fn root() -> &'static Path {
     let member = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -29,4 +31,21 @@ pub fn target_dir() -> PathBuf {
     from_executable
         .or_else(|| env::var_os("CARGO_TARGET_DIR").map(PathBuf::from))
         .unwrap_or_else(|| root().join("target"))
+}
+
+/// Builds gcwatch in release and says where it is.
+///
+/// # Errors
+/// Where it does not build.
+pub fn release_gcwatch() -> Result<PathBuf> {
+    let status = cargo()
+        .args(["build", "--release", "--package", "gcwatch", "--target-dir"])
+        .arg(target_dir())
+        .status()
+        .context("cannot run cargo")?;
+    if !status.success() {
+        bail!("gcwatch does not build");
+    }
+    let name = format!("gcwatch{}", env::consts::EXE_SUFFIX);
+    Ok(target_dir().join("release").join(name))
 }

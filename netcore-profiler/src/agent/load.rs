@@ -137,7 +137,8 @@ impl Profiler {
             return NO_THREAD;
         }
         // Without events delivered there is no moment to arm at.
-        let late = config.arming != Arming::ALWAYS && callback::LATEST >= callback::DELIVERS_EVENTS;
+        let can_be_late = callback::LATEST >= callback::DELIVERS_EVENTS && !callback::PLAIN;
+        let late = config.arming != Arming::ALWAYS && can_be_late;
         let answer = self.mask.load(info, late, config.names);
         if !succeeded(answer) {
             return answer;

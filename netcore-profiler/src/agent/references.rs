@@ -10,7 +10,7 @@ use core::sync::atomic::Ordering;
 use super::Profiler;
 use super::accumulator::Sink;
 use super::slots::Taken;
-use crate::callback::FIRST_VERSIONS_ONLY;
+use crate::callback::{EMPTY_ANSWER, FIRST_VERSIONS_ONLY};
 use crate::hresult::{E_FAIL, HResult, S_OK};
 use crate::info::Info;
 use crate::sys;
@@ -69,6 +69,9 @@ impl Profiler {
         new: *const usize,
         lengths: *const usize,
     ) -> HResult {
+        if let Some(answer) = EMPTY_ANSWER {
+            return answer;
+        }
         // SAFETY: by the contract.
         let (old, new, lengths) = unsafe { (array(old, count), array(new, count), array(lengths, count)) };
         self.add_moved(old, new, lengths);
@@ -86,6 +89,9 @@ impl Profiler {
         new: *const usize,
         lengths: *const u32,
     ) -> HResult {
+        if let Some(answer) = EMPTY_ANSWER {
+            return answer;
+        }
         self.collection.flag(GcFlags::V1_CALLBACKS);
         // SAFETY: by the contract.
         let (old, new, lengths) = unsafe { (array(old, count), array(new, count), array(lengths, count)) };
@@ -103,6 +109,9 @@ impl Profiler {
         starts: *const usize,
         lengths: *const usize,
     ) -> HResult {
+        if let Some(answer) = EMPTY_ANSWER {
+            return answer;
+        }
         // SAFETY: by the contract.
         let (starts, lengths) = unsafe { (array(starts, count), array(lengths, count)) };
         self.add_surviving(starts, lengths);
@@ -119,6 +128,9 @@ impl Profiler {
         starts: *const usize,
         lengths: *const u32,
     ) -> HResult {
+        if let Some(answer) = EMPTY_ANSWER {
+            return answer;
+        }
         self.collection.flag(GcFlags::V1_CALLBACKS);
         // SAFETY: by the contract.
         let (starts, lengths) = unsafe { (array(starts, count), array(lengths, count)) };
@@ -138,6 +150,9 @@ impl Profiler {
         flags: *const u32,
         ids: *const usize,
     ) -> HResult {
+        if let Some(answer) = EMPTY_ANSWER {
+            return answer;
+        }
         if FIRST_VERSIONS_ONLY {
             return S_OK;
         }
@@ -154,6 +169,9 @@ impl Profiler {
     /// # Safety
     /// The array is null or has `count` entries.
     pub(crate) unsafe fn roots_v1(&self, count: u32, objects: *const usize) -> HResult {
+        if let Some(answer) = EMPTY_ANSWER {
+            return answer;
+        }
         const NO_KIND: u32 = RootKind::UNKNOWN.0 as u32;
         const NO_FLAGS: u32 = RootFlags::UNKNOWN.0 as u32;
         self.collection.flag(GcFlags::V1_CALLBACKS);
@@ -261,8 +279,10 @@ impl Profiler {
         let flags = unsafe { array(collected, count) };
         let bits = flags.iter().rev().fold(0_u8, |bits, flag| bits << 1 | u8::from(*flag != 0));
         self.collection.started(&self.mask, entered_ns, bits, reason);
-        self.bounds.read(info);
-        self.collection.set_bounds_ranges(self.bounds.ranges().len());
+        if EMPTY_ANSWER.is_none() {
+            self.bounds.read(info);
+            self.collection.set_bounds_ranges(self.bounds.ranges().len());
+        }
         self.collection.add_callback_ns(sys::tick_ns().saturating_sub(entered_ns));
         S_OK
     }

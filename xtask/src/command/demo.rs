@@ -4,10 +4,9 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write as _};
-use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use xtask::{clr, compiler, workspace};
 
 /// Watch a real application: the C# compiler at work.
@@ -27,7 +26,7 @@ impl Demo {
         // The newest runtime, as a user would have it.
         let clr = clr::find_all()?.pop().context("no runtime was found")?;
         let csc = compiler::csc()?;
-        let gcwatch = build_gcwatch()?;
+        let gcwatch = workspace::release_gcwatch()?;
         let dir = workspace::target_dir().join("demo");
         fs::create_dir_all(&dir)?;
         let source = dir.join("demo.cs");
@@ -53,19 +52,6 @@ impl Demo {
         let code = status.code().and_then(|code| u8::try_from(code).ok());
         Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
     }
-}
-
-fn build_gcwatch() -> Result<PathBuf> {
-    let status = workspace::cargo()
-        .args(["build", "--release", "--package", "gcwatch", "--target-dir"])
-        .arg(workspace::target_dir())
-        .status()
-        .context("cannot run cargo")?;
-    if !status.success() {
-        bail!("gcwatch does not build");
-    }
-    let name = format!("gcwatch{}", std::env::consts::EXE_SUFFIX);
-    Ok(workspace::target_dir().join("release").join(name))
 }
 
 /// A C# program with enough generics, lambdas and queries to keep the compiler busy.

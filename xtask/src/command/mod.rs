@@ -1,6 +1,7 @@
 //! The subcommands, one file each.
 
 mod apps;
+mod bench;
 mod check_targets;
 mod clr;
 mod demo;
@@ -26,6 +27,8 @@ enum Command {
     Clr,
     /// Build all test applications.
     Apps,
+    /// Measure what gcwatch costs, beside no tool, the least possible, and other tools.
+    Bench(bench::Bench),
     /// Check that the workspace compiles for the other platforms.
     CheckTargets,
 }
@@ -36,6 +39,7 @@ impl Cli {
             Command::Demo(demo) => demo.run(),
             Command::Clr => clr::run(),
             Command::Apps => apps::run(),
+            Command::Bench(bench) => bench.run(),
             Command::CheckTargets => check_targets::run(),
         }
     }

@@ -1,0 +1,217 @@
+//! What a benchmark found: figures of variants side by side, held against goals.
+
+use serde_json::{Value, json};
+
+use super::statistics::{Estimate, exponent, median, ratio};
+
+/// A bound on a variant's figure.
+#[derive(Debug, Clone)]
+pub(crate) enum Goal {
+    /// The ratio to another variant is at most this.
+    Ratio { to: &'static str, at_most: f64 },
+    /// The ratio's interval contains 1 and its upper end is at most this.
+    Same { to: &'static str, at_most: f64 },
+    /// The median is at most this.
+    AtMost(f64),
+}
+
+/// One way of doing it, and what it took each time.
+#[derive(Debug, Clone)]
+pub(crate) struct Variant {
+    pub(crate) name: &'static str,
+    pub(crate) values: Vec<f64>,
+}
+
+/// How a goal fared.
+#[derive(Debug)]
+pub(crate) struct Verdict {
+    pub(crate) variant: &'static str,
+    pub(crate) text: String,
+    pub(crate) ratio: Option<Estimate>,
+    /// `None` where nothing was measured.
+    pub(crate) met: Option<bool>,
+}
+
+/// One figure of one case, for all variants, from interleaved rounds.
+#[derive(Debug, Clone)]
+pub(crate) struct Figure {
+    /// The row of the goals' table.
+    pub(crate) row: &'static str,
+    pub(crate) case: String,
+    pub(crate) what: &'static str,
+    pub(crate) unit: &'static str,
+    pub(crate) variants: Vec<Variant>,
+    pub(crate) goals: Vec<(&'static str, Goal)>,
+    /// What the ratios are shown against.
+    pub(crate) against: Option<&'static str>,
+}
+
+impl Figure {
+    pub(crate) fn new(
+        row: &'static str,
+        case: impl Into<String>,
+        what: &'static str,
+        unit: &'static str,
+    ) -> Self {
+        Self { row, case: case.into(), what, unit, variants: vec![], goals: vec![], against: None }
+    }
+
+    pub(crate) fn against(mut self, name: &'static str) -> Self {
+        self.against = Some(name);
+        self
+    }
+
+    pub(crate) fn with(mut self, name: &'static str, values: Vec<f64>) -> Self {
+        self.variants.push(Variant { name, values });
+        self
+    }
+
+    pub(crate) fn goal(mut self, name: &'static str, goal: Goal) -> Self {
+        self.goals.push((name, goal));
+        self
+    }
+
+    fn values(&self, name: &str) -> &[f64] {
+        self.variants.iter().find(|variant| variant.name == name).map_or(&[], |variant| &variant.values)
+    }
+
+    pub(crate) fn ratio_of(&self, name: &str) -> Option<Estimate> {
+        let against = self.against.filter(|against| *against != name)?;
+        ratio(self.values(name), self.values(against))
+    }
+
+    pub(crate) fn verdicts(&self) -> Vec<Verdict> {
+        let judge = |(variant, goal): &(&'static str, Goal)| {
+            let values = self.values(variant);
+            let (text, ratio, met) = match goal {
+                Goal::Ratio { to, at_most } => {
+                    let found = ratio(values, self.values(to));
+                    let met = found.map(|found| found.value <= *at_most);
+                    (format!("<= {at_most:.2}x {to}"), found, met)
+                }
+                Goal::Same { to, at_most } => {
+                    let found = ratio(values, self.values(to));
+                    let met =
+                        found.map(|found| found.low <= 1.0 && found.high <= *at_most && found.high >= 1.0);
+                    (format!("= {to}, upper end <= {at_most:.2}x"), found, met)
+                }
+                Goal::AtMost(limit) => {
+                    (format!("<= {limit} {}", self.unit), None, median(values).map(|found| found <= *limit))
+                }
+            };
+            Verdict { variant, text, ratio, met }
+        };
+        self.goals.iter().map(judge).collect()
+    }
+
+    pub(crate) fn to_json(&self) -> Value {
+        let spread = |values: &[f64]| {
+            let fold = |start: f64, pick: fn(f64, f64) -> f64| values.iter().copied().fold(start, pick);
+            (!values.is_empty()).then(
+                || json!({"min": fold(f64::INFINITY, f64::min), "max": fold(f64::NEG_INFINITY, f64::max)}),
+            )
+        };
+        let variants: Vec<Value> = self
+            .variants
+            .iter()
+            .map(|variant| {
+                json!({
+                    "name": variant.name,
+                    "n": variant.values.len(),
+                    "median": median(&variant.values),
+                    "spread": spread(&variant.values),
+                    "values": variant.values,
+                    "ratio": self.ratio_of(variant.name).map(estimate),
+                })
+            })
+            .collect();
+        let goals: Vec<Value> = self
+            .verdicts()
+            .into_iter()
+            .map(|verdict| {
+                json!({
+                    "variant": verdict.variant,
+                    "goal": verdict.text,
+                    "ratio": verdict.ratio.map(estimate),
+                    "met": verdict.met,
+                })
+            })
+            .collect();
+        json!({
+            "row": self.row, "case": self.case, "figure": self.what, "unit": self.unit,
+            "against": self.against, "variants": variants, "goals": goals,
+        })
+    }
+}
+
+fn estimate(found: Estimate) -> Value {
+    json!({"value": found.value, "low": found.low, "high": found.high})
+}
+
+/// What one more of something costs: the same figure at several sizes of its input.
+#[derive(Debug, Clone)]
+pub(crate) struct Growth {
+    pub(crate) row: &'static str,
+    /// What grows.
+    pub(crate) input: &'static str,
+    pub(crate) what: String,
+    pub(crate) unit: &'static str,
+    /// Input and cost.
+    pub(crate) points: Vec<(f64, f64)>,
+}
+
+impl Growth {
+    /// Over the whole range, and its last step alone: a fixed cost hides the growth at the small end.
+    pub(crate) fn exponents(&self) -> (Option<f64>, Option<f64>) {
+        let tail = self.points.len().saturating_sub(2);
+        (exponent(&self.points), exponent(&self.points[tail..]))
+    }
+
+    pub(crate) fn to_json(&self) -> Value {
+        let (all, last) = self.exponents();
+        json!({
+            "row": self.row, "input": self.input, "figure": self.what, "unit": self.unit,
+            "points": self.points, "exponent": all, "exponent_of_last_step": last,
+        })
+    }
+}
+
+/// Everything of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    pub(crate) figures: Vec<Figure>,
+    pub(crate) growth: Vec<Growth>,
+    /// What was not measured, and why.
+    pub(crate) skipped: Vec<(String, String)>,
+    /// What has to be known to read the figures.
+    pub(crate) notes: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn goals_are_judged_by_what_was_measured() {
+        let figure = Figure::new("row", "case", "pause", "ms")
+            .against("none")
+            .with("none", vec![1.0, 2.0, 3.0])
+            .with("roots", vec![1.1, 2.3, 3.2])
+            .goal("roots", Goal::Ratio { to: "none", at_most: 1.2 })
+            .goal("roots", Goal::Ratio { to: "none", at_most: 1.05 })
+            .goal("none", Goal::Same { to: "none", at_most: 1.03 })
+            .goal("roots", Goal::AtMost(2.0))
+            .goal("absent", Goal::Ratio { to: "none", at_most: 1.0 });
+        let met: Vec<_> = figure.verdicts().into_iter().map(|verdict| verdict.met).collect();
+        assert_eq!(met, [Some(true), Some(false), Some(true), Some(false), None]);
+        assert!(figure.ratio_of("none").is_none());
+    }
+
+    #[test]
+    fn growth_tells_a_fixed_cost_from_a_growing_one() {
+        let points = [1.0, 10.0, 100.0, 1000.0].map(|n| (n, 100.0 + n)).to_vec();
+        let growth = Growth { row: "row", input: "roots", what: "pause".to_owned(), unit: "ns", points };
+        let (all, last) = growth.exponents();
+        assert!(all.unwrap() < 0.5 && last.unwrap() > 0.7);
+    }
+}

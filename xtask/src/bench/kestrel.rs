@@ -1,0 +1,162 @@
+//! A web service under load, watched at each level.
+
+use std::io::Read;
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use xtask::testkit::{Skip, peer};
+
+use super::figure::{Figure, Goal};
+use super::{Bench, Tool};
+
+const ROW: &str = "Kestrel under wrk";
+const PATH: &str = "large/100";
+
+/// What wrk said.
+#[derive(Debug, Clone, Copy)]
+struct Served {
+    per_second: f64,
+    p50_ms: f64,
+    p99_ms: f64,
+}
+
+pub(super) fn measure(bench: &mut Bench) -> Result<()> {
+    let web = peer("web/web.dll")?;
+    let has = |program: &str| Command::new(program).arg("-v").output().is_ok();
+    if !has("wrk") {
+        return Err(Skip::because("wrk is not installed").into());
+    }
+    if !bench.newest.root.join("shared/Microsoft.AspNetCore.App").is_dir() {
+        return Err(Skip::because(format!("no ASP.NET Core beside .NET {}", bench.newest.name)).into());
+    }
+    let names = ["none", "basic", "moves", "roots", "dotnet-trace gc-verbose"];
+    let seconds = if bench.quick { 4 } else { 20 };
+    for server in [false, true] {
+        bench.serve_all(&web, server, seconds, &names);
+    }
+    if !bench.has_option("attach", "--sample") {
+        bench.skip("Kestrel: roots --sample 1/30s", &anyhow::anyhow!("this gcwatch has no --sample"));
+        return Ok(());
+    }
+    let rounds = std::mem::replace(&mut bench.rounds, if bench.quick { 1 } else { 3 });
+    bench.serve_all(&web, false, 120, &["none", "roots --sample 1/30s"]);
+    bench.rounds = rounds;
+    Ok(())
+}
+
+impl Bench {
+    fn serve_all(&mut self, web: &std::path::Path, server: bool, seconds: u32, names: &[&'static str]) {
+        let heap = if server { "server" } else { "workstation" };
+        let case = format!("{} {heap}, /{PATH}, 16 connections, {seconds} s", self.newest.name);
+        self.say(&format!("  {case}"));
+        let taken =
+            self.interleave(&case, names, |bench, name| bench.serve(web, server, seconds, Tool::named(name)));
+        let of = |what, unit, value: fn(&Served) -> f64| {
+            let figure = Figure::new(ROW, &case, what, unit).against("none");
+            taken.iter().fold(figure, |figure, variant| figure.with(variant.name, variant.each(value)))
+        };
+        let rate = of("requests per second", "", |served| served.per_second);
+        let p50 = of("p50", "ms", |served| served.p50_ms);
+        let mut p99 = of("p99", "ms", |served| served.p99_ms);
+        for (name, at_most) in [("basic", 1.05), ("roots --sample 1/30s", 1.10)] {
+            if names.contains(&name) {
+                p99 = p99.goal(name, Goal::Ratio { to: "none", at_most });
+            }
+        }
+        self.findings.figures.extend([rate, p50, p99]);
+    }
+
+    /// A fresh service, warm before the tool comes and the requests count.
+    fn serve(&self, web: &std::path::Path, server: bool, seconds: u32, tool: Tool) -> Result<Served> {
+        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let url = format!("http://127.0.0.1:{port}");
+        let mut command = self.newest.command(web);
+        command.args(["--urls", &url]).env("DOTNET_gcServer", u8::from(server).to_string());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut service = Ended(command.spawn()?);
+        let until = Instant::now() + Duration::from_secs(60);
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            if Instant::now() > until || service.0.try_wait()?.is_some() {
+                bail!("the service does not answer");
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        let url = format!("{url}/{PATH}");
+        wrk(&url, 2)?;
+        let output = self.file("service");
+        if output.exists() {
+            std::fs::remove_file(&output)?;
+        }
+        let mut watcher = None;
+        if let Some(mut command) = self.attach(tool, &self.newest, service.0.id(), &output)? {
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+            let mut child = Ended(command.spawn()?);
+            super::paced::wait_for(&output, &mut child.0)?;
+            watcher = Some(child);
+        }
+        let served = wrk(&url, seconds)?;
+        if let Some(Ended(watcher)) = &mut watcher
+            && watcher.try_wait()?.is_some()
+        {
+            let mut said = String::new();
+            watcher.stderr.take().map(|mut stderr| stderr.read_to_string(&mut said)).transpose()?;
+            bail!("the tool did not watch to the end: {}", said.trim());
+        }
+        Ok(served)
+    }
+}
+
+fn wrk(url: &str, seconds: u32) -> Result<Served> {
+    let mut command = Command::new("wrk");
+    command.args(["-t1", "-c16", "--latency", &format!("-d{seconds}s"), url]);
+    let output = command.output().context("cannot run wrk")?;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    parse(&said).with_context(|| format!("what wrk said:\n{said}"))
+}
+
+fn parse(said: &str) -> Option<Served> {
+    let after = |key: &str| {
+        let line = said.lines().find_map(|line| line.trim_start().strip_prefix(key))?;
+        Some(line.trim().to_owned())
+    };
+    Some(Served {
+        per_second: after("Requests/sec:")?.parse().ok()?,
+        p50_ms: milliseconds(&after("50%")?)?,
+        p99_ms: milliseconds(&after("99%")?)?,
+    })
+}
+
+fn milliseconds(text: &str) -> Option<f64> {
+    let units = [("us", 1e-3), ("ms", 1.0), ("s", 1e3)];
+    let (number, factor) =
+        units.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)))?;
+    Some(number.parse::<f64>().ok()? * factor)
+}
+
+/// A process that is over when this is dropped.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrk_is_understood() {
+        let said = "  Thread Stats   Avg\n  Latency Distribution\n     50%  310.00us\n     75%    1.10ms\n     99%    1.02s \n\
+                    \x20 1000 requests in 4.00s\nRequests/sec:   9876.54\n";
+        let served = parse(said).unwrap();
+        assert_eq!((served.per_second, served.p50_ms, served.p99_ms), (9876.54, 0.31, 1020.0));
+        assert!(parse("unable to connect").is_none());
+    }
+}

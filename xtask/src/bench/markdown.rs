@@ -1,0 +1,159 @@
+//! Findings as tables for `docs/benchmarks.md`.
+
+use std::fmt::Write as _;
+
+use super::figure::{Figure, Findings};
+use super::machine::Machine;
+use super::statistics::{Estimate, median};
+
+pub(crate) fn render(machine: &Machine, findings: &Findings) -> String {
+    let mut text = format!("{machine}\n");
+    let mut row = "";
+    for figure in &findings.figures {
+        if figure.row != row {
+            row = figure.row;
+            let _ = write!(
+                text,
+                "\n### {row}\n\n\
+                 | case | figure | variant | n | median | min to max | ratio [95 % interval] | goal | met |\n\
+                 |---|---|---|--:|--:|---|---|---|---|\n"
+            );
+        }
+        lines(&mut text, figure);
+    }
+    if !findings.growth.is_empty() {
+        text.push_str("\n### Growth\n\n| row | figure | input | cost at each | exponent | of the last step |\n|---|---|---|---|--:|--:|\n");
+        for growth in &findings.growth {
+            let (all, last) = growth.exponents();
+            let points: Vec<String> = growth
+                .points
+                .iter()
+                .map(|(input, cost)| format!("{}: {} {}", short(*input), short(*cost), growth.unit))
+                .collect();
+            let _ = writeln!(
+                text,
+                "| {} | {} | {} | {} | {} | {} |",
+                growth.row,
+                growth.what,
+                growth.input,
+                points.join(", "),
+                or_dash(all),
+                or_dash(last)
+            );
+        }
+    }
+    if !findings.skipped.is_empty() {
+        let _ = write!(text, "\n### Not measured: {}\n\n", findings.skipped.len());
+        for (what, why) in &findings.skipped {
+            let _ = writeln!(text, "- {what}: {}", why.lines().next().unwrap_or_default());
+        }
+    }
+    if !findings.notes.is_empty() {
+        text.push_str("\n### Notes\n\n");
+        for note in &findings.notes {
+            let _ = writeln!(text, "- {note}");
+        }
+    }
+    text
+}
+
+fn lines(text: &mut String, figure: &Figure) {
+    let verdicts = figure.verdicts();
+    for variant in &figure.variants {
+        let own = || verdicts.iter().filter(|verdict| verdict.variant == variant.name);
+        let goals: Vec<String> = own()
+            .map(|verdict| match verdict.ratio {
+                Some(found) => format!("{} (is {:.2})", verdict.text, found.value),
+                None => verdict.text.clone(),
+            })
+            .collect();
+        let met: Vec<&str> = own()
+            .map(|verdict| match verdict.met {
+                Some(true) => "yes",
+                Some(false) => "**no**",
+                None => "?",
+            })
+            .collect();
+        let least = variant.values.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = variant.values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let spread = if variant.values.is_empty() {
+            "-".to_owned()
+        } else {
+            format!("{} to {}", short(least), short(most))
+        };
+        let _ = writeln!(
+            text,
+            "| {} | {}, {} | {} | {} | {} | {spread} | {} | {} | {} |",
+            figure.case,
+            figure.what,
+            figure.unit,
+            variant.name,
+            variant.values.len(),
+            median(&variant.values).map_or_else(|| "-".to_owned(), short),
+            figure.ratio_of(variant.name).map_or_else(String::new, interval),
+            goals.join("; "),
+            met.join("; "),
+        );
+    }
+}
+
+fn interval(found: Estimate) -> String {
+    format!("{:.2} [{:.2}, {:.2}]", found.value, found.low, found.high)
+}
+
+fn or_dash(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"))
+}
+
+/// Three significant digits, without an exponent.
+pub(crate) fn short(value: f64) -> String {
+    let size = value.abs();
+    match size {
+        _ if value == 0.0 => "0".to_owned(),
+        _ if size >= 1e6 && value % 1e5 == 0.0 => format!("{} M", value / 1e6),
+        _ if size >= 100.0 => format!("{value:.0}"),
+        _ if size >= 10.0 => format!("{value:.1}"),
+        _ if size >= 1.0 => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::figure::{Goal, Growth};
+
+    #[test]
+    fn numbers_are_short() {
+        let told = [0.0, 0.01234, 1.234, 12.34, 123.4, 1234.5, 2e6, 1_234_567.0].map(short);
+        assert_eq!(told, ["0", "0.012", "1.23", "12.3", "123", "1234", "2 M", "1234567"]);
+    }
+
+    #[test]
+    fn a_missed_goal_and_a_skip_are_seen() {
+        let figure = Figure::new("start-up", "ps", "wall", "ms")
+            .against("cat")
+            .with("cat", vec![1.0])
+            .with("gcwatch", vec![6.0])
+            .goal("gcwatch", Goal::AtMost(5.0));
+        let growth = Growth {
+            row: "replay",
+            input: "bytes",
+            what: "wall".to_owned(),
+            unit: "ms",
+            points: vec![(1.0, 1.0), (10.0, 10.0)],
+        };
+        let findings = Findings {
+            figures: vec![figure],
+            growth: vec![growth],
+            skipped: vec![("Kestrel".to_owned(), "no wrk".to_owned())],
+            notes: vec!["busy".to_owned()],
+        };
+        let text = render(&Machine::of_this(), &findings);
+        assert!(
+            text.contains("| gcwatch | 1 | 6.00 | 6.00 to 6.00 | 6.00 [6.00, 6.00] | <= 5 ms | **no** |")
+        );
+        assert!(text.contains("1.00: 1.00 ms, 10.0: 10.0 ms | 1.00 | 1.00 |"), "{text}");
+        assert!(text.contains("Not measured: 1") && text.contains("- Kestrel: no wrk"));
+    }
+}

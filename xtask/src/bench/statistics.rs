@@ -1,0 +1,97 @@
+//! Medians, the interval of a ratio, and how a cost grows.
+
+/// The middle value, of an even number the mean of the two; `None` without any.
+pub(crate) fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    let upper = *sorted.get(middle)?;
+    if sorted.len() % 2 == 1 { Some(upper) } else { Some(f64::midpoint(sorted[middle - 1], upper)) }
+}
+
+/// A value and the interval that holds it in 95 of 100 cases.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Estimate {
+    pub(crate) value: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+}
+
+/// How many times as large `values` are as `against`: the median of the ratios of each round, because what disturbs a
+/// machine lasts longer than a round, and the bootstrap's 95 % interval of that median.
+pub(crate) fn ratio(values: &[f64], against: &[f64]) -> Option<Estimate> {
+    let pairs = values.iter().zip(against).filter(|(_, against)| **against > 0.0);
+    let ratios: Vec<f64> = pairs.map(|(value, against)| value / against).collect();
+    let value = median(&ratios)?;
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut medians: Vec<f64> = (0..2000)
+        .filter_map(|_| {
+            let drawn: Vec<f64> = ratios.iter().map(|_| ratios[random.below(ratios.len())]).collect();
+            median(&drawn)
+        })
+        .collect();
+    medians.sort_by(f64::total_cmp);
+    let at = |share: f64| medians[((medians.len() - 1) as f64 * share).round() as usize];
+    Some(Estimate { value, low: at(0.025), high: at(0.975) })
+}
+
+/// The exponent `k` of `cost = a * input^k`, by least squares over the logarithms; 1 is linear.
+pub(crate) fn exponent(points: &[(f64, f64)]) -> Option<f64> {
+    let logs: Vec<(f64, f64)> = points
+        .iter()
+        .filter(|(input, cost)| *input > 0.0 && *cost > 0.0)
+        .map(|(input, cost)| (input.ln(), cost.ln()))
+        .collect();
+    let count = logs.len() as f64;
+    let mean_x = logs.iter().map(|point| point.0).sum::<f64>() / count;
+    let mean_y = logs.iter().map(|point| point.1).sum::<f64>() / count;
+    let spread: f64 = logs.iter().map(|(x, _)| (x - mean_x).powi(2)).sum();
+    let both: f64 = logs.iter().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
+    (logs.len() >= 2 && spread > 0.0).then(|| both / spread)
+}
+
+/// xorshift64: the same draws in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % end.max(1) as u64) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians() {
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]), Some(2.5));
+    }
+
+    #[test]
+    fn a_ratio_is_of_rounds_and_within_its_interval() {
+        // A machine that becomes twice as slow half-way changes nothing about the ratio.
+        let none = [10.0, 10.1, 20.0, 20.2, 20.0];
+        let tool: Vec<f64> = none.iter().map(|value| value * 1.1).collect();
+        let found = ratio(&tool, &none).unwrap();
+        assert!((found.value - 1.1).abs() < 1e-9 && (found.high - found.low).abs() < 1e-9);
+        let noisy = ratio(&[9.0, 11.0, 10.0, 12.0, 8.0], &[10.0; 5]).unwrap();
+        assert!(noisy.low < 1.0 && noisy.high > 1.0, "{noisy:?}");
+        assert_eq!(ratio(&[], &[]), None);
+    }
+
+    #[test]
+    fn exponents() {
+        let of = |k: f64| exponent(&[1.0, 10.0, 100.0].map(|x: f64| (x, 7.0 * x.powf(k)))).unwrap();
+        for k in [0.0, 0.5, 1.0, 2.0] {
+            assert!((of(k) - k).abs() < 1e-9);
+        }
+        assert_eq!(exponent(&[(1.0, 2.0)]), None);
+        assert_eq!(exponent(&[(1.0, 0.0), (10.0, 0.0)]), None);
+    }
+}
