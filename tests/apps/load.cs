@@ -14,7 +14,7 @@
 //
 // Without size_max every allocation is a node of 40 bytes, and each 16th is hung into an old one.
 // stdout: "ready pid=N"; at the end, there and in FILE: "done gcs= gen1= gen2= wall_ns= stall_ns= stalls= longest_ns=
-// allocated_bytes= runtime_pause_ns=". stall_ns is the time between two allocations in which a collection began, of
+// allocated_bytes= runtime_pause_ns= cpu_ns=". stall_ns is the time between two allocations in which a collection began, of
 // the mean thread: what the runtime needs beyond its own count (runtime_pause_ns), such as a profiler's walks, is in it.
 using System;
 using System.Collections.Generic;
@@ -96,15 +96,17 @@ static class Load
         int[] counts = { GC.CollectionCount(0), GC.CollectionCount(1), GC.CollectionCount(2) };
         var pauseBefore = GC.GetTotalPauseDuration();
         long allocatedBefore = GC.GetTotalAllocatedBytes();
+        var cpuBefore = Process.GetCurrentProcess().TotalProcessorTime;
         begin.SignalAndWait();
         long start = Stopwatch.GetTimestamp();
         end.SignalAndWait();
         long wall = Stopwatch.GetTimestamp() - start;
+        var cpu = Process.GetCurrentProcess().TotalProcessorTime - cpuBefore;
         long pauseNs = (GC.GetTotalPauseDuration() - pauseBefore).Ticks * 100;
         string line = $"done gcs={GC.CollectionCount(0) - counts[0]} gen1={GC.CollectionCount(1) - counts[1]} "
             + $"gen2={GC.CollectionCount(2) - counts[2]} wall_ns={Ns(wall)} stall_ns={Ns(totals.Sum(s => s.Ns)) / threads} "
             + $"stalls={totals.Sum(s => s.Count) / threads} longest_ns={Ns(totals.Max(s => s.Longest))} "
-            + $"allocated_bytes={GC.GetTotalAllocatedBytes() - allocatedBefore} runtime_pause_ns={pauseNs}";
+            + $"allocated_bytes={GC.GetTotalAllocatedBytes() - allocatedBefore} runtime_pause_ns={pauseNs} cpu_ns={cpu.Ticks * 100}";
         foreach (var handle in handles) handle.Free();
         GC.KeepAlive(old);
         if (result != null) File.WriteAllText(result, line);

@@ -9,17 +9,22 @@ use super::statistics::{Estimate, median};
 pub(crate) fn render(machine: &Machine, findings: &Findings) -> String {
     let mut text = format!("{machine}\n");
     let mut row = "";
+    let mut columns: Vec<&str> = Vec::new();
     for figure in &findings.figures {
-        if figure.row != row {
-            row = figure.row;
+        let names: Vec<&str> = figure.variants.iter().map(|variant| variant.name).collect();
+        if figure.row != row || names != columns {
+            if figure.row != row {
+                let _ = write!(text, "\n### {}\n", figure.row);
+            }
             let _ = write!(
                 text,
-                "\n### {row}\n\n\
-                 | case | figure | variant | n | median | min to max | ratio [95 % interval] | goal | met |\n\
-                 |---|---|---|--:|--:|---|---|---|---|\n"
+                "\n| case | figure | n | {} | goals |\n|---|---|--:|{}---|\n",
+                names.join(" | "),
+                "---|".repeat(names.len())
             );
+            (row, columns) = (figure.row, names);
         }
-        lines(&mut text, figure);
+        line(&mut text, figure);
     }
     if !findings.growth.is_empty() {
         text.push_str("\n### Growth\n\n| row | figure | input | cost at each | exponent | of the last step |\n|---|---|---|---|--:|--:|\n");
@@ -57,48 +62,44 @@ pub(crate) fn render(machine: &Machine, findings: &Findings) -> String {
     text
 }
 
-fn lines(text: &mut String, figure: &Figure) {
-    let verdicts = figure.verdicts();
+/// A cell for each variant: its median, its least and most where it is what others are held against, else its ratio.
+fn line(text: &mut String, figure: &Figure) {
+    let n = figure.variants.iter().map(|variant| variant.values.len()).min().unwrap_or(0);
+    let unit = if figure.unit.is_empty() { String::new() } else { format!(", {}", figure.unit) };
+    let _ = write!(text, "| {} | {}{unit} | {n} |", figure.case, figure.what);
     for variant in &figure.variants {
-        let own = || verdicts.iter().filter(|verdict| verdict.variant == variant.name);
-        let goals: Vec<String> = own()
-            .map(|verdict| match verdict.ratio {
-                Some(found) => format!("{} (is {:.2})", verdict.text, found.value),
-                None => verdict.text.clone(),
-            })
-            .collect();
-        let met: Vec<&str> = own()
-            .map(|verdict| match verdict.met {
-                Some(true) => "yes",
-                Some(false) => "**no**",
-                None => "?",
-            })
-            .collect();
-        let least = variant.values.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = variant.values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let spread = if variant.values.is_empty() {
-            "-".to_owned()
-        } else {
-            format!("{} to {}", short(least), short(most))
+        let fold = |start: f64, pick: fn(f64, f64) -> f64| variant.values.iter().copied().fold(start, pick);
+        let cell = match (median(&variant.values), figure.ratio_of(variant.name)) {
+            (None, _) => "-".to_owned(),
+            (Some(median), Some(ratio)) => format!("{}: {}", short(median), interval(ratio)),
+            (Some(median), None) if n == 1 => short(median),
+            (Some(median), None) => {
+                let (least, most) = (fold(f64::INFINITY, f64::min), fold(f64::NEG_INFINITY, f64::max));
+                format!("{} ({} to {})", short(median), short(least), short(most))
+            }
         };
-        let _ = writeln!(
-            text,
-            "| {} | {}, {} | {} | {} | {} | {spread} | {} | {} | {} |",
-            figure.case,
-            figure.what,
-            figure.unit,
-            variant.name,
-            variant.values.len(),
-            median(&variant.values).map_or_else(|| "-".to_owned(), short),
-            figure.ratio_of(variant.name).map_or_else(String::new, interval),
-            goals.join("; "),
-            met.join("; "),
-        );
+        let _ = write!(text, " {cell} |");
     }
+    let goals: Vec<String> = figure
+        .verdicts()
+        .into_iter()
+        .map(|verdict| {
+            let met = match verdict.met {
+                Some(true) => "met",
+                Some(false) => "**missed**",
+                None => "not measured",
+            };
+            match verdict.ratio {
+                Some(found) => format!("{} {} (is {:.2}): {met}", verdict.variant, verdict.text, found.value),
+                None => format!("{} {}: {met}", verdict.variant, verdict.text),
+            }
+        })
+        .collect();
+    let _ = writeln!(text, " {} |", goals.join("; "));
 }
 
 fn interval(found: Estimate) -> String {
-    format!("{:.2} [{:.2}, {:.2}]", found.value, found.low, found.high)
+    format!("{:.2}x [{:.2}, {:.2}]", found.value, found.low, found.high)
 }
 
 fn or_dash(value: Option<f64>) -> String {

@@ -25,7 +25,8 @@ pub(crate) fn run(mut command: Command) -> Result<Cost> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let began = Instant::now();
     let child = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
-    finish(child, began, Duration::from_secs(1800)).with_context(|| format!("{command:?}"))
+    let program = command.get_program().to_owned();
+    finish(child, began, Duration::from_secs(1800)).with_context(|| program.display().to_string())
 }
 
 /// Wall alone, without looking at it meanwhile: for what takes milliseconds.

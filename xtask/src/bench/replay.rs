@@ -73,7 +73,7 @@ impl Bench {
                 }
                 "TraceEvent" => {
                     let mut command = bench.newest.command(&peer("gcstats/gcstats.dll")?);
-                    command.arg("-q").arg(recording);
+                    command.arg(recording).arg("-q");
                     command
                 }
                 _ => bench.report(recording, name.ends_with("--blocks")),

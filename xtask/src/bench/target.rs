@@ -28,6 +28,8 @@ struct Case {
 #[derive(Debug, Clone, Copy)]
 struct Told {
     wall_ms: f64,
+    /// Of the whole process, in steps of 10 ms: what other processes do to the machine is hardly in it.
+    cpu_ms: f64,
     stall_ms_per_gc: f64,
 }
 
@@ -146,9 +148,11 @@ impl Bench {
             bench.load(clr, server, case, Tool::named(variant))
         });
         let mut wall = Figure::new(ROW, &name, "wall", "ms").against("none");
+        let mut cpu = Figure::new(ROW, &name, "CPU of the target", "ms").against("none");
         let mut stall = Figure::new(ROW, &name, "pause per GC", "ms").against("none");
         for variant in &taken {
             wall = wall.with(variant.name, variant.each(|told| told.wall_ms));
+            cpu = cpu.with(variant.name, variant.each(|told| told.cpu_ms));
             stall = stall.with(variant.name, variant.each(|told| told.stall_ms_per_gc));
         }
         let goals = |figure: Figure, roots_to_none: f64| {
@@ -164,6 +168,7 @@ impl Bench {
         };
         self.findings.figures.push(goals(wall, 1.10));
         self.findings.figures.push(goals(stall, 1.20));
+        self.findings.figures.push(cpu);
         taken
     }
 
@@ -186,7 +191,11 @@ impl Bench {
         std::fs::remove_file(&result)?;
         let (stall_ns, stalls) = (process::fact(&line, "stall_ns")?, process::fact(&line, "stalls")?);
         anyhow::ensure!(stalls >= 3.0, "only {stalls} collections: {line}");
-        Ok(Told { wall_ms: process::fact(&line, "wall_ns")? / 1e6, stall_ms_per_gc: stall_ns / 1e6 / stalls })
+        Ok(Told {
+            wall_ms: process::fact(&line, "wall_ns")? / 1e6,
+            cpu_ms: process::fact(&line, "cpu_ns")? / 1e6,
+            stall_ms_per_gc: stall_ns / 1e6 / stalls,
+        })
     }
 }
 
