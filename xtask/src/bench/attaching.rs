@@ -84,7 +84,7 @@ impl Bench {
         let mut child = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
         let found = loop {
             let taken = began.elapsed();
-            if std::fs::metadata(&output).is_ok_and(|meta| meta.len() > 0) {
+            if super::paced::is_ready(tool, &output) {
                 break Ok(taken.as_secs_f64() * 1e3);
             }
             if taken > Duration::from_secs(30) || child.try_wait()?.is_some() {

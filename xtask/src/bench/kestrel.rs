@@ -94,7 +94,7 @@ impl Bench {
         if let Some(mut command) = self.attach(tool, &self.newest, service.0.id(), &output)? {
             command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
             let mut child = Ended(command.spawn()?);
-            super::paced::wait_for(&output, &mut child.0)?;
+            super::paced::wait_for(tool, &output, &mut child.0)?;
             watcher = Some(child);
         }
         let served = wrk(&url, seconds)?;

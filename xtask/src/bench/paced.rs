@@ -71,7 +71,7 @@ impl Bench {
                 command.args(more).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
                 let began = Instant::now();
                 let mut child = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
-                if let Err(error) = wait_for(output, &mut child) {
+                if let Err(error) = wait_for(tool, output, &mut child) {
                     let _ = child.kill();
                     let _ = child.wait();
                     return Err(error.context(format!("{command:?}")));
@@ -100,10 +100,16 @@ impl Bench {
     }
 }
 
-/// A tool is watching once there is something in its output: gcwatch's header, a trace's.
-pub(super) fn wait_for(output: &Path, child: &mut Child) -> Result<()> {
+/// Whether a tool is watching: gcwatch once its header is in its output, dotnet-trace once the file is there, which it
+/// makes after it has opened its session.
+pub(super) fn is_ready(tool: Tool, output: &Path) -> bool {
+    std::fs::metadata(output).is_ok_and(|meta| matches!(tool, Tool::Trace(_)) || meta.len() > 0)
+}
+
+/// Waits until a tool is watching.
+pub(super) fn wait_for(tool: Tool, output: &Path, child: &mut Child) -> Result<()> {
     let until = Instant::now() + LIMIT;
-    while std::fs::metadata(output).map_or(0, |meta| meta.len()) == 0 {
+    while !is_ready(tool, output) {
         if child.try_wait()?.is_some() {
             let mut said = String::new();
             if let Some(stderr) = child.stderr.as_mut() {
