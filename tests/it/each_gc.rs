@@ -157,7 +157,7 @@ fn as_told(document: &Document, own: &Account, said: &str) -> Result<()> {
     ensure!(!off_by.is_empty(), "the program caught no collection");
     let quarter = off_by[off_by.len() / 4];
     ensure!(
-        quarter < 50_000 || off_by.len() < 10,
+        quarter < 500_000 || off_by.len() < 10,
         "three quarters of the program's {} pauses differ by {quarter} ns",
         off_by.len()
     );
