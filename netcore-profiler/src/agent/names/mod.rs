@@ -52,6 +52,8 @@ pub(super) struct Names {
     pub(super) roots: holders::Roots,
     /// The last collection that waits for names.
     wanted: AtomicU64,
+    /// The last collection whose names were said to be complete.
+    told: AtomicU64,
     /// Requests that have been dealt with, of [`queue::Queue::count`].
     done: AtomicU64,
     /// Our thread waits for it to change.
@@ -81,6 +83,7 @@ impl Names {
             schedule: survey::Schedule::new(),
             roots: holders::Roots::new(),
             wanted: AtomicU64::new(0),
+            told: AtomicU64::new(0),
             done: AtomicU64::new(0),
             bell: AtomicU32::new(0),
             void: AtomicBool::new(false),
@@ -108,6 +111,7 @@ impl Names {
         self.budget.reset(sys::tick_ns());
         self.schedule.reset(self.modules.now());
         self.wanted.store(0, SeqCst);
+        self.told.store(0, SeqCst);
         self.done.store(self.queue.count(), SeqCst);
         ready
     }

@@ -92,33 +92,38 @@ impl Profiler {
     /// Names what is asked for, until the profiler leaves.
     pub(super) fn resolve_names(&self) {
         let names = &self.names;
-        let mut told = 0;
         if let Some(info) = self.info_to_name() {
             self.survey_loaded(info);
         }
         loop {
             let bell = names.bell.load(SeqCst);
-            let wanted = names.wanted.load(SeqCst);
-            while let Some(request) = names.queue.take() {
-                let Some(info) = self.info_to_name() else { return };
-                if names.again.swap(false, SeqCst) {
-                    names.definitions.forget();
-                }
-                self.resolve(info, request);
-                names.done.fetch_add(1, SeqCst);
-            }
-            let Some(info) = self.info_to_name() else { return };
-            if wanted > told {
-                told = wanted;
-                let mut buffer = [0; 8];
-                if (NamesDone { gc_seq: wanted }).encode(&mut buffer).is_ok() {
-                    self.events.write_payload(info, event_id::NAMES_DONE, &buffer);
-                }
-            }
+            let Some(info) = self.answer_requests() else { return };
             self.guard_handles();
             self.look_for_statics(info);
             sys::wait_while(&names.bell, bell, REST_MS);
         }
+    }
+
+    /// Answers all that was asked for, and says how far names are; `None` where it is time to leave.
+    pub(super) fn answer_requests(&self) -> Option<Info> {
+        let names = &self.names;
+        let wanted = names.wanted.load(SeqCst);
+        while let Some(request) = names.queue.take() {
+            let info = self.info_to_name()?;
+            if names.again.swap(false, SeqCst) {
+                names.definitions.forget();
+            }
+            self.resolve(info, request);
+            names.done.fetch_add(1, SeqCst);
+        }
+        let info = self.info_to_name()?;
+        if wanted > names.told.fetch_max(wanted, SeqCst) {
+            let mut buffer = [0; 8];
+            if (NamesDone { gc_seq: wanted }).encode(&mut buffer).is_ok() {
+                self.events.write_payload(info, event_id::NAMES_DONE, &buffer);
+            }
+        }
+        Some(info)
     }
 
     fn resolve(&self, info: Info, request: Request) {

@@ -122,7 +122,8 @@ impl Profiler {
             return None;
         }
         while let Some(function) = methods.next() {
-            self.info_to_name()?;
+            // Names that somebody waits for come first.
+            self.answer_requests()?;
             if self.names.fields.is_full() {
                 return None;
             }
