@@ -109,12 +109,14 @@ fn compare(live: &Document, theirs: &[Value], ranges: bool, recording: &Path) ->
     // what was told in it to whoever started last: then the recording itself is asked.
     let account = account(recording)?;
     let touching = account.stops.iter().any(|stop| stop.touches);
+    // So it does with the survivors of a background collection that began before the recording.
+    let began_before = live.gcs()?.iter().any(|gc| gc["incomplete"] == "began-before");
     for gc in theirs {
         let number = gc.uint("/number")?;
         let own = live.gc(number)?;
         ensure!(own["complete"] == true, "TraceEvent has all of GC {number}, we do not: {}", brief(own));
         let ranges = ranges.then(|| match account.gcs.get(&number) {
-            Some(told) if touching => Blocks::told(told),
+            Some(told) if touching || began_before => Blocks::told(told),
             _ => Blocks::of_trace_event(gc),
         });
         let ranges = ranges.transpose().context("ranges")?;
