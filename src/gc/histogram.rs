@@ -1,15 +1,14 @@
 //! Sizes and distances, 16 steps per power of two. The steps are the profiler's own
 //! ([`netcore_profiler::wire::histogram`]), so that every level gives the same percentiles.
 
-use std::collections::BTreeMap;
-
 use netcore_profiler::wire::histogram as steps;
 
 /// Counts by step; minimum, maximum, number and sum are exact.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Histogram {
-    /// Step to (number of values, sum of values).
-    steps: BTreeMap<u16, (u64, u64)>,
+    /// (number of values, sum of values) by step, up to the highest that has any: recordings hold millions of ranges,
+    /// and each is counted here.
+    steps: Vec<(u64, u64)>,
     range: Option<(u64, u64)>,
 }
 
@@ -22,9 +21,19 @@ impl Histogram {
 
     /// Counts what another place has already put into a step.
     pub(crate) fn add_step(&mut self, step: u16, count: u64, sum: u64) {
-        let entry = self.steps.entry(step).or_default();
+        let index = usize::from(step);
+        if index >= self.steps.len() {
+            self.steps.resize(index + 1, (0, 0));
+        }
+        let entry = &mut self.steps[index];
         entry.0 = entry.0.saturating_add(count);
         entry.1 = entry.1.saturating_add(sum);
+    }
+
+    /// The steps that hold values: step, number and sum.
+    fn filled(&self) -> impl Iterator<Item = (u16, u64, u64)> {
+        let all = (0_u16..).zip(&self.steps).map(|(step, &(count, sum))| (step, count, sum));
+        all.filter(|&(_, count, _)| count > 0)
     }
 
     /// Takes in exact bounds that came beside the steps.
@@ -37,7 +46,7 @@ impl Histogram {
 
     /// Adds all of another histogram.
     pub(crate) fn merge(&mut self, other: &Histogram) {
-        for (&step, &(count, sum)) in &other.steps {
+        for (step, count, sum) in other.filled() {
             self.add_step(step, count, sum);
         }
         if let Some((min, max)) = other.range {
@@ -47,7 +56,7 @@ impl Histogram {
 
     /// Number of values.
     pub(crate) fn count(&self) -> u64 {
-        self.steps.values().map(|s| s.0).fold(0, u64::saturating_add)
+        self.steps.iter().map(|s| s.0).fold(0, u64::saturating_add)
     }
 
     /// Smallest value, exact.
@@ -66,7 +75,7 @@ impl Histogram {
         let (_, max) = self.range?;
         let rank = ((percent / 100.0 * self.count() as f64).ceil() as u64).max(1);
         let mut seen = 0_u64;
-        for (&step, &(count, _)) in &self.steps {
+        for (step, count, _) in self.filled() {
             seen = seen.saturating_add(count);
             if seen >= rank {
                 return Some(steps::upper_end(step).min(max));
@@ -80,7 +89,7 @@ impl Histogram {
     pub(crate) fn rows(&self, bounds: &[u64]) -> Vec<(Option<u64>, u64, u64)> {
         let mut rows: Vec<(Option<u64>, u64, u64)> =
             bounds.iter().map(|&b| (Some(b), 0, 0)).chain([(None, 0, 0)]).collect();
-        for (&step, &(count, sum)) in &self.steps {
+        for (step, count, sum) in self.filled() {
             let end = steps::upper_end(step);
             let row = bounds.partition_point(|&b| b < end);
             rows[row].1 = rows[row].1.saturating_add(count);

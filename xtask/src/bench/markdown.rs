@@ -151,9 +151,9 @@ mod tests {
             notes: vec!["busy".to_owned()],
         };
         let text = render(&Machine::of_this(), &findings);
-        assert!(
-            text.contains("| gcwatch | 1 | 6.00 | 6.00 to 6.00 | 6.00 [6.00, 6.00] | <= 5 ms | **no** |")
-        );
+        assert!(text.contains("| case | figure | n | cat | gcwatch | goals |"), "{text}");
+        let line = "| ps | wall, ms | 1 | 1.00 | 6.00: 6.00x [6.00, 6.00] | gcwatch <= 5 ms: **missed** |";
+        assert!(text.contains(line), "{text}");
         assert!(text.contains("1.00: 1.00 ms, 10.0: 10.0 ms | 1.00 | 1.00 |"), "{text}");
         assert!(text.contains("Not measured: 1") && text.contains("- Kestrel: no wrk"));
     }
