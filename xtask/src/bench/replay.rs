@@ -88,6 +88,8 @@ impl Bench {
                 .goal("gcwatch report", Goal::Ratio { to: "cat", at_most: 4.0 })
                 .goal("gcwatch report", Goal::Ratio { to: "TraceEvent", at_most: 1.0 / 15.0 }),
         );
+        let cpu = of("CPU", "ms", |cost| cost.cpu_ms, "TraceEvent");
+        self.findings.figures.push(cpu);
         let memory = of("memory", "MiB", |cost| cost.memory_mib, "TraceEvent");
         self.findings.figures.push(memory.goal("gcwatch report", Goal::AtMost(32.0)));
         taken
