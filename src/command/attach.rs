@@ -4,7 +4,7 @@ use dotnet_diagnostics_client::{Client, Endpoint, EventSession};
 
 use super::verdict;
 use super::{ending, finish, output, report_failed};
-use crate::cli::{AttachArgs, OutputArgs, WatchArgs};
+use crate::cli::{AttachArgs, Format, OutputArgs, WatchArgs};
 use crate::exit::{Code, Failure};
 use crate::gc::facts::Exit;
 use crate::gc::record::Level;
@@ -43,7 +43,7 @@ async fn attach(args: &AttachArgs) -> Result<Code, Failure> {
         limits: Limits { duration: args.watch.duration, gcs: args.watch.gcs },
     };
     // A report that cannot even begin is left by the same door.
-    let begun = begin(recording.as_ref(), &mut session);
+    let begun = begin(recording.as_ref(), &mut session, &args.output);
     let ended = match begun {
         Ok(()) => pump.run(&mut session, &mut signals, |_| OnSignal::Stop).await,
         Err(e) => Ended::Report(e),
@@ -86,13 +86,20 @@ pub(super) fn recording(args: &WatchArgs, several: bool) -> Result<Option<record
 }
 
 /// Begins the report, and before it the recording: the target is known now.
-pub(super) fn begin(plan: Option<&recording::Plan>, session: &mut Session<'_>) -> Result<(), ReportError> {
+pub(super) fn begin(
+    plan: Option<&recording::Plan>,
+    session: &mut Session<'_>,
+    output: &OutputArgs,
+) -> Result<(), ReportError> {
     let Some(plan) = plan else { return session.begin() };
     let target = &session.facts.target;
     let (warning, opened) = (plan.warning(), plan.open(target.pid, target.title.as_deref()));
     session.begin()?;
-    if let Some(warning) = warning {
-        session.warn(&warning)?;
+    match warning {
+        Some(warning) if output.format == Format::Text => session.warn(&warning)?,
+        // Scripts' formats have no place for it.
+        Some(warning) => super::say(&format!("gcwatch: {warning}")),
+        None => {}
     }
     match opened {
         Ok(recorder) => session.recorded(recorder),

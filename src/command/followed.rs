@@ -176,7 +176,7 @@ impl Followed {
             lease,
             limits: Limits { duration: None, gcs: args.watch.gcs },
         };
-        let ended = match begin(recording.as_ref(), &mut session) {
+        let ended = match begin(recording.as_ref(), &mut session, &args.output) {
             Ok(()) => pump.run(&mut session, &mut self.orders, |_| OnSignal::GoOn).await,
             Err(e) => Ended::Report(e),
         };

@@ -75,7 +75,7 @@ async fn watch(args: &RunArgs) -> Result<Code, Failure> {
         lease,
         limits: Limits { duration: args.watch.duration, gcs: args.watch.gcs },
     };
-    let ended = match begin(recording.as_ref(), &mut session) {
+    let ended = match begin(recording.as_ref(), &mut session, &args.output) {
         Ok(()) => pump.run(&mut session, &mut signals, |s| pass_on(pid, s)).await,
         Err(e) => Ended::Report(e),
     };

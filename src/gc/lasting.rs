@@ -10,6 +10,12 @@ use super::fold::Occurrence;
 pub(crate) enum Lasting {
     /// How things are: the last event of its kind holds.
     State,
+    /// A profiler has come, and this is how it is; what another one told is void.
+    Begin,
+    /// What static fields hold: all of it.
+    Table,
+    /// What static fields hold: the rest of it, or what has changed since.
+    Change,
     /// It says what an identifier means.
     Meaning,
     /// All identifiers told so far are void.
@@ -20,7 +26,14 @@ pub(crate) enum Lasting {
 pub(crate) fn lasting(e: &Occurrence<'_>) -> Option<Lasting> {
     match (e.provider, e.id) {
         (events::RUNTIME_PROVIDER, events::RUNTIME_INFORMATION) => Some(Lasting::State),
-        (wire::PROVIDER_NAME, event_id::HELLO) => Some(Lasting::State),
+        (wire::PROVIDER_NAME, event_id::HELLO) => Some(Lasting::Begin),
+        (wire::PROVIDER_NAME, event_id::STATICS) => match wire::decode(e.id, e.payload) {
+            Ok(Record::Statics(all)) if all.phase == wire::StaticsPhase::FULL && all.part == 0 => {
+                Some(Lasting::Table)
+            }
+            Ok(_) => Some(Lasting::Change),
+            Err(_) => None,
+        },
         (wire::PROVIDER_NAME, event_id::NOTE) => match wire::decode(e.id, e.payload) {
             Ok(Record::Note(note)) if note.code == wire::NoteCode::FELL_BACK_ALWAYS => Some(Lasting::State),
             _ => None,

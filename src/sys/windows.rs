@@ -3,9 +3,13 @@
 
 use std::fs;
 use std::io;
+use std::os::windows::ffi::OsStrExt;
 use std::os::windows::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
+use std::ptr;
+
+use windows_sys::Win32::Storage::FileSystem::GetDiskFreeSpaceExW;
 
 use super::Signal;
 
@@ -28,9 +32,14 @@ impl Signals {
     }
 }
 
-/// Not asked yet.
-pub(crate) fn free_bytes(_dir: &Path) -> Option<u64> {
-    None
+/// How much more can be written to the file system of a directory; `None` where it does not say.
+#[expect(unsafe_code, reason = "the standard library does not ask for it")]
+pub(crate) fn free_bytes(dir: &Path) -> Option<u64> {
+    let path: Vec<u16> = dir.as_os_str().encode_wide().chain([0]).collect();
+    let mut free = 0;
+    // SAFETY: the path ends with a zero, the result is written to `free`, and the rest may be null.
+    let told = unsafe { GetDiskFreeSpaceExW(path.as_ptr(), &raw mut free, ptr::null_mut(), ptr::null_mut()) };
+    (told != 0).then_some(free)
 }
 
 /// A console has sent it to the child already.

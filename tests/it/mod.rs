@@ -29,6 +29,7 @@ mod old_callbacks;
 mod other_profiler;
 mod promoted;
 mod record;
+mod recording_files;
 mod replayed;
 mod roots;
 mod roots_frames;
@@ -89,6 +90,7 @@ pub(crate) fn main() -> ExitCode {
         record::register,
         replayed::register,
         rotation::register,
+        recording_files::register,
         sums::register,
         trace_event::register,
         killed::register,

@@ -103,6 +103,11 @@ impl From<&Event<'_>> for RepeatedEvent {
 }
 
 impl RepeatedEvent {
+    /// An event of a description that the stream has.
+    pub fn new(metadata_id: u32, thread_id: u64, timestamp: i64, payload: &[u8]) -> Self {
+        Self { metadata_id, thread_id, timestamp, payload: payload.into() }
+    }
+
     /// When it happened, in ticks of the stream's clock.
     pub fn timestamp(&self) -> i64 {
         self.timestamp

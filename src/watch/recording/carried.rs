@@ -2,6 +2,7 @@
 //! identifiers mean.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use dotnet_diagnostics_client::nettrace::{EventBlock, RepeatedEvent};
 
@@ -12,57 +13,104 @@ pub(crate) const THREAD: u64 = 0;
 /// Runtimes write blocks of up to 100 KiB.
 const BLOCK_BYTES: usize = 64 << 10;
 
-/// The events so far. They are as many as there are types, methods and modules to name.
+/// The events so far. They are as many as there are types, methods and modules to name, and changes of static fields
+/// since all of them were told.
 #[derive(Debug, Default)]
 pub(super) struct Carried {
     states: Vec<RepeatedEvent>,
-    meanings: VecDeque<RepeatedEvent>,
-    /// How many meanings were dropped at the front.
-    dropped: u64,
-    /// Those before are void.
-    void_before: u64,
+    meanings: Log,
+    statics: Log,
     /// What was in force at sequence points that have not been written yet.
-    marks: VecDeque<(u64, u64)>,
+    marks: VecDeque<[Range<u64>; 2]>,
+}
+
+/// Events by number.
+#[derive(Debug, Default)]
+struct Log {
+    events: VecDeque<RepeatedEvent>,
+    /// Number of the first of them.
+    first: u64,
+    /// Those before it are void.
+    valid_from: u64,
+}
+
+impl Log {
+    fn end(&self) -> u64 {
+        self.first + self.events.len() as u64
+    }
+
+    fn void(&mut self) {
+        self.valid_from = self.end();
+    }
+
+    fn in_force(&self) -> Range<u64> {
+        self.valid_from..self.end()
+    }
+
+    fn range(&self, range: &Range<u64>) -> impl Iterator<Item = &RepeatedEvent> {
+        let numbered = (self.first..).zip(&self.events);
+        numbered.filter(|(number, _)| range.contains(number)).map(|(_, event)| event)
+    }
+
+    fn drop_void(&mut self) {
+        while self.first < self.valid_from && self.events.pop_front().is_some() {
+            self.first += 1;
+        }
+    }
 }
 
 impl Carried {
     pub(super) fn tell(&mut self, lasting: Lasting, event: impl Into<RepeatedEvent>) {
         match lasting {
-            Lasting::State => {
-                let event = event.into();
-                self.states.retain(|old| old.metadata_id() != event.metadata_id());
-                self.states.push(event);
+            Lasting::State => self.state(event.into()),
+            Lasting::Begin => {
+                self.meanings.void();
+                self.statics.void();
+                self.state(event.into());
             }
-            Lasting::Meaning => self.meanings.push_back(event.into()),
-            Lasting::Forget => self.void_before = self.end(),
+            Lasting::Meaning => self.meanings.events.push_back(event.into()),
+            Lasting::Forget => self.meanings.void(),
+            Lasting::Table => {
+                self.statics.void();
+                self.statics.events.push_back(event.into());
+            }
+            Lasting::Change => self.statics.events.push_back(event.into()),
+        }
+        if self.marks.is_empty() {
+            self.drop_void();
         }
     }
 
-    fn end(&self) -> u64 {
-        self.dropped + self.meanings.len() as u64
+    fn state(&mut self, event: RepeatedEvent) {
+        self.states.retain(|old| old.metadata_id() != event.metadata_id());
+        self.states.push(event);
+    }
+
+    fn drop_void(&mut self) {
+        self.meanings.drop_void();
+        self.statics.drop_void();
     }
 
     /// All events before a sequence point have been told.
     pub(super) fn sequence_point(&mut self) {
-        self.marks.push_back((self.void_before, self.end()));
+        self.marks.push_back([self.meanings.in_force(), self.statics.in_force()]);
     }
 
     /// The next sequence point is being written: what was in force there, as event blocks.
     pub(super) fn at_sequence_point(&mut self, wanted: bool) -> Vec<EventBlock> {
-        let (from, to) = self.marks.pop_front().unwrap_or((self.void_before, self.end()));
-        let blocks = if wanted { self.blocks(from, to) } else { Vec::new() };
+        let there = self.marks.pop_front();
+        let there = there.unwrap_or_else(|| [self.meanings.in_force(), self.statics.in_force()]);
+        let blocks = if wanted { self.blocks(&there) } else { Vec::new() };
         if self.marks.is_empty() {
-            while self.dropped < self.void_before && self.meanings.pop_front().is_some() {
-                self.dropped += 1;
-            }
+            self.drop_void();
         }
         blocks
     }
 
-    fn blocks(&self, from: u64, to: u64) -> Vec<EventBlock> {
-        let numbered = (self.dropped..).zip(&self.meanings);
-        let meanings = numbered.filter(|(n, _)| (from..to).contains(n)).map(|(_, event)| event);
-        let mut all: Vec<&RepeatedEvent> = self.states.iter().chain(meanings).collect();
+    fn blocks(&self, [meanings, statics]: &[Range<u64>; 2]) -> Vec<EventBlock> {
+        let told = self.meanings.range(meanings).chain(self.statics.range(statics));
+        let mut all: Vec<&RepeatedEvent> = self.states.iter().chain(told).collect();
+        // Those of the same time stay as they came.
         all.sort_by_key(|event| event.timestamp());
         let mut blocks = Vec::new();
         let mut block = EventBlock::new(THREAD);

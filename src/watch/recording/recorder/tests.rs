@@ -124,6 +124,67 @@ fn files_overlap_at_their_sequence_points_and_the_oldest_go() -> io::Result<()> 
     Ok(())
 }
 
+/// Payloads of the events that a file repeats.
+fn repeated(path: &Path) -> String {
+    use dotnet_diagnostics_client::nettrace::{Item, Reader};
+    let mut reader = Reader::new();
+    reader.feed(&fs::read(path).unwrap());
+    let mut text = String::new();
+    while let Some(item) = reader.next_item().unwrap() {
+        if let Item::Event(event) = item {
+            assert_eq!((event.capture_thread_id, event.thread_id), (0, 7));
+            text.push_str(std::str::from_utf8(event.payload).unwrap());
+        }
+    }
+    assert_eq!(reader.lost_events(), 0);
+    text
+}
+
+#[test]
+fn each_file_repeats_what_was_in_force_at_its_start() -> io::Result<()> {
+    let mut stream = head();
+    let mut described = b"\x14\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0".to_vec();
+    for id in 1..=2_u32 {
+        let record = [&id.to_le_bytes()[..], b"P\0\0\0", &[7, 0, 0, 0, 0, 0], &[0; 20]].concat();
+        described.extend([0x80, 0, record.len() as u8]);
+        described.extend(record);
+    }
+    block(&mut stream, "MetadataBlock", &described);
+    // What the stream says before each sequence point; all of it comes in one piece.
+    let told: [&[(Lasting, &[u8])]; 4] = [
+        &[(Lasting::Begin, b"B"), (Lasting::Meaning, b"a"), (Lasting::Table, b"T"), (Lasting::Change, b"c")],
+        &[(Lasting::Meaning, b"b"), (Lasting::Change, b"d")],
+        &[(Lasting::Forget, b"!"), (Lasting::Meaning, b"e"), (Lasting::Table, b"U"), (Lasting::State, b"S")],
+        &[(Lasting::Begin, b"C"), (Lasting::Meaning, b"f")],
+    ];
+    for at in 1..=4 {
+        point(&mut stream, at);
+    }
+    block(&mut stream, "Unknown", b"so that the last file begins");
+    stream.push(1);
+    let dir = tempfile::tempdir()?;
+    let rotation = Some(Rotation { bytes: 1, files: None });
+    let plan = super::super::Plan::new(&dir.path().join("it.nettrace"), rotation, false).unwrap();
+    let mut recorder = plan.open(None, None).unwrap();
+    let mut at = 0;
+    for events in told {
+        for (lasting, payload) in events {
+            at += 1;
+            let id = if *lasting == Lasting::State { 2 } else { 1 };
+            recorder.lasting(*lasting, RepeatedEvent::new(id, 7, at, payload));
+        }
+        recorder.sequence_point();
+    }
+    let mut reader = dotnet_diagnostics_client::nettrace::Reader::new();
+    reader.feed(&stream);
+    recorder.write(&stream, reader.boundary(), reader.objects())?;
+    let said = |part: u32| repeated(&dir.path().join(format!("it.{part:03}.nettrace")));
+    // How things are is told by the last event, wherever it stood: it was read before the files were written.
+    assert_eq!([said(1), said(2)], ["", "aTcSC"]);
+    assert_eq!([said(3), said(4), said(5)], ["aTcbdSC", "eUSC", "SCf"]);
+    Ok(())
+}
+
 #[test]
 fn what_was_there_stays_when_the_disk_is_full() -> io::Result<()> {
     if !Path::new("/dev/full").exists() {
