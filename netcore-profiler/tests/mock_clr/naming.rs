@@ -1,6 +1,7 @@
 //! Types of roots and names, against what the runtime's identifiers stand for.
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::OnceLock;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::{Duration, Instant};
 
@@ -15,15 +16,22 @@ use crate::mock::world::{class_of, definition, is_array, is_dynamic, method, mod
 use crate::mock::{Clr, Collection, Library, Random, Written};
 
 const LIMIT: Duration = Duration::from_secs(20);
-const HEAP: GenerationRange =
-    GenerationRange { generation: 2, start: 0x10_0000, length: 0x800_0000, reserved: 0x800_0000 };
+
+/// Real memory: the profiler looks whether an object is still marked before it asks for its class.
+fn heap() -> GenerationRange {
+    static OBJECTS: OnceLock<Vec<usize>> = OnceLock::new();
+    // A method table's address at each place, as good as any: without mark bits.
+    let objects = OBJECTS.get_or_init(|| vec![0x1000; 1 << 21]);
+    let length = size_of_val(objects.as_slice());
+    GenerationRange { generation: 2, start: objects.as_ptr().expose_provenance(), length, reserved: length }
+}
 
 /// A runtime with so many classes, and the profiler in it.
 fn attach(classes: usize) -> (Library, &'static Clr) {
     let (library, clr) = (Library::load(), Clr::new());
     clr.world.classes.store(classes, SeqCst);
     clr.world.readable.store(u64::MAX, SeqCst);
-    *lock(&clr.bounds) = vec![HEAP];
+    *lock(&clr.bounds) = vec![heap()];
     assert_eq!(library.attach(clr, "gcwatch=2 names=1"), 0);
     assert_eq!(clr.mask().0, MONITOR_MODULE_LOADS | STACK_SNAPSHOT, "on all the time");
     assert_eq!(clr.handle_sessions.load(SeqCst), 1);
@@ -37,7 +45,7 @@ fn root(object: u64, root_id: u64, kind: RootKind) -> Root {
 
 /// Roots to distinct objects.
 fn handles(count: u64) -> Vec<Root> {
-    (0..count).map(|n| root(HEAP.start as u64 + n * 8, 0x9000 + n * 8, RootKind::HANDLE)).collect()
+    (0..count).map(|n| root(heap().start as u64 + n * 8, 0x9000 + n * 8, RootKind::HANDLE)).collect()
 }
 
 fn collect(library: &Library, clr: &Clr, roots: Vec<Root>) -> Vec<Written> {
@@ -111,7 +119,7 @@ fn roots_are_told_with_what_they_hold_and_who_they_are() {
         let object = match random.below(10) {
             0 => 0,
             1 => 0x5000 + random.below(64) * 8,
-            _ => HEAP.start as u64 + random.below(1 << 20) * 8,
+            _ => heap().start as u64 + random.below(1 << 20) * 8,
         };
         let stack = random.below(2) == 0;
         let id = if stack { method(random.below(30) as usize) as u64 } else { 0x9000 + random.below(99) * 8 };
@@ -132,7 +140,7 @@ fn roots_are_told_with_what_they_hold_and_who_they_are() {
     assert_eq!(expanded, roots);
     for row in &told {
         let object = row.object as usize;
-        if object < HEAP.start {
+        if object < heap().start {
             assert_eq!((row.class_id, row.bytes, row.generation), (0, 0, Generation::UNKNOWN));
         } else {
             assert_eq!(row.class_id as usize, class_of(object, 40));

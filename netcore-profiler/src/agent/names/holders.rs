@@ -190,6 +190,14 @@ impl<'a> Lookup<'a> {
         if !at.is_multiple_of(size_of::<usize>()) {
             return Object { generation, ..nothing };
         }
+        // With full regions swept in the plan phase (`GCEnableSpecialRegions`, off by default) objects are
+        // still marked here, in the low bits of their method table's address: the runtime's own look at
+        // such an object would follow that address.
+        // SAFETY: within the heap's bounds, and aligned.
+        let table = unsafe { core::ptr::with_exposed_provenance::<usize>(at).read_volatile() };
+        if table == 0 || !table.is_multiple_of(size_of::<usize>()) {
+            return Object { generation, ..nothing };
+        }
         let info = self.sink.info;
         // SAFETY: a root's object after the collection, in the heap and aligned; roots into the middle
         // of an object are told with the object's own address.
