@@ -386,7 +386,12 @@ fn summed(summary: &Value, facts: &Facts) -> Result<()> {
 }
 
 /// Types whose names would act on a terminal or fill it; then they are unloaded, and ids mean nothing any more.
+/// A busy machine may keep names from a collection, which then says so; twice in a row is no accident.
 fn hostile(clr: &Clr) -> Result<()> {
+    hostile_once(clr).or_else(|first| hostile_once(clr).with_context(|| format!("before that: {first:#}")))
+}
+
+fn hostile_once(clr: &Clr) -> Result<()> {
     let mut program = Program::run(clr, Heap::Workstation, "")?;
     program.ask("hold", "holding ")?;
     program.ask("hostile", "hostile ")?;
