@@ -1,10 +1,13 @@
 // Collections at a pace of our choosing, each with a number of ranges of our choosing, for `cargo xtask bench`.
 //
-//   pace [result=FILE] [per_second=N] [seconds=N] [collections=N] [blocks=N] [stamps=1]
+//   pace [result=FILE] [per_second=N] [seconds=N] [collections=N] [blocks=N] [gen1_every=N]
+//        [stamps=1]
 //
-//   per_second  collections of generation 0, asked for one by one; 0: as many as it can
+//   per_second  collections, asked for one by one; 0: as many as it can
 //   collections how many at most; 0: as many as the time allows
 //   blocks      survivors of each, with a dead object between every two of them
+//   gen1_every  every so-manieth is of generation 1, as in any program (16): without them, each leaves regions behind
+//               in generation 1, and all that the runtime says of regions becomes more with each
 //   stamps      stdout gets "gc N NS" after each: how many there were, and the monotonic clock where one ended
 //
 // It begins at a line of stdin. stdout: "ready pid=N"; at the end, there and in FILE:
@@ -23,6 +26,7 @@ static class Pace
         int seconds = App.Number(args, "seconds", 10);
         int collections = App.Number(args, "collections", 0);
         var survivors = new object[App.Number(args, "blocks", 10)];
+        int gen1Every = App.Number(args, "gen1_every", 16);
         bool stamps = App.Number(args, "stamps", 0) != 0;
         string result = args.Where(arg => arg.StartsWith("result=")).Select(arg => arg.Substring(7)).LastOrDefault();
         App.Ready();
@@ -46,7 +50,7 @@ static class Pace
             }
             Fragment(survivors);
             long begin = Stopwatch.GetTimestamp();
-            GC.Collect(0, GCCollectionMode.Forced, true);
+            GC.Collect(asked % gen1Every == gen1Every - 1 ? 1 : 0, GCCollectionMode.Forced, true);
             long end = Stopwatch.GetTimestamp();
             stall += end - begin;
             asked++;
