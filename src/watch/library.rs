@@ -50,14 +50,12 @@ pub(crate) fn place(chosen: Option<&Path>, (ours, theirs): &(PathBuf, PathBuf)) 
         Some(_) => format!("chosen-{:016x}-{}", fingerprint(&bytes), netcore_profiler::LIBRARY_FILE_NAME),
     };
     let path = dir.join(&name);
-    if !(sys::made_by_us(&path) && fs::read(&path).is_ok_and(|old| old == bytes)) {
-        if fs::symlink_metadata(&path).is_ok() {
-            return Err(io::Error::other(format!(
-                "{} is not what gcwatch put there; remove it",
-                path.display()
-            )));
-        }
+    // Written first and looked at afterwards: another gcwatch may put it there at any moment.
+    if fs::symlink_metadata(&path).is_err() {
         write_once(&dir, &path, &bytes)?;
+    }
+    if !(sys::made_by_us(&path) && fs::read(&path).is_ok_and(|found| found == bytes)) {
+        return Err(io::Error::other(format!("{} is not what gcwatch put there; remove it", path.display())));
     }
     let theirs = theirs.join(dir.file_name().unwrap_or_default()).join(&name);
     Ok(Placed { ours: path, theirs })
@@ -76,7 +74,7 @@ fn write_once(dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     sys::readable_by_all(file)?;
     match temp.persist_noclobber(path) {
         Ok(_) => Ok(()),
-        // Another gcwatch was faster; the name carries the hash, so it is the same.
+        // Another gcwatch was faster; whether it is the same is looked at next.
         Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(e) => Err(e.error),
     }
@@ -98,6 +96,8 @@ fn fingerprint(bytes: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use super::*;
 
     #[test]
@@ -113,6 +113,32 @@ mod tests {
         assert!(place(Some(&chosen), &meet).is_err());
         fs::write(&chosen, b"two")?;
         assert_ne!(place(Some(&chosen), &meet)?, a);
+        Ok(())
+    }
+
+    #[test]
+    fn two_at_once_place_it_once() -> io::Result<()> {
+        let temp = tempfile::tempdir()?;
+        let meet = meeting_dir(None, temp.path());
+        let chosen = temp.path().join("x.so");
+        fs::write(&chosen, b"one")?;
+        let both = std::sync::Barrier::new(2);
+        for _ in 0..1000 {
+            let place = || {
+                both.wait();
+                // Out of step, so that one looks while the other puts it there.
+                let until = Instant::now() + Duration::from_micros(fastrand::u64(..100));
+                while Instant::now() < until {}
+                place(Some(&chosen), &meet)
+            };
+            let (one, other) = std::thread::scope(|scope| {
+                let other = scope.spawn(place);
+                (place(), other.join().unwrap())
+            });
+            let (one, other) = (one?, other?);
+            assert_eq!(one, other);
+            fs::remove_file(&one.ours)?;
+        }
         Ok(())
     }
 

@@ -222,14 +222,20 @@ fn cost(summary: &Value, complete: &[&Value], heap: Heap) -> Result<()> {
 /// Every suspension that the runtime announced is the beginning of a pause, or one of the others.
 fn stops(summary: &Value, document: &Document, recording: &Path) -> Result<()> {
     const SUSPEND_BEGIN: u32 = 9;
+    const RESTART_END: u32 = 3;
     let mut reader = Reader::new();
     reader.feed(&std::fs::read(recording)?);
     reader.finish();
-    let mut announced = 0;
+    let (mut announced, mut open) = (0, 0);
     while let Some(item) = reader.next_item()? {
         match item {
             Item::Event(event) if &*event.metadata.provider == "Microsoft-Windows-DotNETRuntime" => {
-                announced += u64::from(event.metadata.event_id == SUSPEND_BEGIN);
+                match event.metadata.event_id {
+                    SUSPEND_BEGIN => open += 1,
+                    // Stops can share a restart. One that the program's end cut off has no length and counts nowhere.
+                    RESTART_END => announced += std::mem::take(&mut open),
+                    _ => {}
+                }
             }
             Item::End(_) => break,
             _ => {}
