@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use comfy_table::{CellAlignment, Table, presets};
-use dotnet_diagnostics_client::{Client, ProcessFacts, discovery, process};
+use dotnet_diagnostics_client::{ProcessFacts, discovery, process};
 use serde::Serialize;
 
 use super::report_failed;
@@ -47,19 +47,16 @@ pub(crate) fn run(args: &PsArgs) -> Result<Code, Failure> {
 }
 
 async fn rows(why: bool) -> Vec<Row> {
-    let mut rows = Vec::new();
-    let listing = discovery::list();
-    for found in &listing.found {
-        let facts = ProcessFacts::read(found.pid);
-        let row = match Client::new(found.endpoint.clone()).process_info().await {
-            Ok(info) => Row { why: None, ..row(&facts, Some(&info)) },
-            Err(e) if e.is_unknown_command() => row(&facts, None),
-            Err(e) => {
-                Row { level: None, why: Some(target::unreachable(&e, &facts).what), ..row(&facts, None) }
-            }
-        };
-        rows.push(row);
-    }
+    let found = discovery::list().found;
+    let pids: Vec<u32> = found.iter().map(|found| found.pid).collect();
+    let read = || pids.into_iter().map(ProcessFacts::read).collect::<Vec<_>>();
+    let (asked, facts) = target::ask_all(found, read).await;
+    let answered = |((_, info), facts): (target::Asked, ProcessFacts)| match info {
+        Ok(info) => row(&facts, Some(&info)),
+        Err(e) if e.is_unknown_command() => row(&facts, None),
+        Err(e) => Row { level: None, why: Some(target::unreachable(&e, &facts).what), ..row(&facts, None) },
+    };
+    let mut rows: Vec<Row> = asked.into_iter().zip(facts).map(answered).collect();
     if why {
         // Processes with a runtime in them and no endpoint.
         let known: Vec<u32> = rows.iter().map(|r| r.pid).collect();

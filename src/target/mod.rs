@@ -6,6 +6,7 @@ mod settings;
 use std::path::PathBuf;
 
 use dotnet_diagnostics_client::{Client, Endpoint, Error, ProcessInfo, discovery, process::ProcessFacts};
+use tokio::task::{JoinSet, yield_now};
 
 use crate::exit::{Code, Failure};
 use crate::gc::facts::Target;
@@ -73,11 +74,35 @@ async fn ask(client: &Client<Endpoint>, facts: &ProcessFacts) -> Result<Option<P
     }
 }
 
+/// A listed process, and what its runtime says of itself.
+pub(crate) type Asked = (discovery::Found, Result<ProcessInfo, Error>);
+
+/// Asks all runtimes at the same time who they are, so that a silent one does not add to another's limit. `meanwhile`
+/// is done while they answer.
+pub(crate) async fn ask_all<R>(
+    found: Vec<discovery::Found>,
+    meanwhile: impl FnOnce() -> R,
+) -> (Vec<Asked>, R) {
+    let mut asked = JoinSet::new();
+    for found in found {
+        asked.spawn(async move {
+            let info = Client::new(found.endpoint.clone()).process_info().await;
+            (found, info)
+        });
+    }
+    yield_now().await;
+    let done = meanwhile();
+    let mut all = asked.join_all().await;
+    all.sort_by_key(|(found, _)| found.pid);
+    (all, done)
+}
+
 /// The one process of that name: entry assembly, or the command's file name.
 async fn named(name: &str) -> Result<u32, Failure> {
     let mut hits = Vec::new();
-    for found in discovery::list().found {
-        let Ok(info) = Client::new(found.endpoint.clone()).process_info().await else { continue };
+    let (asked, ()) = ask_all(discovery::list().found, || ()).await;
+    for (found, info) in asked {
+        let Ok(info) = info else { continue };
         if title(Some(&info), None).is_some_and(|t| t == name || t.trim_end_matches(".dll") == name)
             || info.entry_assembly.as_deref() == Some(name)
         {

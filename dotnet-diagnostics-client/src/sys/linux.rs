@@ -1,7 +1,8 @@
 //! Facts from `/proc`.
 
 use std::ffi::{OsStr, OsString};
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
@@ -11,6 +12,14 @@ use super::unix::{View, ViewedDirectory};
 
 fn proc(pid: u32, file: &str) -> PathBuf {
     PathBuf::from(format!("/proc/{pid}/{file}"))
+}
+
+/// A file of `/proc`, which does not say how long it is: asked for in few, large pieces.
+fn read(pid: u32, file: &str) -> Option<Vec<u8>> {
+    const MOSTLY: usize = 8192;
+    let mut bytes = Vec::with_capacity(MOSTLY);
+    File::open(proc(pid, file)).ok()?.take(u64::MAX).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 /// What `/proc/PID/status` tells.
@@ -36,7 +45,7 @@ fn parse_status(text: &str) -> Status {
 }
 
 fn status(pid: u32) -> Option<Status> {
-    let text = fs::read(proc(pid, "status")).ok()?;
+    let text = read(pid, "status")?;
     Some(parse_status(&String::from_utf8_lossy(&text)))
 }
 
@@ -60,7 +69,7 @@ fn parse_start_time(stat: &str) -> Option<u64> {
 }
 
 pub(super) fn start_key(pid: u32) -> Option<u64> {
-    let stat = fs::read(proc(pid, "stat")).ok()?;
+    let stat = read(pid, "stat")?;
     parse_start_time(&String::from_utf8_lossy(&stat))
 }
 
@@ -79,11 +88,11 @@ fn parse_environ(bytes: &[u8]) -> Vec<(OsString, OsString)> {
 }
 
 fn environ(pid: u32) -> Option<Vec<(OsString, OsString)>> {
-    fs::read(proc(pid, "environ")).ok().map(|bytes| parse_environ(&bytes))
+    read(pid, "environ").map(|bytes| parse_environ(&bytes))
 }
 
 fn command_line(pid: u32) -> Option<Vec<OsString>> {
-    let bytes = fs::read(proc(pid, "cmdline")).ok()?;
+    let bytes = read(pid, "cmdline")?;
     let arguments = |bytes| split_nul(bytes).map(|arg| OsString::from_vec(arg.to_vec()));
     Some(if bytes.is_empty() { Vec::new() } else { arguments(&bytes).collect() })
 }
@@ -123,7 +132,7 @@ pub(crate) fn facts(pid: u32) -> ProcessFacts {
         return ProcessFacts { pid, ..ProcessFacts::default() };
     };
     let executable = fs::read_link(proc(pid, "exe")).ok();
-    let maps = fs::read(proc(pid, "maps")).ok();
+    let maps = read(pid, "maps");
     let runtime_library = match maps.as_deref().map(parse_maps) {
         Some(Mapped::Library(path)) => Some(path),
         Some(Mapped::InExecutable) => executable.clone(),
@@ -162,11 +171,10 @@ fn shares_namespace(pid: u32, kind: &str) -> Option<bool> {
     Some(theirs == ours)
 }
 
-fn temporary_directory(environ: &[(OsString, OsString)]) -> PathBuf {
-    environ
-        .iter()
-        .find(|(name, value)| name == "TMPDIR" && !value.is_empty())
-        .map_or_else(|| DEFAULT_DIRECTORY.into(), |(_, value)| value.into())
+/// From a whole environment, as `/proc` has it.
+fn temporary_directory(environ: &[u8]) -> PathBuf {
+    let value = split_nul(environ).find_map(|entry| entry.strip_prefix(b"TMPDIR=").filter(|v| !v.is_empty()));
+    value.map_or_else(|| DEFAULT_DIRECTORY.into(), |value| OsStr::from_bytes(value).into())
 }
 
 /// The name of a directory of the target in this process's file system.
@@ -178,7 +186,7 @@ fn through_proc(pid: u32, directory: &Path) -> PathBuf {
 }
 
 pub(super) fn view(pid: u32) -> View {
-    let theirs = match environ(pid) {
+    let theirs = match read(pid, "environ") {
         Some(environ) => vec![temporary_directory(&environ)],
         None => shared_directories(),
     };
@@ -202,18 +210,51 @@ pub(super) fn view(pid: u32) -> View {
     }
 }
 
-/// The view of a process whose socket is not in the shared directories, if that may be so.
-pub(super) fn other_view(pid: u32) -> Option<View> {
-    let elsewhere =
-        environ(pid).is_some_and(|environ| !shared_directories().contains(&temporary_directory(&environ)));
-    let apart = shares_namespace(pid, "mnt") == Some(false)
-        || status(pid).is_some_and(|status| status.namespace_pid.is_some_and(|inner| inner != pid));
-    (elsewhere || apart).then(|| view(pid))
+/// Where this process stands, read once for a look at all others.
+#[derive(Debug)]
+pub(super) struct Standpoint {
+    directories: Vec<PathBuf>,
+    mounts: Option<PathBuf>,
+    /// The namespace whose process ids `/proc` shows, if it is this process's own.
+    pids: Option<PathBuf>,
+}
+
+impl Standpoint {
+    pub(super) fn own() -> Self {
+        let pid = std::process::id();
+        let own = |kind: &str| fs::read_link(Path::new("/proc/self/ns").join(kind)).ok();
+        let is_own = fs::read_link("/proc/self").is_ok_and(|link| link.as_os_str() == &*pid.to_string())
+            && status(pid).is_some_and(|status| status.namespace_pid == Some(pid));
+        Self {
+            directories: shared_directories(),
+            mounts: own("mnt"),
+            pids: if is_own { own("pid") } else { None },
+        }
+    }
+
+    /// The view of a process whose socket is not in the shared directories, if that may be so.
+    pub(super) fn other_view(&self, pid: u32) -> Option<View> {
+        let namespace = |kind: &str| fs::read_link(proc(pid, "ns").join(kind)).ok();
+        let elsewhere = || {
+            read(pid, "environ")
+                .is_some_and(|environ| !self.directories.contains(&temporary_directory(&environ)))
+        };
+        let other_files = || {
+            let theirs = namespace("mnt");
+            theirs.is_some() && self.mounts.is_some() && theirs != self.mounts
+        };
+        // What its namespace does not tell its list of ids does, which takes longer to read.
+        let other_ids = || {
+            (self.pids.is_none() || namespace("pid") != self.pids)
+                && status(pid).is_some_and(|status| status.namespace_pid.is_some_and(|inner| inner != pid))
+        };
+        (elsewhere() || other_files() || other_ids()).then(|| view(pid))
+    }
 }
 
 /// Whether the kernel knows a listening socket of this name in the process's network namespace.
 pub(super) fn listens_on(pid: u32, path: &Path) -> bool {
-    let table = fs::read(proc(pid, "net/unix")).unwrap_or_default();
+    let table = read(pid, "net/unix").unwrap_or_default();
     is_listed(&table, path)
 }
 
@@ -267,6 +308,25 @@ mod tests {
     fn directories_are_seen_through_the_process() {
         assert_eq!(through_proc(5, Path::new("/var/tmp/")), Path::new("/proc/5/root/var/tmp"));
         assert_eq!(through_proc(5, Path::new("sub")), Path::new("/proc/5/cwd/sub"));
+    }
+
+    #[test]
+    fn the_first_directory_that_is_named_counts() {
+        let of = |environ: &[u8]| temporary_directory(environ);
+        assert_eq!(of(b"A=1\0TMPDIR=/var/tmp\0TMPDIR=/x\0"), Path::new("/var/tmp"));
+        assert_eq!(of(b"TMPDIR=\0XTMPDIR=/x\0TMPDIR"), Path::new(DEFAULT_DIRECTORY));
+        assert_eq!(of(b""), Path::new(DEFAULT_DIRECTORY));
+    }
+
+    #[test]
+    fn this_process_is_where_it_is() {
+        assert!(Standpoint::own().other_view(std::process::id()).is_none());
+        let elsewhere = Standpoint { directories: Vec::new(), ..Standpoint::own() };
+        assert!(elsewhere.other_view(std::process::id()).is_some());
+        let other_files = Standpoint { mounts: Some("mnt:[1]".into()), ..Standpoint::own() };
+        assert!(other_files.other_view(std::process::id()).is_some());
+        let unsure = Standpoint { pids: None, ..Standpoint::own() };
+        assert!(unsure.other_view(std::process::id()).is_none());
     }
 
     #[test]

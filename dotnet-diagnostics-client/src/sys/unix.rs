@@ -53,11 +53,24 @@ fn socket_name(pid: u32, key: u64) -> String {
     format!("dotnet-diagnostic-{pid}-{key}-socket")
 }
 
+/// A socket's fitting name in a directory. There may be hundreds that are left over, so no more is asked for here.
+#[derive(Debug)]
+struct Name {
+    path: PathBuf,
+    pid: u32,
+    key: u64,
+}
+
+impl Name {
+    fn candidate(self) -> Option<Candidate> {
+        candidate(self.path, self.key)
+    }
+}
+
 /// A socket with a fitting name.
 #[derive(Debug)]
 struct Candidate {
     path: PathBuf,
-    pid: u32,
     key: u64,
     owner_uid: u32,
     modified: SystemTime,
@@ -65,7 +78,7 @@ struct Candidate {
 
 impl Search {
     /// Notes the directory and returns the sockets in it.
-    fn read(&mut self, directory: &Path) -> Vec<Candidate> {
+    fn read(&mut self, directory: &Path) -> Vec<Name> {
         let entries = fs::read_dir(directory);
         self.searched.push(SearchedDirectory {
             path: directory.to_owned(),
@@ -78,7 +91,7 @@ impl Search {
             .flatten()
             .filter_map(|entry| {
                 let (pid, key) = parse_name(entry.file_name().to_str()?)?;
-                candidate(entry.path(), pid, key)
+                entry.file_type().ok()?.is_socket().then(|| Name { path: entry.path(), pid, key })
             })
             .collect()
     }
@@ -91,14 +104,11 @@ impl Search {
     fn look(&mut self, pid: u32, view: &View) -> Option<Found> {
         for directory in &view.directories {
             let name_is_exact = view.key.map(|key| socket_name(view.socket_pid, key));
-            if let (Some(name), Some(key)) = (&name_is_exact, view.key)
-                && let Some(exact) = candidate(directory.here.join(name), view.socket_pid, key)
-                && let Some(found) = self.accept(pid, exact)
-            {
+            if let Some(found) = self.look_for_exact(pid, view, directory) {
                 return Some(found);
             }
-            let mut others = self.read(&directory.here);
-            others.retain(|other| other.pid == view.socket_pid);
+            let named = self.read(&directory.here).into_iter().filter(|other| other.pid == view.socket_pid);
+            let mut others: Vec<Candidate> = named.filter_map(Name::candidate).collect();
             others.sort_by_key(|other| std::cmp::Reverse(other.modified));
             let mut newest = None;
             for other in others {
@@ -120,6 +130,23 @@ impl Search {
             }
         }
         None
+    }
+
+    /// The socket whose name is known, where it is.
+    fn look_for_exact(&mut self, pid: u32, view: &View, directory: &ViewedDirectory) -> Option<Found> {
+        let key = view.key?;
+        let path = directory.here.join(socket_name(view.socket_pid, key));
+        self.accept(pid, candidate(path, key)?)
+    }
+
+    /// The same as [`look`](Self::look), without looking for reasons where there is none.
+    fn look_only(&mut self, pid: u32, view: &View) -> Option<Found> {
+        match view.key {
+            Some(_) => {
+                view.directories.iter().find_map(|directory| self.look_for_exact(pid, view, directory))
+            }
+            None => self.look(pid, view),
+        }
     }
 
     /// Says why the name that the target should be listening on is not there, where that can be known.
@@ -147,10 +174,9 @@ impl Search {
     }
 }
 
-fn candidate(path: PathBuf, pid: u32, key: u64) -> Option<Candidate> {
+fn candidate(path: PathBuf, key: u64) -> Option<Candidate> {
     let metadata = fs::symlink_metadata(&path).ok()?;
     metadata.file_type().is_socket().then(|| Candidate {
-        pid,
         key,
         owner_uid: metadata.uid(),
         modified: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
@@ -176,13 +202,19 @@ pub(crate) fn find(pid: u32) -> Result<Found, Box<NotFound>> {
 pub(crate) fn list() -> Listing {
     let mut search = Search::default();
     let mut found: BTreeMap<u32, (SystemTime, Found)> = BTreeMap::new();
-    for directory in os::shared_directories() {
-        for candidate in search.read(&directory) {
-            let Candidate { path, pid, key, owner_uid, modified } = candidate;
-            if !os::exists(pid) {
-                search.reject(path, Rejection::ProcessEnded { pid });
+    let names: Vec<Vec<Name>> = os::shared_directories().iter().map(|dir| search.read(dir)).collect();
+    // Behind the sockets: whoever has started meanwhile is among them. Empty where there is no such list.
+    let mut pids = os::pids();
+    pids.sort_unstable();
+    let is_running = |pid| (pids.is_empty() || pids.binary_search(&pid).is_ok()) && os::exists(pid);
+    for names in names {
+        for name in names {
+            let pid = name.pid;
+            if !is_running(pid) {
+                search.reject(name.path, Rejection::ProcessEnded { pid });
                 continue;
             }
+            let Some(Candidate { path, key, owner_uid, modified, .. }) = name.candidate() else { continue };
             if let Some(expected) = os::start_key(pid)
                 && expected != key
             {
@@ -204,18 +236,14 @@ pub(crate) fn list() -> Listing {
             }
         }
     }
+    pids.retain(|pid| !found.contains_key(pid));
     let mut all: Vec<Found> = found.into_values().map(|(_, found)| found).collect();
-    for pid in os::pids() {
-        if all.iter().any(|known| known.pid == pid) {
-            continue;
-        }
-        // Most of these are no .NET processes: what was searched for them in vain is of no interest.
-        if let Some(view) = os::other_view(pid)
-            && let Some(found) = Search::default().look(pid, &view)
-        {
-            all.push(found);
-        }
-    }
+    let standpoint = os::Standpoint::own();
+    // Most of these are no .NET processes: what was searched for them in vain is of no interest.
+    all.extend(pids.into_iter().filter_map(|pid| {
+        let view = standpoint.other_view(pid)?;
+        Search::default().look_only(pid, &view)
+    }));
     all.sort_by_key(|found| found.pid);
     Listing { found: all, searched: search.searched, rejected: search.rejected }
 }
