@@ -5,6 +5,8 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use crate::exit::{Code, Failure};
+use crate::sys;
+use crate::watch::replay::Source;
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const XZ: &[u8] = &[0xfd, b'7', b'z', b'X', b'Z', 0];
@@ -21,6 +23,25 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn Read>, Failure> {
         File::open(path).and_then(|file| decompressed(BufReader::with_capacity(1 << 16, file)))
     };
     opened.map_err(|e| unreadable(path, &e.to_string()))
+}
+
+/// Opens a recording to be read from front to back, as [`open`] does.
+///
+/// # Errors
+/// As those of [`open`].
+pub(super) fn recording(path: &Path) -> Result<Source, Failure> {
+    let plain = || -> io::Result<Option<Source>> {
+        let file = File::open(path)?;
+        let metadata = file.metadata()?;
+        let mut first = [0; XZ.len()];
+        let n = if metadata.is_file() { sys::read_at(&file, &mut first, 0)? } else { 0 };
+        let plain = n > 0 && ![GZIP, XZ, ZSTD].iter().any(|magic| first[..n].starts_with(magic));
+        Ok(plain.then(|| Source::file(file, metadata.len())))
+    };
+    match plain() {
+        Ok(Some(source)) if path != Path::new("-") => Ok(source),
+        _ => open(path).map(Source::stream),
+    }
 }
 
 /// A failure to read a recording.

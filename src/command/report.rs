@@ -1,9 +1,9 @@
 //! `gcwatch report FILE…`: the same report, from recordings.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::PathBuf;
 
-use super::input::{open, unreadable};
+use super::input::{recording, unreadable};
 use super::verdict;
 use super::watches;
 use super::{finish, output, report_failed};
@@ -14,6 +14,7 @@ use crate::gc::facts::{BackgroundGc, Exit, Target, Watch};
 use crate::gc::record::Level;
 use crate::report::{Facts, Outlive, Report, label};
 use crate::target;
+use crate::watch::replay::Source;
 use crate::watch::session::{Progress, ReportError, Session, look_ahead};
 
 /// Reads files to their ends, damaged or not. Those of one rotation are one watch.
@@ -68,15 +69,15 @@ fn several(args: &ReportArgs, watches: &[watches::Watch], checks: &Checks) -> Re
 const END: &str = "end-of-file";
 const TRUNCATED: &str = "truncated";
 
-fn inputs(files: &[PathBuf]) -> Result<Vec<Box<dyn Read>>, Failure> {
-    files.iter().map(|file| open(file)).collect()
+fn inputs(files: &[PathBuf]) -> Result<Vec<Source>, Failure> {
+    files.iter().map(|file| recording(file)).collect()
 }
 
 /// Reports one watch. The code, and why it ends.
 fn one(
     args: &ReportArgs,
     files: &[PathBuf],
-    inputs: Vec<Box<dyn Read>>,
+    inputs: Vec<Source>,
     facts: Facts,
     report: &mut dyn Report,
     checks: &Checks,
@@ -141,21 +142,25 @@ const NO_TRACE: &str = "it is empty, or ends before its header does";
 const CUT: &str = "it ends before its end mark: the writer was killed, or the rest is missing";
 
 /// Reads one file to its end. What is wrong with it, if anything.
-fn read(session: &mut Session<'_>, input: &mut dyn Read) -> Result<Option<String>, ReportError> {
-    let mut buffer = vec![0; 1 << 20];
+fn read(session: &mut Session<'_>, source: &mut Source) -> Result<Option<String>, ReportError> {
+    session.reads(source);
     let mut clean = false;
     let mut broken = None;
     loop {
-        let n = match input.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(n) => n,
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-            Err(e) => {
-                broken = Some(e.to_string());
-                break;
+        let passed = source.pass_over(session.passes_over());
+        let progress = if passed > 0 {
+            session.pass_over(passed)?
+        } else {
+            match source.next() {
+                Ok([]) => break,
+                Ok(bytes) => session.bytes(bytes)?,
+                Err(e) => {
+                    broken = Some(e.to_string());
+                    break;
+                }
             }
         };
-        match session.bytes(&buffer[..n])? {
+        match progress {
             Progress::Goes => {}
             Progress::Ended => {
                 clean = true;
@@ -178,7 +183,7 @@ fn facts(args: &ReportArgs, files: &[PathBuf]) -> Facts {
     if !files.iter().all(|file| file.is_file()) {
         return facts;
     }
-    let told = look_ahead(files.iter().filter_map(|file| open(file).ok()));
+    let told = look_ahead(files.iter().filter_map(|file| recording(file).ok()));
     facts.watch.level = told.level();
     facts.watch.arming = told.arming();
     facts.watch.background_gc = told.background_gc();

@@ -153,6 +153,14 @@ pub(crate) enum RuntimeEvent<'a> {
     LohCompact,
 }
 
+/// Whether it is an event of single blocks, which may be large.
+pub(crate) fn tells_blocks(id: u32) -> bool {
+    matches!(id, 21 | 22)
+}
+
+/// What comes in it before the blocks.
+pub(crate) const BLOCKS_HEAD_BYTES: usize = 10;
+
 /// Decodes one event of [`RUNTIME_PROVIDER`]; `None` for others and for payloads that are too short.
 pub(crate) fn decode(id: u32, payload: &[u8], pointer_size: u32) -> Option<RuntimeEvent<'_>> {
     let mut c = Cursor::new(payload, pointer_size);

@@ -138,6 +138,20 @@ impl Fold {
         }
     }
 
+    /// Takes in one event for [what the stream tells](Fold::told) besides collections. Of blocks that is only that they
+    /// are told: no record that comes of it is true.
+    pub(crate) fn glance(&mut self, e: Occurrence<'_>) {
+        use wire::event_id::{GC_TOTALS, HELLO, NAMES_DONE, NOTE};
+        let payload = match e.provider {
+            events::RUNTIME_PROVIDER if events::tells_blocks(e.id) => {
+                e.payload.get(..events::BLOCKS_HEAD_BYTES).unwrap_or(e.payload)
+            }
+            wire::PROVIDER_NAME if ![HELLO, GC_TOTALS, NAMES_DONE, NOTE].contains(&e.id) => return,
+            _ => e.payload,
+        };
+        self.event(Occurrence { payload, ..e });
+    }
+
     fn slot(&mut self, owner: Owner) -> &mut Option<OpenGc> {
         match owner {
             Owner::Blocking => &mut self.blocking,

@@ -51,6 +51,11 @@ pub(crate) fn free_bytes(dir: &Path) -> Option<u64> {
     Some(file_system.f_bavail.saturating_mul(file_system.f_frsize))
 }
 
+/// Reads a file at a place.
+pub(crate) fn read_at(file: &fs::File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, offset)
+}
+
 /// Passes a signal on to a child.
 pub(crate) fn forward(pid: u32, signal: Signal) -> io::Result<()> {
     let signal = match signal {

@@ -47,6 +47,11 @@ pub(crate) fn forward(_pid: u32, _signal: Signal) -> io::Result<()> {
     Ok(())
 }
 
+/// Reads a file at a place. The file's own position goes along: whoever reads it does so by place only.
+pub(crate) fn read_at(file: &fs::File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
+}
+
 /// Keeps a process that is about to be started out of the console's signals.
 pub(crate) fn own_group(command: &mut Command) {
     const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;

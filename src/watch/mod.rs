@@ -7,6 +7,7 @@ pub(crate) mod port_guard;
 pub(crate) mod profiler;
 pub(crate) mod pump;
 pub(crate) mod recording;
+pub(crate) mod replay;
 pub(crate) mod session;
 pub(crate) mod stream;
 pub(crate) mod unheard;

@@ -7,6 +7,7 @@ use dotnet_diagnostics_client::nettrace::{self, Item, Reader};
 use netcore_profiler::wire;
 
 use super::recording::{CARRIED_THREAD, Recorder};
+use super::replay::{Payloads, Source, bulky};
 use crate::check::{Checks, Verdict};
 use crate::exit::{Code, Failure};
 use crate::gc::facts::{Exit, Lost};
@@ -18,29 +19,31 @@ use crate::gc::told::Told;
 use crate::report::{End, Facts, LiveState, Report};
 
 /// Reads a whole recording for what it tells of its target, which comes at its end. Damage ends a file.
-pub(crate) fn look_ahead<R: io::Read>(files: impl IntoIterator<Item = R>) -> Told {
+pub(crate) fn look_ahead(files: impl IntoIterator<Item = Source>) -> Told {
     let mut fold = Fold::new(false);
-    for input in files {
-        look_into(input, &mut fold);
+    for source in files {
+        look_into(source, &mut fold);
     }
     fold.told
 }
 
-fn look_into(mut input: impl io::Read, fold: &mut Fold) {
+fn look_into(mut source: Source, fold: &mut Fold) {
     let mut reader = Reader::new();
-    let mut buffer = vec![0; 1 << 20];
+    reader.defer(bulky);
     let mut clock: Option<nettrace::TraceInfo> = None;
     loop {
-        match input.read(&mut buffer) {
-            Ok(0) | Err(_) => return,
-            Ok(n) => reader.feed(&buffer[..n]),
+        let passed = source.pass_over(reader.passes_over());
+        reader.pass_over(passed);
+        match source.next() {
+            Ok([]) | Err(_) => return,
+            Ok(bytes) => reader.feed(bytes),
         }
         loop {
             match reader.next_item() {
                 Ok(Some(Item::Trace(trace))) => clock = Some(trace.clone()),
                 Ok(Some(Item::Event(event))) => {
                     if let Some(clock) = &clock {
-                        fold.event(occurrence(&event, clock));
+                        fold.glance(occurrence(&event, clock));
                     }
                 }
                 Ok(Some(_)) => {}
@@ -84,6 +87,8 @@ pub(crate) type ReportError = io::Error;
 /// One stream being read.
 pub(crate) struct Session<'r> {
     reader: Reader,
+    /// Of the file that is read, where its large payloads are.
+    payloads: Option<Payloads>,
     fold: Fold,
     report: &'r mut dyn Report,
     recorder: Option<Recorder>,
@@ -130,6 +135,7 @@ impl<'r> Session<'r> {
         let (keep_blocks, wished) = (facts.watch.blocks, facts.watch.level);
         Session {
             reader: Reader::new(),
+            payloads: None,
             fold: Fold::new(keep_blocks),
             report,
             recorder: None,
@@ -219,6 +225,25 @@ impl<'r> Session<'r> {
         self.report.warn(&what)
     }
 
+    /// What comes are the bytes of a recording.
+    pub(crate) fn reads(&mut self, source: &Source) {
+        self.payloads = source.payloads();
+        if self.payloads.is_some() {
+            self.reader.defer(bulky);
+        }
+    }
+
+    /// How many of the bytes that come next may be [passed over](Self::pass_over).
+    pub(crate) fn passes_over(&self) -> u64 {
+        self.reader.passes_over()
+    }
+
+    /// As if the next bytes had come.
+    pub(crate) fn pass_over(&mut self, bytes: u64) -> Result<Progress, ReportError> {
+        self.reader.pass_over(bytes);
+        self.drain()
+    }
+
     /// What comes next is the following file of the same recording. To be called after the end of the one before.
     pub(crate) fn next_part(&mut self) {
         self.reader.next_part();
@@ -277,7 +302,18 @@ impl<'r> Session<'r> {
                     if !repeated {
                         self.border = Border::None;
                     }
-                    let occurrence = occurrence(&event, clock);
+                    let mut occurrence = occurrence(&event, clock);
+                    if let (Some(place), Some(payloads)) = (event.deferred, &mut self.payloads) {
+                        match payloads.read(place) {
+                            Ok(payload) => occurrence.payload = payload,
+                            // The file is no longer what it was.
+                            Err(_) => {
+                                self.damages += 1;
+                                self.fold.lost(1);
+                                continue;
+                            }
+                        }
+                    }
                     if let Some(recorder) = &mut self.recorder
                         && let Some(lasting) = lasting(&occurrence)
                     {

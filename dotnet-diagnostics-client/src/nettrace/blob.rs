@@ -1,6 +1,7 @@
 //! Headers of events inside a block, compressed or not.
 
 use super::bytes::{Bytes, Malformed, Result};
+use super::deferred::{KEPT_BYTES, LeftOut};
 
 pub(super) const METADATA_ID: u8 = 0x01;
 pub(super) const SEQUENCE_AND_CAPTURE_THREAD: u8 = 0x02;
@@ -38,6 +39,10 @@ pub(super) struct Blob {
     pub(super) sorted: bool,
     pub(super) payload_size: u32,
     pub(super) payload: Place,
+    /// How much of the payload is in the block.
+    pub(super) payload_there: u32,
+    /// Bytes left out of the block before it.
+    pub(super) left_out_before: u32,
 }
 
 impl Blob {
@@ -55,6 +60,8 @@ impl Blob {
         sorted: false,
         payload_size: 0,
         payload: 0,
+        payload_there: 0,
+        left_out_before: 0,
     };
 }
 
@@ -65,6 +72,9 @@ pub(super) struct BlobReader {
     at: usize,
     compressed: bool,
     version6: bool,
+    /// Payloads passed that were left out, and their bytes.
+    left_out: usize,
+    left_out_bytes: usize,
 }
 
 impl BlobReader {
@@ -83,6 +93,8 @@ impl BlobReader {
             at: bytes.position(),
             compressed: flags & COMPRESSED_HEADERS != 0,
             version6,
+            left_out: 0,
+            left_out_bytes: 0,
         })
     }
 
@@ -91,9 +103,34 @@ impl BlobReader {
         self.at
     }
 
+    /// Bytes left out of the block before the next event.
+    pub(super) fn left_out_bytes(&self) -> usize {
+        self.left_out_bytes
+    }
+
+    pub(super) fn is_compressed(&self) -> bool {
+        self.compressed
+    }
+
+    /// Of the next event of a block that is not whole yet: its description, and where its payload begins and how long
+    /// it is. For blocks with compressed headers, of version 4. `None` at the end of what is there.
+    pub(super) fn header(&mut self, block: &[u8]) -> Result<Option<(u32, usize, usize)>> {
+        let mut bytes = Bytes::starting_at(block, self.at);
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        self.blob.compressed(&mut bytes, false)?;
+        Ok(Some((self.blob.metadata_id, bytes.position(), self.blob.payload_size as usize)))
+    }
+
+    /// To be called after [`header`](Self::header): where the next event starts.
+    pub(super) fn go_on(&mut self, at: usize) {
+        self.at = at;
+    }
+
     /// The next event of `block`, which has to be the one this was made of. `None` at its end.
     #[inline]
-    pub(super) fn next(&mut self, block: &[u8]) -> Result<Option<&Blob>> {
+    pub(super) fn next(&mut self, block: &[u8], left_out: &LeftOut) -> Result<Option<&Blob>> {
         let mut bytes = Bytes::starting_at(block, self.at);
         if bytes.is_empty() {
             return Ok(None);
@@ -101,9 +138,18 @@ impl BlobReader {
         if self.compressed {
             self.blob.compressed(&mut bytes, self.version6)?;
             self.blob.payload = bytes.position() as Place;
-            bytes.take(self.blob.payload_size as usize)?;
+            self.blob.payload_there = self.blob.payload_size;
+            self.blob.left_out_before = self.left_out_bytes as u32;
+            let rest = self.blob.payload + KEPT_BYTES as Place;
+            if left_out.at.get(self.left_out) == Some(&rest) {
+                self.blob.payload_there = KEPT_BYTES as u32;
+                self.left_out += 1;
+                self.left_out_bytes += (self.blob.payload_size as usize).saturating_sub(KEPT_BYTES);
+            }
+            bytes.take(self.blob.payload_there as usize)?;
         } else {
             self.blob.uncompressed(&mut bytes, self.version6)?;
+            self.blob.payload_there = self.blob.payload_size;
         }
         self.at = bytes.position();
         Ok(Some(&self.blob))

@@ -1,5 +1,7 @@
 //! Buffers of blocks: filled once from the stream, lent out as slices, used again when nothing refers to them.
 
+use super::deferred::LeftOut;
+
 /// Buffers kept for later, in bytes of capacity. Runtimes write blocks of up to 100 KiB.
 const KEPT_BYTES: usize = 8 << 20;
 
@@ -12,6 +14,8 @@ struct Block {
     data: Vec<u8>,
     /// Offset in the stream of `data[0]`.
     offset: u64,
+    /// Payloads that are not in `data`.
+    left_out: LeftOut,
     /// Held events, stacks and cursors that point into it.
     users: u32,
 }
@@ -43,9 +47,9 @@ impl Blocks {
     }
 
     /// Stores a block with one user.
-    pub(super) fn insert(&mut self, data: Vec<u8>, offset: u64) -> Slot {
+    pub(super) fn insert(&mut self, data: Vec<u8>, offset: u64, left_out: LeftOut) -> Slot {
         self.bytes += data.capacity();
-        let block = Block { data, offset, users: 1 };
+        let block = Block { data, offset, left_out, users: 1 };
         match self.free.pop() {
             Some(index) => {
                 self.blocks[index as usize] = block;
@@ -61,6 +65,12 @@ impl Blocks {
     #[inline]
     pub(super) fn data(&self, slot: Slot) -> &[u8] {
         &self.blocks[slot.0 as usize].data
+    }
+
+    /// What of a block was left out.
+    #[inline]
+    pub(super) fn left_out(&self, slot: Slot) -> &LeftOut {
+        &self.blocks[slot.0 as usize].left_out
     }
 
     /// A part of a block; empty where the range is not inside it, which the parsers have excluded.

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use super::blocks::{Blocks, Slot};
 use super::bytes::Bytes;
+use super::deferred::Scout;
 use super::{BlockKind, Error, Limits, ObjectSpan, TraceInfo, v6};
 
 const MAGIC: &[u8; 8] = b"Nettrace";
@@ -86,6 +87,8 @@ pub(super) struct Container {
     /// Content of the block that is being collected.
     content: Vec<u8>,
     content_size: usize,
+    /// What of it is left out.
+    scout: Scout,
     offset: u64,
     content_offset: u64,
     boundary: u64,
@@ -111,6 +114,7 @@ impl Container {
             head: Vec::new(),
             content: Vec::new(),
             content_size: 0,
+            scout: Scout::default(),
             offset: 0,
             content_offset: 0,
             boundary: 0,
@@ -150,6 +154,39 @@ impl Container {
         Some(object)
     }
 
+    /// Large payloads of events with this description are left out from now on.
+    pub(super) fn defer(&mut self, metadata_id: u32) {
+        self.scout.defer(metadata_id);
+    }
+
+    /// How many of the bytes that come next are passed over.
+    pub(super) fn passes_over(&self) -> u64 {
+        match &self.state {
+            State::Skip { left } => *left,
+            State::Content { .. } => self.scout.passes_over() as u64,
+            _ => 0,
+        }
+    }
+
+    /// As if so many bytes had been fed, which are no more than are passed over.
+    pub(super) fn pass_over(&mut self, bytes: u64, blocks: &mut Blocks) {
+        self.spans.clear();
+        let bytes = bytes.min(self.passes_over());
+        match &mut self.state {
+            State::Skip { left } => *left -= bytes,
+            _ => self.scout.pass_over(bytes as usize),
+        }
+        self.offset += bytes;
+        while self.is_complete() {
+            self.advance(blocks);
+        }
+    }
+
+    /// Bytes of the block that is being collected which have come, those left out included.
+    fn content_come(&self) -> usize {
+        self.content.len() + self.scout.left_out()
+    }
+
     /// Offset after the last complete object.
     pub(super) fn boundary(&self) -> u64 {
         self.boundary
@@ -169,9 +206,15 @@ impl Container {
                     *left -= used as u64;
                     used
                 }
+                State::Content { .. } if self.scout.passes_over() > 0 => {
+                    let used = self.scout.passes_over().min(bytes.len());
+                    self.scout.pass_over(used);
+                    used
+                }
                 State::Content { .. } => {
-                    let used = (self.content_size - self.content.len()).min(bytes.len());
+                    let used = (self.content_size - self.content_come()).min(bytes.len());
                     self.content.extend_from_slice(&bytes[..used]);
+                    self.scout.look(&mut self.content, self.content_size);
                     used
                 }
                 _ => {
@@ -233,7 +276,7 @@ impl Container {
         match &self.state {
             State::Damaged | State::Over => false,
             State::Skip { left } => *left == 0,
-            State::Content { .. } => self.content.len() == self.content_size,
+            State::Content { .. } => self.content_come() == self.content_size,
             _ => self.head.len() >= self.wanted(),
         }
     }
@@ -374,6 +417,7 @@ impl Container {
         }
         self.content_offset = self.offset;
         self.content = blocks.buffer();
+        self.scout.start(kind == BlockKind::EVENT && !self.version6);
         // The size is a claim: what it reserves is bounded, the rest comes with the bytes.
         self.content.reserve(self.content_size.min(RESERVE_BYTES));
         Ok(State::Content { kind })
@@ -401,7 +445,9 @@ impl Container {
         self.unparsed_bytes += if whole { 0 } else { self.content_offset - self.accounted };
         self.accounted = self.offset;
         let content = std::mem::take(&mut self.content);
-        let slot = blocks.insert(content, self.content_offset);
+        // Of a payload that was cut off nothing is left out but its bytes.
+        self.unparsed_bytes += self.scout.cut() as u64;
+        let slot = blocks.insert(content, self.content_offset, self.scout.take());
         self.queued_bytes += blocks.size(slot);
         self.objects.push_back(Object::Block { kind, slot, whole });
     }

@@ -65,8 +65,8 @@ impl Error {
         !matches!(self, Self::Block { .. } | Self::UnknownMetadata { .. })
     }
 
-    pub(super) fn in_block(block: BlockKind, block_offset: u64, at: usize, why: Malformed) -> Self {
-        Self::Block { block, block_offset, offset: block_offset + at as u64, what: why.0 }
+    pub(super) fn in_block(block: BlockKind, block_offset: u64, at: u64, why: Malformed) -> Self {
+        Self::Block { block, block_offset, offset: block_offset + at, what: why.0 }
     }
 }
 

@@ -49,8 +49,20 @@ pub struct Event<'a> {
     pub activity_id: [u8; 16],
     /// Related activity id, or zeros.
     pub related_activity_id: [u8; 16],
-    /// The event's own data; its layout follows from `metadata`.
+    /// The event's own data; its layout follows from `metadata`. Of a deferred one, the first bytes.
     pub payload: &'a [u8],
+    /// Where its payload is, if that was left out, see [`Reader::defer`](super::Reader::defer).
+    pub deferred: Option<Deferred>,
+}
+
+/// A payload that was left out, all of it: what a stream has at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Deferred {
+    /// Offset from the start of the stream (of the file, where it is [several](super::Reader::next_part)).
+    pub offset: u64,
+    /// How many bytes it has.
+    pub len: usize,
 }
 
 /// Events missing from a stream.

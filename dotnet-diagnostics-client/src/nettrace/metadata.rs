@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::blob::BlobReader;
 use super::bytes::{Bytes, Malformed, Result};
+use super::deferred::LeftOut;
 use super::v6;
 
 /// Objects nested deeper than this are not followed.
@@ -95,12 +96,28 @@ pub(super) struct MetadataTable {
     by_id: HashMap<u32, u32>,
     last: Option<(u32, u32)>,
     bytes: usize,
+    /// Whose payloads are left out.
+    defer: Option<fn(&Metadata) -> bool>,
+    deferred: Vec<u32>,
 }
 
 impl MetadataTable {
+    /// Descriptions that come from now on are shown to `which`.
+    pub(super) fn defer(&mut self, which: fn(&Metadata) -> bool) {
+        self.defer = Some(which);
+    }
+
+    /// Ids of those among the last ones that `which` picked.
+    pub(super) fn take_deferred(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.deferred)
+    }
+
     /// `size` is that of the record in the stream. Fails where all of them together exceed `limit` bytes.
     pub(super) fn insert(&mut self, record: Metadata, size: usize, limit: usize) -> Result<()> {
         self.last = None;
+        if self.defer.is_some_and(|which| which(&record)) {
+            self.deferred.push(record.id);
+        }
         if self.get_index(record.id).and_then(|index| self.records.get(index as usize)) == Some(&record) {
             return Ok(());
         }
@@ -148,7 +165,7 @@ impl MetadataTable {
         let mut first_damage = Ok(());
         loop {
             let at = blobs.position();
-            let Some(blob) = blobs.next(block).map_err(|why| (at, why))? else { break };
+            let Some(blob) = blobs.next(block, &LeftOut::default()).map_err(|why| (at, why))? else { break };
             let payload = Bytes::starting_at(block, blob.payload as usize).take(blob.payload_size as usize);
             let read = payload.and_then(|payload| {
                 let record = parse_v4(payload)?;
@@ -170,7 +187,7 @@ impl MetadataTable {
 
     /// Forgets every id (version 6 can ask for it). Only while no event is held.
     pub(super) fn clear(&mut self) {
-        *self = Self::default();
+        *self = Self { defer: self.defer, ..Self::default() };
     }
 }
 

@@ -37,6 +37,7 @@ mod blob;
 mod blocks;
 mod bytes;
 mod container;
+mod deferred;
 mod error;
 mod event_block;
 mod item;
@@ -54,7 +55,7 @@ mod v6;
 
 pub use error::{BlockKind, Error};
 pub use event_block::{EventBlock, RepeatedEvent};
-pub use item::{End, Event, Item, Lost};
+pub use item::{Deferred, End, Event, Item, Lost};
 pub use limits::Limits;
 pub use metadata::{Field, FieldType, Metadata};
 pub use object::ObjectSpan;

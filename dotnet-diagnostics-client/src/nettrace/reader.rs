@@ -13,7 +13,9 @@ use super::order::{Held, Order};
 use super::sequence_point::SequencePoint;
 use super::stacks::Stacks;
 use super::threads::Threads;
-use super::{BlockKind, End, Error, Event, Item, Limits, Lost, ObjectSpan, TraceInfo, v6};
+use super::{
+    BlockKind, Deferred, End, Error, Event, Item, Limits, Lost, Metadata, ObjectSpan, TraceInfo, v6,
+};
 
 /// Unknown metadata ids that are told one by one.
 const MAX_TOLD_IDS: usize = 1024;
@@ -131,6 +133,30 @@ impl Reader {
     pub fn feed(&mut self, bytes: &[u8]) {
         self.release = false;
         self.container.feed(bytes, &mut self.blocks);
+    }
+
+    /// Leaves out payloads of 4 KiB and more of events that `which` picks by their descriptions, as these come. Such an
+    /// event comes in its turn, with its first 16 bytes and with the [place](Event::deferred) of its payload. Who reads
+    /// a file can read it there, or needs not read it at all: see [`passes_over`](Self::passes_over). Nothing large is
+    /// held then, however long events wait for their turn.
+    ///
+    /// It is a wish: in version 6, without compressed headers, or in bytes fed together with the description, payloads
+    /// come as ever.
+    pub fn defer(&mut self, which: fn(&Metadata) -> bool) {
+        self.metadata.defer(which);
+    }
+
+    /// How many of the bytes that come next are left out. They can be fed like others, or
+    /// [passed over](Self::pass_over).
+    pub fn passes_over(&self) -> u64 {
+        self.container.passes_over()
+    }
+
+    /// Goes on as if the next `bytes` bytes had been fed. They can be no more than [`passes_over`](Self::passes_over)
+    /// says.
+    pub fn pass_over(&mut self, bytes: u64) {
+        self.release = false;
+        self.container.pass_over(bytes, &mut self.blocks);
     }
 
     /// No more bytes will come: whatever is held back becomes available, then [`Item::End`]. Of a block that is cut
@@ -251,7 +277,13 @@ impl Reader {
                 .unwrap_or_default(),
             activity_id: activity,
             related_activity_id: related,
-            payload: self.blocks.slice(held.slot, held.payload, held.payload_size),
+            payload: self.blocks.slice(held.slot, held.payload, held.payload_there),
+            deferred: (held.payload_there < held.payload_size).then(|| Deferred {
+                offset: self.blocks.offset(held.slot)
+                    + u64::from(held.payload)
+                    + u64::from(held.left_out_before),
+                len: held.payload_size as usize,
+            }),
         }
     }
 
@@ -337,10 +369,12 @@ impl Reader {
         let Some(cursor) = &mut self.cursor else { return Ok(()) };
         let slot = cursor.slot;
         let at = cursor.events.position();
-        let blob = match cursor.events.next(self.blocks.data(slot)) {
+        let offset = (at + cursor.events.left_out_bytes()) as u64;
+        let blob = match cursor.events.next(self.blocks.data(slot), self.blocks.left_out(slot)) {
             Ok(Some(blob)) => *blob,
             Ok(None) => {
-                let room = self.blocks.data(slot).len() <= ROOM_FOR_ANY_EVENT;
+                let size = self.blocks.data(slot).len() + self.blocks.left_out(slot).bytes;
+                let room = size <= ROOM_FOR_ANY_EVENT;
                 self.flush_ended = room && cursor.whole && !self.container.is_version6();
                 self.cursor = None;
                 self.blocks.release(slot);
@@ -348,7 +382,7 @@ impl Reader {
             }
             Err(why) => {
                 let whole = cursor.whole;
-                let error = Error::in_block(BlockKind::EVENT, self.blocks.offset(slot), at, why);
+                let error = Error::in_block(BlockKind::EVENT, self.blocks.offset(slot), offset, why);
                 self.unparsed_bytes += (self.blocks.data(slot).len() - at) as u64;
                 self.cursor = None;
                 self.blocks.release(slot);
@@ -365,7 +399,7 @@ impl Reader {
                 self.give_lost(blob.capture_thread, lost_before, blob.timestamp);
             }
             return self.without_metadata(
-                self.blocks.offset(slot) + at as u64,
+                self.blocks.offset(slot) + offset,
                 blob.metadata_id,
                 blob.payload_size,
             );
@@ -432,7 +466,11 @@ impl Reader {
                 self.blocks.release(slot);
             }
             Object::Block { kind, slot, whole } => {
-                if let Err((at, why)) = self.read_table(kind, slot) {
+                let read = self.read_table(kind, slot);
+                for id in self.metadata.take_deferred() {
+                    self.container.defer(id);
+                }
+                if let Err((at, why)) = read {
                     return self.damaged(kind, slot, at, why, whole);
                 }
                 self.blocks.release(slot);
@@ -450,7 +488,7 @@ impl Reader {
         why: Malformed,
         whole: bool,
     ) -> Result<(), Error> {
-        let error = Error::in_block(kind, self.blocks.offset(slot), at, why);
+        let error = Error::in_block(kind, self.blocks.offset(slot), at as u64, why);
         self.unparsed_bytes += (self.blocks.data(slot).len() - at) as u64;
         self.blocks.release(slot);
         if whole { Err(error) } else { Ok(()) }

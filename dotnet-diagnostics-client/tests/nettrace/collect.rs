@@ -32,28 +32,35 @@ pub(crate) fn drain(reader: &mut Reader) -> Vec<Got> {
     loop {
         all.push(match reader.next_item() {
             Ok(None) => return all,
-            Ok(Some(Item::Trace(trace))) => Got::Trace { process_id: trace.process_id },
-            Ok(Some(Item::Event(event))) => Got::Event(Box::new(GotEvent {
-                metadata: event.metadata.clone(),
-                sequence: event.sequence,
-                thread: event.capture_thread_id,
-                processor: event.processor,
-                at: event.timestamp,
-                stack: event.stack.to_vec(),
-                activity_ids: [event.activity_id, event.related_activity_id],
-                payload: event.payload.to_vec(),
-            })),
-            Ok(Some(Item::Lost(lost))) => {
-                Got::Lost { thread: lost.thread_id, events: lost.events, before: lost.before_timestamp }
-            }
-            Ok(Some(Item::SequencePoint { timestamp })) => Got::SequencePoint(timestamp),
-            Ok(Some(Item::Cut)) => Got::Cut,
-            Ok(Some(Item::End(end))) => {
-                Got::End { clean: end.clean, lost: end.lost_events, unparsed: end.unparsed_bytes }
-            }
-            Ok(Some(other)) => panic!("an item that no test expects: {other:?}"),
-            Err(error) => Got::Failed(error),
+            item => got(item),
         });
+    }
+}
+
+/// An item as a value; there has to be one.
+pub(crate) fn got(item: Result<Option<Item<'_>>, Error>) -> Got {
+    match item {
+        Ok(Some(Item::Trace(trace))) => Got::Trace { process_id: trace.process_id },
+        Ok(Some(Item::Event(event))) => Got::Event(Box::new(GotEvent {
+            metadata: event.metadata.clone(),
+            sequence: event.sequence,
+            thread: event.capture_thread_id,
+            processor: event.processor,
+            at: event.timestamp,
+            stack: event.stack.to_vec(),
+            activity_ids: [event.activity_id, event.related_activity_id],
+            payload: event.payload.to_vec(),
+        })),
+        Ok(Some(Item::Lost(lost))) => {
+            Got::Lost { thread: lost.thread_id, events: lost.events, before: lost.before_timestamp }
+        }
+        Ok(Some(Item::SequencePoint { timestamp })) => Got::SequencePoint(timestamp),
+        Ok(Some(Item::Cut)) => Got::Cut,
+        Ok(Some(Item::End(end))) => {
+            Got::End { clean: end.clean, lost: end.lost_events, unparsed: end.unparsed_bytes }
+        }
+        Ok(other) => panic!("an item that no test expects: {other:?}"),
+        Err(error) => Got::Failed(error),
     }
 }
 

@@ -5,6 +5,7 @@
 mod builder;
 mod collect;
 mod damage;
+mod deferred;
 mod format;
 mod loss;
 mod order;

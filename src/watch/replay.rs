@@ -1,0 +1,126 @@
+//! A recording being read. Of a file, the large payloads are passed over, and read when their events' turn comes: what
+//! waits in between is small, however much was recorded between two flushes of the runtime.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::rc::Rc;
+
+use dotnet_diagnostics_client::nettrace::{Deferred, Metadata};
+use netcore_profiler::wire;
+
+use crate::gc::events;
+use crate::sys;
+
+/// Read after something was passed over: the next header, which may have the next large payload behind it.
+const LEAST_BYTES: usize = 4 << 10;
+/// Read where nothing is passed over. It stays in a processor's own cache.
+const MOST_BYTES: usize = 256 << 10;
+
+/// A recording, from front to back.
+pub(crate) struct Source {
+    from: From,
+    buffer: Vec<u8>,
+    /// How much is read next.
+    size: usize,
+}
+
+enum From {
+    File { file: Rc<File>, at: u64, len: u64 },
+    Stream(Box<dyn Read>),
+}
+
+impl Source {
+    /// A file that can be read at any place.
+    pub(crate) fn file(file: File, len: u64) -> Source {
+        Source::new(From::File { file: Rc::new(file), at: 0, len })
+    }
+
+    /// What comes only once.
+    pub(crate) fn stream(stream: Box<dyn Read>) -> Source {
+        Source::new(From::Stream(stream))
+    }
+
+    fn new(from: From) -> Source {
+        Source { from, buffer: Vec::new(), size: LEAST_BYTES }
+    }
+
+    /// The next bytes; none at the end.
+    pub(crate) fn next(&mut self) -> io::Result<&[u8]> {
+        if self.buffer.len() < self.size {
+            self.buffer.resize(self.size, 0);
+        }
+        let buffer = &mut self.buffer[..self.size];
+        self.size = (self.size * 2).min(MOST_BYTES);
+        let n = match &mut self.from {
+            From::File { file, at, .. } => {
+                let n = again(|| sys::read_at(file, buffer, *at))?;
+                *at += n as u64;
+                n
+            }
+            From::Stream(stream) => again(|| stream.read(buffer))?,
+        };
+        Ok(&self.buffer[..n])
+    }
+
+    /// Passes over up to so many bytes, if that is possible. How many it were.
+    pub(crate) fn pass_over(&mut self, bytes: u64) -> u64 {
+        let From::File { at, len, .. } = &mut self.from else { return 0 };
+        let passed = bytes.min(len.saturating_sub(*at));
+        *at += passed;
+        if passed > 0 {
+            self.size = LEAST_BYTES;
+        }
+        passed
+    }
+
+    /// Where payloads that were passed over can be read.
+    pub(crate) fn payloads(&self) -> Option<Payloads> {
+        match &self.from {
+            From::File { file, .. } => Some(Payloads { file: Rc::clone(file), buffer: Vec::new() }),
+            From::Stream(_) => None,
+        }
+    }
+}
+
+/// The payloads in a file.
+pub(crate) struct Payloads {
+    file: Rc<File>,
+    buffer: Vec<u8>,
+}
+
+impl Payloads {
+    /// One that was passed over.
+    pub(crate) fn read(&mut self, place: Deferred) -> io::Result<&[u8]> {
+        if self.buffer.len() < place.len {
+            self.buffer.resize(place.len, 0);
+        }
+        let buffer = &mut self.buffer[..place.len];
+        let mut there = 0;
+        while there < place.len {
+            match again(|| sys::read_at(&self.file, &mut buffer[there..], place.offset + there as u64))? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                n => there += n,
+            }
+        }
+        Ok(buffer)
+    }
+}
+
+fn again(mut read: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+    loop {
+        match read() {
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}
+
+/// Events of blocks and roots, which make up nearly all of a large recording.
+pub(super) fn bulky(metadata: &Metadata) -> bool {
+    use wire::event_id::{HOLDERS, MOVED, ROOTS, STATICS, SURVIVING};
+    match &*metadata.provider {
+        events::RUNTIME_PROVIDER => events::tells_blocks(metadata.event_id),
+        wire::PROVIDER_NAME => [MOVED, SURVIVING, ROOTS, HOLDERS, STATICS].contains(&metadata.event_id),
+        _ => false,
+    }
+}
