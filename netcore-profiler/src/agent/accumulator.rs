@@ -1,6 +1,6 @@
 //! What one GC thread has been told: sums, and raw rows where they are wanted.
 
-use super::bounds::Bounds;
+use super::bounds::{Bounds, Span};
 use super::events::Events;
 use crate::info::Info;
 use crate::wire::histogram::{BUCKETS, bucket};
@@ -12,64 +12,92 @@ use crate::wire::{
 /// Entries of a full batch: the runtime collects that many before it calls.
 const FULL_BATCH: usize = 512;
 
+/// Room for the buckets of a histogram: a power of two, so that a bucket's number needs no check.
+const CELLS: usize = BUCKETS.next_power_of_two();
+
 /// A histogram in the making. All zeros is an empty one.
 #[derive(Debug)]
 pub(super) struct Counts {
-    min: u64,
-    max: u64,
-    values: u64,
-    buckets: [u64; BUCKETS],
+    extremes: Extremes,
+    buckets: [u64; CELLS],
 }
 
-impl Counts {
-    fn add(&mut self, value: u64) -> usize {
-        self.min = if self.values == 0 { value } else { self.min.min(value) };
+/// The smallest and the largest value. All zeros is none.
+#[derive(Debug, Clone, Copy)]
+struct Extremes {
+    /// With every bit turned, so that the smallest is the largest here.
+    turned_min: u64,
+    max: u64,
+}
+
+impl Extremes {
+    const NONE: Self = Self { turned_min: 0, max: 0 };
+
+    #[inline(always)]
+    fn add(&mut self, value: u64) {
+        self.turned_min = self.turned_min.max(!value);
         self.max = self.max.max(value);
-        self.values = self.values.saturating_add(1);
-        let index = usize::from(bucket(value));
-        add(self.buckets.get_mut(index), 1);
-        index
     }
 
-    /// The buckets that may hold something; the others are zero.
-    fn touched(&self) -> core::ops::Range<usize> {
-        if self.values == 0 {
-            return 0..0;
-        }
-        usize::from(bucket(self.min))..usize::from(bucket(self.max)).saturating_add(1)
+    fn are_none(self) -> bool {
+        self.turned_min == 0 && self.max == 0
     }
 
     fn take_from(&mut self, other: &mut Self) {
-        if other.values == 0 {
-            return;
-        }
-        self.min = if self.values == 0 { other.min } else { self.min.min(other.min) };
+        self.turned_min = self.turned_min.max(other.turned_min);
         self.max = self.max.max(other.max);
-        self.values = self.values.saturating_add(other.values);
-        move_cells(&mut self.buckets, &mut other.buckets, other.min, other.max);
-        (other.min, other.max, other.values) = (0, 0, 0);
+        *other = Self::NONE;
     }
 
-    fn clear(&mut self) {
-        let touched = self.touched();
-        if let Some(cells) = self.buckets.get_mut(touched) {
-            cells.fill(0);
+    fn min(self) -> u64 {
+        if self.are_none() { 0 } else { !self.turned_min }
+    }
+
+    /// The buckets that may hold something; the others are zero.
+    fn touched(self) -> core::ops::Range<usize> {
+        if self.are_none() {
+            return 0..0;
         }
-        (self.min, self.max, self.values) = (0, 0, 0);
-    }
-
-    fn histogram<'a>(&'a self, bytes: &'a [u64]) -> Histogram<'a> {
-        Histogram::dense(self.min, self.max, &self.buckets, bytes)
+        usize::from(bucket(self.min()))..usize::from(bucket(self.max)).saturating_add(1)
     }
 }
 
-/// Adds the cells from the bucket of `min` to that of `max`, and leaves zeros.
-fn move_cells(to: &mut [u64], from: &mut [u64], min: u64, max: u64) {
-    let touched = usize::from(bucket(min))..=usize::from(bucket(max));
+/// The cell of a value. Its own function does not know that the number is small.
+#[inline(always)]
+fn cell(cells: &mut [u64; CELLS], value: u64) -> (usize, &mut u64) {
+    let index = usize::from(bucket(value)) % CELLS;
+    #[expect(clippy::indexing_slicing, reason = "smaller than the length, which the compiler sees")]
+    (index, &mut cells[index])
+}
+
+/// Adds the cells of a range, and leaves zeros.
+fn move_cells(to: &mut [u64], from: &mut [u64], touched: core::ops::Range<usize>) {
     if let (Some(to), Some(from)) = (to.get_mut(touched.clone()), from.get_mut(touched)) {
         for (to, from) in to.iter_mut().zip(from) {
             *to = to.saturating_add(core::mem::take(from));
         }
+    }
+}
+
+impl Counts {
+    fn take_from(&mut self, other: &mut Self) {
+        let touched = other.extremes.touched();
+        self.extremes.take_from(&mut other.extremes);
+        move_cells(&mut self.buckets, &mut other.buckets, touched);
+    }
+
+    fn clear(&mut self) {
+        if let Some(cells) = self.buckets.get_mut(self.extremes.touched()) {
+            cells.fill(0);
+        }
+        self.extremes = Extremes::NONE;
+    }
+
+    fn histogram<'a>(&'a self, bytes: &'a [u64]) -> Histogram<'a> {
+        let touched = self.extremes.touched();
+        let counts = self.buckets.get(touched.clone()).unwrap_or_default();
+        let bytes = bytes.get(touched.clone()).unwrap_or_default();
+        Histogram::dense_from(touched.start, self.extremes.min(), self.extremes.max, counts, bytes)
     }
 }
 
@@ -82,52 +110,82 @@ fn add(cell: Option<&mut u64>, value: u64) {
 /// Sums of ranges.
 #[derive(Debug)]
 pub(super) struct Ranges {
-    bytes: u64,
     by_generation: [(u64, u64); BLOCK_GENERATIONS],
     lengths: Counts,
-    bytes_by_bucket: [u64; BUCKETS],
+    bytes_by_bucket: [u64; CELLS],
+}
+
+/// What is summed up of a batch in registers: ranges that follow each other mostly lie in one part of the table of
+/// bounds.
+struct Batch<'a> {
+    bounds: &'a Bounds,
+    span: Span,
+    blocks: u64,
+    bytes: u64,
+    lengths: Extremes,
+}
+
+impl<'a> Batch<'a> {
+    fn new(bounds: &'a Bounds) -> Self {
+        Self { bounds, span: Span::NOWHERE, blocks: 0, bytes: 0, lengths: Extremes::NONE }
+    }
+
+    #[inline(always)]
+    fn add(&mut self, ranges: &mut Ranges, address: usize, bytes: u64) {
+        if !self.span.holds(address) {
+            self.flush(ranges);
+            self.span = self.bounds.span(address);
+        }
+        self.blocks = self.blocks.wrapping_add(1);
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.lengths.add(bytes);
+        let (index, count) = cell(&mut ranges.lengths.buckets, bytes);
+        *count = count.wrapping_add(1);
+        #[expect(clippy::indexing_slicing, reason = "of the same length as the other")]
+        let sum = &mut ranges.bytes_by_bucket[index];
+        *sum = sum.saturating_add(bytes);
+    }
+
+    fn flush(&mut self, ranges: &mut Ranges) {
+        if let Some((blocks, bytes)) = ranges.by_generation.get_mut(self.span.generation) {
+            *blocks = blocks.saturating_add(core::mem::take(&mut self.blocks));
+            *bytes = bytes.saturating_add(core::mem::take(&mut self.bytes));
+        }
+    }
+
+    fn end(mut self, ranges: &mut Ranges) {
+        self.flush(ranges);
+        ranges.lengths.extremes.take_from(&mut self.lengths);
+    }
 }
 
 impl Ranges {
-    fn add(&mut self, bytes: u64, generation: usize) {
-        self.bytes = self.bytes.saturating_add(bytes);
-        if let Some((blocks, sum)) = self.by_generation.get_mut(generation) {
-            *blocks = blocks.saturating_add(1);
-            *sum = sum.saturating_add(bytes);
-        }
-        let index = self.lengths.add(bytes);
-        add(self.bytes_by_bucket.get_mut(index), bytes);
-    }
-
     fn take_from(&mut self, other: &mut Self) {
-        self.bytes = self.bytes.saturating_add(core::mem::take(&mut other.bytes));
         for (to, from) in self.by_generation.iter_mut().zip(&mut other.by_generation) {
             to.0 = to.0.saturating_add(core::mem::take(&mut from.0));
             to.1 = to.1.saturating_add(core::mem::take(&mut from.1));
         }
-        if other.lengths.values != 0 {
-            let (min, max) = (other.lengths.min, other.lengths.max);
-            move_cells(&mut self.bytes_by_bucket, &mut other.bytes_by_bucket, min, max);
-        }
+        let touched = other.lengths.extremes.touched();
+        move_cells(&mut self.bytes_by_bucket, &mut other.bytes_by_bucket, touched);
         self.lengths.take_from(&mut other.lengths);
     }
 
     fn clear(&mut self) {
-        self.bytes = 0;
         self.by_generation = [(0, 0); BLOCK_GENERATIONS];
-        if let Some(cells) = self.bytes_by_bucket.get_mut(self.lengths.touched()) {
+        if let Some(cells) = self.bytes_by_bucket.get_mut(self.lengths.extremes.touched()) {
             cells.fill(0);
         }
         self.lengths.clear();
     }
 
     pub(super) fn totals(&self) -> RangeTotals<'_> {
-        RangeTotals {
-            blocks: self.lengths.values,
-            bytes: self.bytes,
-            by_generation: self.by_generation,
-            histogram: self.lengths.histogram(&self.bytes_by_bucket),
+        let (mut blocks, mut bytes) = (0_u64, 0_u64);
+        for cell in self.by_generation {
+            blocks = blocks.saturating_add(cell.0);
+            bytes = bytes.saturating_add(cell.1);
         }
+        let histogram = self.lengths.histogram(&self.bytes_by_bucket);
+        RangeTotals { blocks, bytes, by_generation: self.by_generation, histogram }
     }
 }
 
@@ -156,10 +214,13 @@ pub(super) struct Sink<'a> {
 }
 
 impl Waiting {
+    fn is_wanted(&self) -> bool {
+        !self.memory.is_null()
+    }
+
+    /// Only where rows are wanted.
+    #[inline(always)]
     fn push(&mut self, row: &impl Row, event_id: u32, sink: Sink<'_>) {
-        if self.memory.is_null() {
-            return;
-        }
         if let Ok(bytes) = row.encode(self.space()) {
             self.length = self.length.saturating_add(bytes);
             self.rows = self.rows.saturating_add(1);
@@ -179,6 +240,7 @@ impl Waiting {
         unsafe { core::slice::from_raw_parts_mut(self.memory.wrapping_add(self.length), left) }
     }
 
+    #[inline(never)]
     fn send(&mut self, event_id: u32, sink: Sink<'_>) {
         if self.rows == 0 || self.memory.is_null() {
             return;
@@ -205,30 +267,60 @@ pub(super) struct Accumulator {
     /// The end of the last range callback if it brought a full batch, and whose it was.
     full_batch_end_ns: u64,
     full_batch_thread: usize,
-    /// Where in the table of bounds the last range was.
-    bounds_hint: usize,
     waiting: [Waiting; KINDS],
 }
 
 impl Accumulator {
-    pub(super) fn moved(&mut self, range: MovedRange, bounds: &Bounds, sink: Sink<'_>) {
-        if range.old == range.new {
-            self.stayed_blocks = self.stayed_blocks.saturating_add(1);
-            self.stayed_bytes = self.stayed_bytes.saturating_add(range.bytes);
-        } else {
-            let generation = bounds.generation(range.old, &mut self.bounds_hint);
-            self.moved.add(range.bytes, generation);
-            self.distance.add(range.old.abs_diff(range.new));
+    /// A batch of moved ranges.
+    pub(super) fn moved(
+        &mut self,
+        old: &[usize],
+        new: &[usize],
+        lengths: &[usize],
+        bounds: &Bounds,
+        sink: Sink<'_>,
+    ) {
+        let mut batch = Batch::new(bounds);
+        let (mut distances, mut stayed) = (Extremes::NONE, (0_u64, 0_u64));
+        for ((old, new), length) in old.iter().zip(new).zip(lengths) {
+            let bytes = *length as u64;
+            if old == new {
+                stayed = (stayed.0.wrapping_add(1), stayed.1.saturating_add(bytes));
+                continue;
+            }
+            batch.add(&mut self.moved, *old, bytes);
+            let distance = old.abs_diff(*new) as u64;
+            distances.add(distance);
+            let (_, count) = cell(&mut self.distance.buckets, distance);
+            *count = count.wrapping_add(1);
         }
-        let [moved, ..] = &mut self.waiting;
-        moved.push(&range, event_id::MOVED, sink);
+        batch.end(&mut self.moved);
+        self.distance.extremes.take_from(&mut distances);
+        self.stayed_blocks = self.stayed_blocks.saturating_add(stayed.0);
+        self.stayed_bytes = self.stayed_bytes.saturating_add(stayed.1);
+        let [waiting, ..] = &mut self.waiting;
+        if waiting.is_wanted() {
+            for ((old, new), length) in old.iter().zip(new).zip(lengths) {
+                let row = MovedRange { old: *old as u64, new: *new as u64, bytes: *length as u64 };
+                waiting.push(&row, event_id::MOVED, sink);
+            }
+        }
     }
 
-    pub(super) fn surviving(&mut self, range: SurvivingRange, bounds: &Bounds, sink: Sink<'_>) {
-        let generation = bounds.generation(range.start, &mut self.bounds_hint);
-        self.surviving.add(range.bytes, generation);
-        let [_, surviving, _] = &mut self.waiting;
-        surviving.push(&range, event_id::SURVIVING, sink);
+    /// A batch of ranges that survived in place.
+    pub(super) fn surviving(&mut self, starts: &[usize], lengths: &[usize], bounds: &Bounds, sink: Sink<'_>) {
+        let mut batch = Batch::new(bounds);
+        for (start, length) in starts.iter().zip(lengths) {
+            batch.add(&mut self.surviving, *start, *length as u64);
+        }
+        batch.end(&mut self.surviving);
+        let [_, waiting, _] = &mut self.waiting;
+        if waiting.is_wanted() {
+            for (start, length) in starts.iter().zip(lengths) {
+                let row = SurvivingRange { start: *start as u64, bytes: *length as u64 };
+                waiting.push(&row, event_id::SURVIVING, sink);
+            }
+        }
     }
 
     /// `kind` and `flags` are those of the runtime, before they were cut to a byte for the row.
@@ -238,8 +330,10 @@ impl Accumulator {
         } else {
             add(self.root_cells.get_mut(root_cell(kind, flags)), 1);
         }
-        let [.., roots] = &mut self.waiting;
-        roots.push(&root, event_id::ROOTS, sink);
+        let [.., waiting] = &mut self.waiting;
+        if waiting.is_wanted() {
+            waiting.push(&root, event_id::ROOTS, sink);
+        }
     }
 
     /// A range callback begins.

@@ -13,6 +13,28 @@ const CAPACITY: usize = 512 * 1024;
 /// The entry for what is in no generation: frozen objects, or bounds that are not known.
 const UNKNOWN: usize = BLOCK_GENERATIONS - 1;
 
+/// An entry of the table, by its generation's place in
+/// [`RangeTotals::by_generation`](crate::wire::RangeTotals::by_generation).
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Span {
+    start: usize,
+    length: usize,
+    pub(super) generation: usize,
+}
+
+impl Span {
+    /// Holds nothing, and stands for what no entry holds.
+    pub(super) const NOWHERE: Self = Self { start: 0, length: 0, generation: UNKNOWN };
+
+    pub(super) fn holds(&self, address: usize) -> bool {
+        address.wrapping_sub(self.start) < self.length
+    }
+
+    pub(super) fn is_in_a_generation(&self) -> bool {
+        self.generation != UNKNOWN
+    }
+}
+
 /// The table. It is written between collections' walks and only read during them.
 #[derive(Debug)]
 pub(super) struct Bounds {
@@ -86,25 +108,17 @@ impl Bounds {
         unsafe { core::slice::from_raw_parts(memory, self.count.load(Ordering::Acquire)) }
     }
 
-    /// The entry of [`RangeTotals::by_generation`](crate::wire::RangeTotals::by_generation) that an
-    /// address belongs to. `hint` remembers where the last one was: neighbours come one after another.
-    pub(super) fn generation(&self, address: u64, hint: &mut usize) -> usize {
+    /// The part of the table that an address lies in.
+    #[inline(never)]
+    pub(super) fn span(&self, address: usize) -> Span {
         let ranges = self.ranges();
-        let Ok(address) = usize::try_from(address) else { return UNKNOWN };
-        let holds = |range: &GenerationRange| address.wrapping_sub(range.start) < range.length;
-        let generation =
-            |range: &GenerationRange| usize::try_from(range.generation).unwrap_or(UNKNOWN).min(UNKNOWN);
-        if let Some(range) = ranges.get(*hint).filter(|range| holds(range)) {
-            return generation(range);
-        }
         let after = ranges.partition_point(|range| range.start <= address);
-        let at = after.wrapping_sub(1);
-        match ranges.get(at).filter(|range| holds(range)) {
-            Some(range) => {
-                *hint = at;
-                generation(range)
-            }
-            None => UNKNOWN,
-        }
+        let Some(range) = ranges.get(after.wrapping_sub(1)) else { return Span::NOWHERE };
+        let span = Span {
+            start: range.start,
+            length: range.length,
+            generation: usize::try_from(range.generation).unwrap_or(UNKNOWN).min(UNKNOWN),
+        };
+        if span.holds(address) { span } else { Span::NOWHERE }
     }
 }

@@ -14,35 +14,18 @@ use crate::callback::{EMPTY_ANSWER, FIRST_VERSIONS_ONLY};
 use crate::hresult::{E_FAIL, HResult, S_OK};
 use crate::info::Info;
 use crate::sys;
-use crate::wire::{GcFlags, MovedRange, Root, RootFlags, RootKind, SurvivingRange};
+use crate::wire::{GcFlags, Root, RootFlags, RootKind};
 
-/// An entry of an array of lengths.
-trait Length: Copy {
-    /// Whether it stands for itself "or more".
-    fn is_at_least(self) -> bool;
-    fn bytes(self) -> u64;
-}
+/// Entries of a batch of the first versions that are worked on at once: as many as the runtime collects.
+const BATCH: usize = 512;
 
-/// `SIZE_T` of the second versions.
-impl Length for usize {
-    fn is_at_least(self) -> bool {
-        false
+/// Lengths of the first versions as the second ones have them, and whether one of them stands for "or more": the
+/// largest value means 4 GiB or more.
+fn widened<'a>(lengths: &[u32], wide: &'a mut [usize; BATCH]) -> (&'a [usize], bool) {
+    for (wide, length) in wide.iter_mut().zip(lengths) {
+        *wide = *length as usize;
     }
-
-    fn bytes(self) -> u64 {
-        self as u64
-    }
-}
-
-/// `ULONG` of the first ones: the largest value means 4 GiB or more.
-impl Length for u32 {
-    fn is_at_least(self) -> bool {
-        self == u32::MAX
-    }
-
-    fn bytes(self) -> u64 {
-        u64::from(self)
-    }
+    (wide.get(..lengths.len()).unwrap_or_default(), lengths.contains(&u32::MAX))
 }
 
 /// The runtime's array; empty where it is null.
@@ -95,7 +78,14 @@ impl Profiler {
         self.collection.flag(GcFlags::V1_CALLBACKS);
         // SAFETY: by the contract.
         let (old, new, lengths) = unsafe { (array(old, count), array(new, count), array(lengths, count)) };
-        self.add_moved(old, new, lengths);
+        for ((old, new), lengths) in old.chunks(BATCH).zip(new.chunks(BATCH)).zip(lengths.chunks(BATCH)) {
+            let mut wide = [0; BATCH];
+            let (lengths, at_least) = widened(lengths, &mut wide);
+            if at_least {
+                self.collection.flag(GcFlags::MOVED_AT_LEAST);
+            }
+            self.add_moved(old, new, lengths);
+        }
         S_OK
     }
 
@@ -134,7 +124,14 @@ impl Profiler {
         self.collection.flag(GcFlags::V1_CALLBACKS);
         // SAFETY: by the contract.
         let (starts, lengths) = unsafe { (array(starts, count), array(lengths, count)) };
-        self.add_surviving(starts, lengths);
+        for (starts, lengths) in starts.chunks(BATCH).zip(lengths.chunks(BATCH)) {
+            let mut wide = [0; BATCH];
+            let (lengths, at_least) = widened(lengths, &mut wide);
+            if at_least {
+                self.collection.flag(GcFlags::SURVIVING_AT_LEAST);
+            }
+            self.add_surviving(starts, lengths);
+        }
         S_OK
     }
 
@@ -197,40 +194,21 @@ impl Profiler {
         Sink { info, events: &self.events, gc_seq: self.collection.seq() }
     }
 
-    fn add_moved<L: Length>(&self, old: &[usize], new: &[usize], lengths: &[L]) {
-        let ranges = old.iter().zip(new).zip(lengths);
-        let add = |slot: &mut Taken<'_>, sink: Sink<'_>| {
-            for ((old, new), length) in ranges {
-                if length.is_at_least() {
-                    self.collection.flag(GcFlags::MOVED_AT_LEAST);
-                }
-                let range = MovedRange { old: *old as u64, new: *new as u64, bytes: length.bytes() };
-                slot.moved(range, &self.bounds, sink);
-            }
-        };
-        self.add_ranges(lengths, add);
+    fn add_moved(&self, old: &[usize], new: &[usize], lengths: &[usize]) {
+        self.add_ranges(lengths, |slot, sink| slot.moved(old, new, lengths, &self.bounds, sink));
     }
 
-    fn add_surviving<L: Length>(&self, starts: &[usize], lengths: &[L]) {
-        let add = |slot: &mut Taken<'_>, sink: Sink<'_>| {
-            for (start, length) in starts.iter().zip(lengths) {
-                if length.is_at_least() {
-                    self.collection.flag(GcFlags::SURVIVING_AT_LEAST);
-                }
-                let range = SurvivingRange { start: *start as u64, bytes: length.bytes() };
-                slot.surviving(range, &self.bounds, sink);
-            }
-        };
-        self.add_ranges(lengths, add);
+    fn add_surviving(&self, starts: &[usize], lengths: &[usize]) {
+        self.add_ranges(lengths, |slot, sink| slot.surviving(starts, lengths, &self.bounds, sink));
     }
 
     /// Adds a batch of ranges to a free accumulator, or counts it as missing.
-    fn add_ranges<L: Length>(&self, lengths: &[L], add: impl FnOnce(&mut Taken<'_>, Sink<'_>)) {
+    fn add_ranges(&self, lengths: &[usize], add: impl FnOnce(&mut Taken<'_>, Sink<'_>)) {
         let entered_ns = sys::tick_ns();
         let Some(info) = self.info() else { return };
         let thread = sys::thread_id();
         let Some(mut slot) = self.slots.take(thread) else {
-            let bytes = lengths.iter().fold(0_u64, |sum, length| sum.saturating_add(length.bytes()));
+            let bytes = lengths.iter().fold(0_u64, |sum, length| sum.saturating_add(*length as u64));
             self.collection.add_missing_ranges(lengths.len() as u64, bytes);
             return;
         };

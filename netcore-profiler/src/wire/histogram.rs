@@ -14,18 +14,11 @@ pub const BUCKETS: usize = 977;
 #[must_use]
 #[inline]
 pub const fn bucket(value: u64) -> u16 {
-    if value == 0 {
-        return 0;
-    }
-    let x = value.wrapping_sub(1);
-    let step = if x < 16 {
-        x
-    } else {
-        let exponent = 63_u32.wrapping_sub(x.leading_zeros());
-        let mantissa = (x >> exponent.wrapping_sub(4)) & 15;
-        ((exponent as u64).wrapping_sub(3) << 4).wrapping_add(mantissa)
-    };
-    step.wrapping_add(1) as u16
+    // Without a branch: small values are steps of the same formula with nothing shifted out.
+    let x = value.saturating_sub(1);
+    let shift = 59_u32.wrapping_sub((x | 16).leading_zeros());
+    let step = ((shift as u64) << 4).wrapping_add(x >> shift);
+    step.wrapping_add((value != 0) as u64) as u16
 }
 
 /// The largest value of a bucket; `u64::MAX` for the last one and beyond.
@@ -92,14 +85,25 @@ pub struct Histogram<'a> {
 #[derive(Debug, Clone, Copy)]
 enum Source<'a> {
     Rows(Rows<'a, Bucket>),
-    Dense { counts: &'a [u64], bytes: &'a [u64] },
+    /// The buckets from `first` on.
+    Dense {
+        first: usize,
+        counts: &'a [u64],
+        bytes: &'a [u64],
+    },
 }
 
 impl<'a> Histogram<'a> {
     /// A histogram of counts (and sums, unless `bytes` is empty) per bucket.
     #[must_use]
     pub const fn dense(min: u64, max: u64, counts: &'a [u64], bytes: &'a [u64]) -> Self {
-        Self { min, max, buckets: Source::Dense { counts, bytes } }
+        Self::dense_from(0, min, max, counts, bytes)
+    }
+
+    /// The same from bucket number `first` on: those before it are empty, and so are those after the end.
+    #[must_use]
+    pub const fn dense_from(first: usize, min: u64, max: u64, counts: &'a [u64], bytes: &'a [u64]) -> Self {
+        Self { min, max, buckets: Source::Dense { first, counts, bytes } }
     }
 
     pub(super) const fn from_rows(min: u64, max: u64, rows: Rows<'a, Bucket>) -> Self {
@@ -141,12 +145,12 @@ impl Iterator for Buckets<'_> {
     fn next(&mut self) -> Option<Bucket> {
         match &mut self.source {
             Source::Rows(rows) => rows.next(),
-            Source::Dense { counts, bytes } => loop {
+            Source::Dense { first, counts, bytes } => loop {
                 let at = self.next;
                 let count = *counts.get(at)?;
                 self.next = at.saturating_add(1);
                 if count != 0 {
-                    let index = u16::try_from(at).ok()?;
+                    let index = u16::try_from(at.saturating_add(*first)).ok()?;
                     return Some(Bucket { index, count, bytes: bytes.get(at).copied().unwrap_or(0) });
                 }
             },

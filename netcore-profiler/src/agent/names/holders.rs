@@ -5,11 +5,10 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering
 
 use crate::agent::Profiler;
 use crate::agent::accumulator::{ROWS_BYTES, Sink};
+use crate::agent::bounds::Span;
 use crate::info::HeapRange;
 use crate::sys;
-use crate::wire::{
-    BLOCK_GENERATIONS, Generation, HandleKind, HolderRow, Naming, Root, RootFlags, RootKind, Row, event_id,
-};
+use crate::wire::{Generation, HandleKind, HolderRow, Naming, Root, RootFlags, RootKind, Row, event_id};
 
 /// Roots whose types are looked up in one collection.
 const CAPACITY: usize = 10_000;
@@ -158,8 +157,8 @@ pub(super) struct Lookup<'a> {
     profiler: &'a Profiler,
     pub(super) sink: Sink<'a>,
     frozen: Frozen,
-    /// Where in the table of bounds the last object was.
-    hint: usize,
+    /// Where the last object was.
+    span: Span,
 }
 
 impl<'a> Lookup<'a> {
@@ -173,19 +172,23 @@ impl<'a> Lookup<'a> {
         } else {
             0
         };
-        Self { profiler, sink, frozen: Frozen { ranges, count }, hint: 0 }
+        Self { profiler, sink, frozen: Frozen { ranges, count }, span: Span::NOWHERE }
     }
 
     /// What lies at an address; an address that is nowhere in the heap is not looked at. The class is
     /// told.
     pub(super) fn object(&mut self, address: u64) -> Object {
-        const UNKNOWN: usize = BLOCK_GENERATIONS - 1;
         let nothing = Object { class: 0, bytes: 0, generation: Generation::UNKNOWN };
         let Ok(at) = usize::try_from(address) else { return nothing };
-        let generation = match self.profiler.bounds.generation(address, &mut self.hint) {
-            UNKNOWN if self.frozen.has(address) => Generation::FROZEN,
-            UNKNOWN => return nothing,
-            known => Generation(known as u8),
+        if !self.span.holds(at) {
+            self.span = self.profiler.bounds.span(at);
+        }
+        let generation = if self.span.is_in_a_generation() {
+            Generation(self.span.generation as u8)
+        } else if self.frozen.has(address) {
+            Generation::FROZEN
+        } else {
+            return nothing;
         };
         if !at.is_multiple_of(size_of::<usize>()) {
             return Object { generation, ..nothing };

@@ -36,6 +36,9 @@ impl Profiler {
         if let Ok(length) = trigger.encode(&mut buffer) {
             self.events.write_payload(info, event_id::TRIGGER, buffer.get(..length).unwrap_or_default());
         }
-        self.names.ring();
+        // Waking a thread takes longer than all of the above.
+        if self.names.are_pending() {
+            self.names.ring();
+        }
     }
 }
