@@ -27,6 +27,7 @@ fn main() -> Result<()> {
     let linker_variable = format!("CARGO_TARGET_{}_LINKER", target.to_uppercase().replace(['-', '.'], "_"));
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=src");
+    println!("cargo::rerun-if-changed=discard.ld");
     for variable in [PREBUILT, SKIP, MAX_CALLBACK, MEASURED, &linker_variable] {
         println!("cargo::rerun-if-env-changed={variable}");
     }
@@ -64,7 +65,8 @@ fn compile(target: &str, os: &str, linker_variable: &str, library: &Path) -> Res
     rustc.args(["--check-cfg", "cfg(max_callback, values(any()))", "--cap-lints", "warn"]);
     rustc.args(["--check-cfg", "cfg(measured, values(\"floor\", \"plain\"))"]);
     rustc.args(["--target", target]);
-    for option in ["opt-level=3", "panic=abort", "strip=symbols", "lto=fat", "codegen-units=1"] {
+    // The loops that see every range and root are written so that optimising for size costs them nothing.
+    for option in ["opt-level=s", "panic=abort", "strip=symbols", "lto=fat", "codegen-units=1"] {
         rustc.arg(format!("-C{option}"));
     }
     // Stacks are walked along them (`agent/names/stack.rs`).
@@ -86,11 +88,20 @@ fn compile(target: &str, os: &str, linker_variable: &str, library: &Path) -> Res
             }
             // A bare linker adds neither by itself, and takes options without the compiler's prefix.
             let stem = linker.as_deref().and_then(|path| Path::new(path).file_stem());
-            rustc.arg(if stem.is_some_and(|stem| stem.to_string_lossy().ends_with("ld")) {
-                "-Clink-args=-z nopack-relative-relocs --hash-style=gnu"
-            } else {
-                "-Clink-args=-nostartfiles -nostdlib -Wl,-z,nopack-relative-relocs,--hash-style=gnu"
-            });
+            let bare = stem.is_some_and(|stem| stem.to_string_lossy().ends_with("ld"));
+            rustc.arg("-Cforce-unwind-tables=no");
+            if !bare {
+                rustc.arg("-Clink-args=-nostartfiles -nostdlib");
+            }
+            let script = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("discard.ld");
+            let script = script.to_str().ok_or("the path of the package is not UTF-8")?.to_owned();
+            let options = ["-z", "nopack-relative-relocs", "--hash-style=gnu", "--no-eh-frame-hdr"];
+            for option in options.into_iter().chain(["--build-id=none", "-T", &script]) {
+                if !bare {
+                    rustc.arg("-Clink-arg=-Xlinker");
+                }
+                rustc.arg(format!("-Clink-arg={option}"));
+            }
         }
         _ => {}
     }

@@ -400,12 +400,12 @@ unsafe extern "system" fn define_event(
     // SAFETY: as above.
     unsafe {
         assert_eq!((provider, version, level, need_stack), (OUR_PROVIDER, wire::ABI_VERSION, 4, 0));
-        let described = wire::describe::EVENTS.iter().find(|event| event.id == id).unwrap();
+        let described = wire::describe::events().find(|event| event.id == id).unwrap();
         assert_eq!((text(name).as_str(), keywords), (described.name, described.keywords));
         let params = std::slice::from_raw_parts(params, count as usize);
         let told: Vec<(String, u32)> = params.iter().map(|p| (text(p.name), p.kind)).collect();
         let meant: Vec<(String, u32)> =
-            described.fields.iter().map(|(name, kind)| ((*name).to_owned(), *kind as u32)).collect();
+            described.fields().map(|(name, kind)| (name.to_owned(), kind as u32)).collect();
         assert_eq!(told, meant);
         clr(this).events_defined.fetch_add(1, SeqCst);
         *event = 0x9000 + id as usize;

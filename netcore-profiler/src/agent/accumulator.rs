@@ -6,7 +6,7 @@ use crate::info::Info;
 use crate::wire::histogram::{BUCKETS, bucket};
 use crate::wire::{
     BLOCK_GENERATIONS, BatchHeader, Histogram, MAX_EVENT_BYTES, MovedRange, ROOT_CELLS, RangeTotals, Root,
-    RootCounts, Row, SurvivingRange, event_id, root_cell,
+    RootCounts, RootFlags, RootKind, Row, SurvivingRange, event_id, root_cell,
 };
 
 /// Entries of a full batch: the runtime collects that many before it calls.
@@ -213,6 +213,36 @@ pub(super) struct Sink<'a> {
     pub(super) gc_seq: u64,
 }
 
+/// A batch of roots, as the runtime gives them: arrays of one length.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Roots<'a> {
+    pub(super) objects: &'a [usize],
+    pub(super) kinds: &'a [u32],
+    pub(super) flags: &'a [u32],
+    pub(super) ids: &'a [usize],
+}
+
+impl<'a> Roots<'a> {
+    /// Object, kind, flags and id of each.
+    #[inline(always)]
+    fn all(self) -> impl Iterator<Item = (usize, u32, u32, usize)> + use<'a> {
+        let all = self.objects.iter().zip(self.kinds).zip(self.flags).zip(self.ids);
+        all.map(|(((object, kind), flags), id)| (*object, *kind, *flags, *id))
+    }
+
+    /// Each as a row, with kind and flags cut to a byte.
+    #[inline(always)]
+    pub(super) fn rows(self) -> impl Iterator<Item = Root> + use<'a> {
+        let byte = |value: u32| value.min(u32::from(u8::MAX)) as u8;
+        self.all().map(move |(object, kind, flags, id)| Root {
+            object: object as u64,
+            root_id: id as u64,
+            kind: RootKind(byte(kind)),
+            flags: RootFlags(byte(flags)),
+        })
+    }
+}
+
 impl Waiting {
     fn is_wanted(&self) -> bool {
         !self.memory.is_null()
@@ -323,16 +353,20 @@ impl Accumulator {
         }
     }
 
-    /// `kind` and `flags` are those of the runtime, before they were cut to a byte for the row.
-    pub(super) fn root(&mut self, root: Root, kind: u32, flags: u32, sink: Sink<'_>) {
-        if root.object == 0 {
-            self.null_roots = self.null_roots.saturating_add(1);
-        } else {
-            add(self.root_cells.get_mut(root_cell(kind, flags)), 1);
+    /// A batch of roots.
+    pub(super) fn roots(&mut self, batch: Roots<'_>, sink: Sink<'_>) {
+        for (object, kind, flags, _) in batch.all() {
+            if object == 0 {
+                self.null_roots = self.null_roots.saturating_add(1);
+            } else {
+                add(self.root_cells.get_mut(root_cell(kind, flags)), 1);
+            }
         }
         let [.., waiting] = &mut self.waiting;
         if waiting.is_wanted() {
-            waiting.push(&root, event_id::ROOTS, sink);
+            for root in batch.rows() {
+                waiting.push(&root, event_id::ROOTS, sink);
+            }
         }
     }
 

@@ -55,9 +55,9 @@ impl Bounds {
     /// Reserves the table.
     pub(super) fn prepare(&self) -> bool {
         if self.memory.load(Ordering::Acquire).is_null() {
-            let Some(memory) = sys::map(CAPACITY.saturating_mul(size_of::<GenerationRange>())) else {
-                return false;
-            };
+            // As much again to sort in.
+            let bytes = CAPACITY.saturating_mul(2).saturating_mul(size_of::<GenerationRange>());
+            let Some(memory) = sys::map(bytes) else { return false };
             self.memory.store(memory.cast().as_ptr(), Ordering::Release);
         }
         self.forget();
@@ -78,12 +78,15 @@ impl Bounds {
         if count > CAPACITY {
             return;
         }
-        // SAFETY: the table has room for `count` entries, which the runtime has just written; nobody
-        // else reads it now.
-        let ranges = unsafe { core::slice::from_raw_parts_mut(memory, count) };
-        if !ranges.is_sorted_by_key(|range| range.start) {
-            ranges.sort_unstable_by_key(|range| range.start);
-        }
+        // SAFETY: the table has room for `count` entries, which the runtime has just written, and as much behind it;
+        // all of it is mapped, zeroed, and nobody else reads it now.
+        let (ranges, spare) = unsafe {
+            (
+                core::slice::from_raw_parts_mut(memory, count),
+                core::slice::from_raw_parts_mut(memory.wrapping_add(CAPACITY), count),
+            )
+        };
+        sort(ranges, spare);
         self.count.store(count, Ordering::Release);
         self.known.store(true, Ordering::Release);
     }
@@ -120,5 +123,86 @@ impl Bounds {
             generation: usize::try_from(range.generation).unwrap_or(UNKNOWN).min(UNKNOWN),
         };
         if span.holds(address) { span } else { Span::NOWHERE }
+    }
+}
+
+/// Where the rising run that begins at `from` ends.
+fn end_of_run(ranges: &[GenerationRange], from: usize) -> usize {
+    let rest = ranges.get(from..).unwrap_or_default();
+    let rises = |pair: &&[GenerationRange]| matches!(pair, [a, b] if a.start <= b.start);
+    let steps = rest.windows(2).take_while(rises).count();
+    from.saturating_add(steps).saturating_add(rest.len().min(1))
+}
+
+/// Merges each two rising runs that follow each other, and gives their number.
+fn merge_runs(from: &[GenerationRange], to: &mut [GenerationRange]) -> usize {
+    let (mut begin, mut merged) = (0_usize, 0_usize);
+    while begin < from.len() {
+        let middle = end_of_run(from, begin);
+        let end = end_of_run(from, middle);
+        let mut left = from.get(begin..middle).unwrap_or_default();
+        let mut right = from.get(middle..end).unwrap_or_default();
+        for free in to.get_mut(begin..end).unwrap_or_default() {
+            let take_left = match (left.first(), right.first()) {
+                (Some(left), Some(right)) => left.start <= right.start,
+                (left, _) => left.is_some(),
+            };
+            let side = if take_left { &mut left } else { &mut right };
+            let Some((first, rest)) = side.split_first() else { break };
+            *free = *first;
+            *side = rest;
+        }
+        begin = end;
+        merged = merged.saturating_add(1);
+    }
+    merged
+}
+
+/// Sorts by address. The runtime tells generation by generation, each mostly in rising order: there are few runs to be
+/// merged.
+fn sort(ranges: &mut [GenerationRange], spare: &mut [GenerationRange]) {
+    if end_of_run(ranges, 0) == ranges.len() {
+        return;
+    }
+    loop {
+        let done = merge_runs(ranges, spare) <= 1;
+        // An even number of times, so that it ends where it began.
+        merge_runs(spare, ranges);
+        if done {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_sorted_whatever_their_order() {
+        let mut state = 7_u64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize
+        };
+        for count in (0..70).chain([1000]) {
+            for runs in [1, 2, 7, 1000] {
+                let range = |generation: usize, start| GenerationRange {
+                    generation: generation as i32,
+                    start,
+                    length: 1,
+                    reserved: 1,
+                };
+                let mut ranges: Vec<_> = (0..count).map(|index| range(index, random() % 500)).collect();
+                for run in ranges.chunks_mut(count / runs + 1) {
+                    run.sort_by_key(|range| range.start);
+                }
+                let mut expected = ranges.clone();
+                expected.sort_by_key(|range| range.start);
+                let mut spare = vec![range(0, 0); count];
+                sort(&mut ranges, &mut spare);
+                assert_eq!(ranges, expected, "{count} in {runs}");
+            }
+        }
     }
 }

@@ -68,6 +68,7 @@ pub(super) struct Closed {
 }
 
 impl Collection {
+    /// All zeros, as everything that is to take no room in the file; [`Collection::reset`] makes it ready.
     pub(super) const fn new() -> Self {
         Self {
             closed: AtomicU64::new(0),
@@ -79,7 +80,7 @@ impl Collection {
             delivered: AtomicBool::new(false),
             started: AtomicBool::new(false),
             number: AtomicU32::new(0),
-            kind: AtomicU32::new(TYPE_UNKNOWN),
+            kind: AtomicU32::new(0),
             started_ns: AtomicU64::new(0),
             collected: AtomicU32::new(0),
             reason: AtomicU32::new(0),

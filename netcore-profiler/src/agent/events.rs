@@ -13,7 +13,7 @@ use super::{Profiler, profiler};
 use crate::hresult::{E_FAIL, HResult};
 use crate::info::{EventData, EventDefinition, Info, ParamDesc};
 use crate::sys;
-use crate::wire::describe::{Description, EVENTS, MAX_FIELDS};
+use crate::wire::describe::{self, Description, EVENTS, MAX_FIELDS};
 use crate::wire::{
     ABI_VERSION, BatchHeader, Hello, LEVEL, MAX_EVENT_BYTES, Note, NoteCode, PROVIDER_NAME, Parts, event_id,
 };
@@ -29,8 +29,8 @@ pub(super) struct Events {
     /// The provider tells when it is switched on and off (.NET 8).
     has_callback: AtomicBool,
     enabled: AtomicBool,
-    events: [AtomicUsize; EVENTS.len()],
-    parts: [AtomicU32; EVENTS.len()],
+    events: [AtomicUsize; EVENTS],
+    parts: [AtomicU32; EVENTS],
     /// Room to encode what is too large for a stack.
     scratch: AtomicPtr<u8>,
 }
@@ -41,8 +41,8 @@ impl Events {
             provider: AtomicUsize::new(0),
             has_callback: AtomicBool::new(false),
             enabled: AtomicBool::new(false),
-            events: [const { AtomicUsize::new(0) }; EVENTS.len()],
-            parts: [const { AtomicU32::new(0) }; EVENTS.len()],
+            events: [const { AtomicUsize::new(0) }; EVENTS],
+            parts: [const { AtomicU32::new(0) }; EVENTS],
             scratch: AtomicPtr::new(ptr::null_mut()),
         }
     }
@@ -65,8 +65,8 @@ impl Events {
             Some(info14) => unsafe { info14.create_provider2(name, provider_switched) }?,
             None => info.create_provider(name)?,
         };
-        for (event, handle) in EVENTS.iter().zip(&self.events) {
-            handle.store(define(info, provider, event)?, Ordering::Release);
+        for (event, handle) in describe::events().zip(&self.events) {
+            handle.store(define(info, provider, &event)?, Ordering::Release);
         }
         self.has_callback.store(info14.is_some(), Ordering::Release);
         self.provider.store(provider, Ordering::Release);
@@ -140,9 +140,11 @@ fn define(info: Info, provider: usize, event: &Description) -> Result<usize, HRe
     let name: [u16; FIELD_NAME] = utf16(event.name);
     let mut names = [[0_u16; FIELD_NAME]; MAX_FIELDS];
     let mut params = [ParamDesc { kind: 0, element: 0, name: ptr::null() }; MAX_FIELDS];
-    for (((field, kind), name), param) in event.fields.iter().zip(&mut names).zip(&mut params) {
+    let mut count = 0_usize;
+    for (((field, kind), name), param) in event.fields().zip(&mut names).zip(&mut params) {
         *name = utf16(field);
-        *param = ParamDesc { kind: *kind as u32, element: 0, name: name.as_ptr() };
+        *param = ParamDesc { kind: kind as u32, element: 0, name: name.as_ptr() };
+        count = count.saturating_add(1);
     }
     info.define_event(
         provider,
@@ -152,7 +154,7 @@ fn define(info: Info, provider: usize, event: &Description) -> Result<usize, HRe
             keywords: event.keywords,
             version: ABI_VERSION,
             level: LEVEL,
-            params: params.get(..event.fields.len()).unwrap_or_default(),
+            params: params.get(..count).unwrap_or_default(),
         },
     )
 }

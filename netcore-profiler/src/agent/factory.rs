@@ -35,7 +35,7 @@ unsafe impl Class for Factory {
     }
 }
 
-static FACTORY: Object<Factory> = Object::new(Factory);
+static FACTORY: Object<Factory> = Object::new(&Factory);
 
 impl Factory {
     /// # Safety

@@ -71,7 +71,7 @@ pub struct Profiler {
     lease: lease::State,
 }
 
-static PROFILER: Object<Profiler> = Object::new(Profiler {
+static STATE: Profiler = Profiler {
     phase: AtomicU32::new(0),
     info: AtomicPtr::new(ptr::null_mut()),
     load: AtomicU8::new(0),
@@ -84,11 +84,13 @@ static PROFILER: Object<Profiler> = Object::new(Profiler {
     events: events::Events::new(),
     names: names::Names::new(),
     lease: lease::State::new(),
-});
+};
+
+static PROFILER: Object<Profiler> = Object::new(&STATE);
 
 /// The profiler, for code that the runtime calls without an object.
 fn profiler() -> &'static Profiler {
-    PROFILER.value()
+    &STATE
 }
 
 impl Profiler {

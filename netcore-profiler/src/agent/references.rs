@@ -8,13 +8,13 @@ use core::slice;
 use core::sync::atomic::Ordering;
 
 use super::Profiler;
-use super::accumulator::Sink;
+use super::accumulator::{Roots, Sink};
 use super::slots::Taken;
 use crate::callback::{EMPTY_ANSWER, FIRST_VERSIONS_ONLY};
 use crate::hresult::{E_FAIL, HResult, S_OK};
 use crate::info::Info;
 use crate::sys;
-use crate::wire::{GcFlags, Root, RootFlags, RootKind};
+use crate::wire::{GcFlags, RootFlags, RootKind};
 
 /// Entries of a batch of the first versions that are worked on at once: as many as the runtime collects.
 const BATCH: usize = 512;
@@ -156,8 +156,7 @@ impl Profiler {
         // SAFETY: by the contract.
         let (objects, kinds, flags, ids) =
             unsafe { (array(objects, count), array(kinds, count), array(flags, count), array(ids, count)) };
-        let names = kinds.iter().zip(flags).zip(ids).map(|((kind, flags), id)| (*kind, *flags, *id));
-        self.add_roots(objects, names);
+        self.add_roots(objects, kinds, flags, ids);
         E_FAIL
     }
 
@@ -169,12 +168,15 @@ impl Profiler {
         if let Some(answer) = EMPTY_ANSWER {
             return answer;
         }
-        const NO_KIND: u32 = RootKind::UNKNOWN.0 as u32;
-        const NO_FLAGS: u32 = RootFlags::UNKNOWN.0 as u32;
+        const ROOTS: usize = 64;
+        const KINDS: [u32; ROOTS] = [RootKind::UNKNOWN.0 as u32; ROOTS];
+        const FLAGS: [u32; ROOTS] = [RootFlags::UNKNOWN.0 as u32; ROOTS];
         self.collection.flag(GcFlags::V1_CALLBACKS);
         // SAFETY: by the contract.
         let objects = unsafe { array(objects, count) };
-        self.add_roots(objects, core::iter::repeat((NO_KIND, NO_FLAGS, 0)));
+        for objects in objects.chunks(ROOTS) {
+            self.add_roots(objects, &KINDS, &FLAGS, &[0; ROOTS]);
+        }
         S_OK
     }
 
@@ -194,10 +196,12 @@ impl Profiler {
         Sink { info, events: &self.events, gc_seq: self.collection.seq() }
     }
 
+    #[inline(never)]
     fn add_moved(&self, old: &[usize], new: &[usize], lengths: &[usize]) {
         self.add_ranges(lengths, |slot, sink| slot.moved(old, new, lengths, &self.bounds, sink));
     }
 
+    #[inline(never)]
     fn add_surviving(&self, starts: &[usize], lengths: &[usize]) {
         self.add_ranges(lengths, |slot, sink| slot.surviving(starts, lengths, &self.bounds, sink));
     }
@@ -218,7 +222,8 @@ impl Profiler {
         slot.left(entered_ns, sys::tick_ns(), thread, lengths.len());
     }
 
-    fn add_roots(&self, objects: &[usize], names: impl Iterator<Item = (u32, u32, usize)> + Clone) {
+    #[inline(never)]
+    fn add_roots(&self, objects: &[usize], kinds: &[u32], flags: &[u32], ids: &[usize]) {
         let entered_ns = sys::tick_ns();
         let Some(info) = self.info() else { return };
         let Some(mut slot) = self.slots.take(sys::thread_id()) else {
@@ -226,21 +231,10 @@ impl Profiler {
             return;
         };
         slot.mark_used();
-        let sink = self.sink(info);
-        let byte = |value: u32| u8::try_from(value).unwrap_or(u8::MAX);
-        let row = |object: usize, kind, flags, id: usize| Root {
-            object: object as u64,
-            root_id: id as u64,
-            kind: RootKind(byte(kind)),
-            flags: RootFlags(byte(flags)),
-        };
-        for (object, (kind, flags, id)) in objects.iter().zip(names.clone()) {
-            slot.root(row(*object, kind, flags, id), kind, flags, sink);
-        }
+        slot.roots(Roots { objects, kinds, flags, ids }, self.sink(info));
         drop(slot);
         if self.names.are_on() {
-            let rows = objects.iter().zip(names);
-            self.names.roots.add(rows.map(|(object, (kind, flags, id))| row(*object, kind, flags, id)));
+            self.names.roots.add(Roots { objects, kinds, flags, ids });
         }
         self.collection.add_root_callback(entered_ns, sys::tick_ns());
     }

@@ -79,20 +79,21 @@ pub unsafe trait Class: Sync + Sized + 'static {
 pub struct Object<T: Class> {
     table: &'static T::Table,
     references: AtomicU32,
-    value: T,
+    /// Apart, so that what is all zeros takes no room in the file.
+    value: &'static T,
 }
 
 impl<T: Class> Object<T> {
     /// An object, to be put into a static.
     #[must_use]
-    pub const fn new(value: T) -> Self {
+    pub const fn new(value: &'static T) -> Self {
         Self { table: T::TABLE, references: AtomicU32::new(0), value }
     }
 
     /// What it holds.
     #[must_use]
-    pub const fn value(&self) -> &T {
-        &self.value
+    pub const fn value(&self) -> &'static T {
+        self.value
     }
 
     /// The pointer that others know it by.

@@ -1,7 +1,7 @@
 //! Names and types of the leading fields, given to EventPipe with each event, so that other readers
 //! of a recording can show them. Tables that follow are for [`decode`](super::decode) alone.
 
-use super::{KEYWORD_NAMES, KEYWORD_RAW, KEYWORD_TOTALS, event_id};
+use super::{KEYWORD_NAMES, KEYWORD_RAW, KEYWORD_TOTALS};
 
 /// Type of a field, as `COR_PRF_EVENTPIPE_PARAM_TYPE`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,119 +28,83 @@ pub struct Description {
     pub name: &'static str,
     /// Keywords.
     pub keywords: u64,
-    /// Leading fields, in order.
-    pub fields: &'static [(&'static str, FieldType)],
+    fields: &'static str,
 }
-
-use FieldType::{Byte, Int32, UInt16, UInt32, UInt64};
-
-const BATCH: &[(&str, FieldType)] =
-    &[("gc_seq", UInt64), ("part", UInt32), ("rows", UInt32), ("phase", Byte)];
 
 /// The most fields an event has.
 pub const MAX_FIELDS: usize = 24;
 
+/// How many events there are.
+pub const EVENTS: usize = 18;
+
+/// A line for each event, by number from 1: name, first letter of the keyword, fields, each with its type (`B` 1 byte,
+/// `H` 2, `I` 4, `i` 4 signed, `Q` 8). One text, since a table of texts costs the library 48 bytes for each.
+const TEXT: &str = concat!(
+    "Hello t abi:I tick_ns:Q slots:I clr_major:H clr_minor:H clr_build:H clr_qfe:H load:B arming:B ",
+    "blocks:B lease_connected:B names:B\n",
+    "GcTotals t gc_seq:Q gc_number:I collected:B reason:I flags:I started_ns:Q finished_ns:Q ",
+    "callback_ns:Q walk_ns:Q toggle_failures:I stayed_blocks:Q stayed_bytes:Q dependent_pairs:Q ",
+    "finalizable_queued:Q missing_ranges:Q missing_range_bytes:Q missing_roots:Q bounds_parts:I ",
+    "moved_parts:I surviving_parts:I roots_parts:I bounds_ranges:I moved_blocks:Q moved_bytes:Q\n",
+    "Bounds r gc_seq:Q part:I rows:I phase:B\n",
+    "Moved r gc_seq:Q part:I rows:I phase:B\n",
+    "Surviving r gc_seq:Q part:I rows:I phase:B\n",
+    "Roots r gc_seq:Q part:I rows:I phase:B\n",
+    "Note t code:I hresult:i tick_ns:Q\n",
+    "Holders n gc_seq:Q part:I rows:I phase:B\n",
+    "Class n class_id:Q shape:B module_id:Q token:I\n",
+    "Method n function_id:Q shape:B class_id:Q module_id:Q token:I\n",
+    "Module n module_id:Q flags:I\n",
+    "TypeDef n module_id:Q token:I status:B\n",
+    "MethodDef n module_id:Q token:I status:B\n",
+    "NamesDone n gc_seq:Q\n",
+    "Trigger n reason:I os_thread:Q\n",
+    "FieldDef n field:I module_id:Q type_token:I token:I slot:Q\n",
+    "Statics n gc_seq:Q part:I rows:I phase:B\n",
+    "Forget n\n",
+);
+
 /// Every event, ordered by number from 1.
-pub const EVENTS: [Description; 18] = [
-    Description {
-        id: event_id::HELLO,
-        name: "Hello",
-        keywords: KEYWORD_TOTALS,
-        fields: &[
-            ("abi", UInt32),
-            ("tick_ns", UInt64),
-            ("slots", UInt32),
-            ("clr_major", UInt16),
-            ("clr_minor", UInt16),
-            ("clr_build", UInt16),
-            ("clr_qfe", UInt16),
-            ("load", Byte),
-            ("arming", Byte),
-            ("blocks", Byte),
-            ("lease_connected", Byte),
-            ("names", Byte),
-        ],
-    },
-    Description {
-        id: event_id::GC_TOTALS,
-        name: "GcTotals",
-        keywords: KEYWORD_TOTALS,
-        fields: &[
-            ("gc_seq", UInt64),
-            ("gc_number", UInt32),
-            ("collected", Byte),
-            ("reason", UInt32),
-            ("flags", UInt32),
-            ("started_ns", UInt64),
-            ("finished_ns", UInt64),
-            ("callback_ns", UInt64),
-            ("walk_ns", UInt64),
-            ("toggle_failures", UInt32),
-            ("stayed_blocks", UInt64),
-            ("stayed_bytes", UInt64),
-            ("dependent_pairs", UInt64),
-            ("finalizable_queued", UInt64),
-            ("missing_ranges", UInt64),
-            ("missing_range_bytes", UInt64),
-            ("missing_roots", UInt64),
-            ("bounds_parts", UInt32),
-            ("moved_parts", UInt32),
-            ("surviving_parts", UInt32),
-            ("roots_parts", UInt32),
-            ("bounds_ranges", UInt32),
-            ("moved_blocks", UInt64),
-            ("moved_bytes", UInt64),
-        ],
-    },
-    Description { id: event_id::BOUNDS, name: "Bounds", keywords: KEYWORD_RAW, fields: BATCH },
-    Description { id: event_id::MOVED, name: "Moved", keywords: KEYWORD_RAW, fields: BATCH },
-    Description { id: event_id::SURVIVING, name: "Surviving", keywords: KEYWORD_RAW, fields: BATCH },
-    Description { id: event_id::ROOTS, name: "Roots", keywords: KEYWORD_RAW, fields: BATCH },
-    Description {
-        id: event_id::NOTE,
-        name: "Note",
-        keywords: KEYWORD_TOTALS,
-        fields: &[("code", UInt32), ("hresult", Int32), ("tick_ns", UInt64)],
-    },
-    names(event_id::HOLDERS, "Holders", BATCH),
-    names(
-        event_id::CLASS,
-        "Class",
-        &[("class_id", UInt64), ("shape", Byte), ("module_id", UInt64), ("token", UInt32)],
-    ),
-    names(
-        event_id::METHOD,
-        "Method",
-        &[
-            ("function_id", UInt64),
-            ("shape", Byte),
-            ("class_id", UInt64),
-            ("module_id", UInt64),
-            ("token", UInt32),
-        ],
-    ),
-    names(event_id::MODULE, "Module", &[("module_id", UInt64), ("flags", UInt32)]),
-    names(event_id::TYPE_DEF, "TypeDef", DEFINITION),
-    names(event_id::METHOD_DEF, "MethodDef", DEFINITION),
-    names(event_id::NAMES_DONE, "NamesDone", &[("gc_seq", UInt64)]),
-    names(event_id::TRIGGER, "Trigger", &[("reason", UInt32), ("os_thread", UInt64)]),
-    names(
-        event_id::FIELD_DEF,
-        "FieldDef",
-        &[
-            ("field", UInt32),
-            ("module_id", UInt64),
-            ("type_token", UInt32),
-            ("token", UInt32),
-            ("slot", UInt64),
-        ],
-    ),
-    names(event_id::STATICS, "Statics", BATCH),
-    names(event_id::FORGET, "Forget", &[]),
-];
+pub fn events() -> impl Iterator<Item = Description> {
+    let mut rest = TEXT;
+    (1..).map_while(move |id| {
+        let mut line = cut(&mut rest, b'\n')?;
+        let name = cut(&mut line, b' ')?;
+        let keywords = match line.as_bytes().first()? {
+            b't' => KEYWORD_TOTALS,
+            b'r' => KEYWORD_RAW,
+            _ => KEYWORD_NAMES,
+        };
+        Some(Description { id, name, keywords, fields: line.get(2..).unwrap_or_default() })
+    })
+}
 
-const DEFINITION: &[(&str, FieldType)] = &[("module_id", UInt64), ("token", UInt32), ("status", Byte)];
+impl Description {
+    /// Leading fields, in order.
+    pub fn fields(&self) -> impl Iterator<Item = (&'static str, FieldType)> {
+        let mut rest = self.fields;
+        core::iter::from_fn(move || {
+            let name = cut(&mut rest, b':')?;
+            let kind = match rest.as_bytes().first()? {
+                b'B' => FieldType::Byte,
+                b'H' => FieldType::UInt16,
+                b'i' => FieldType::Int32,
+                b'I' => FieldType::UInt32,
+                _ => FieldType::UInt64,
+            };
+            rest = rest.get(2..).unwrap_or_default();
+            Some((name, kind))
+        })
+    }
+}
 
-const fn names(id: u32, name: &'static str, fields: &'static [(&'static str, FieldType)]) -> Description {
-    Description { id, name, keywords: KEYWORD_NAMES, fields }
+/// The text up to a character, which is taken away with it; all of it where there is none.
+fn cut(rest: &mut &'static str, end: u8) -> Option<&'static str> {
+    if rest.is_empty() {
+        return None;
+    }
+    let at = rest.bytes().position(|byte| byte == end).unwrap_or(rest.len());
+    let before = rest.get(..at)?;
+    *rest = rest.get(at.saturating_add(1)..).unwrap_or_default();
+    Some(before)
 }

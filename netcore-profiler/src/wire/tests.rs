@@ -121,17 +121,17 @@ const BATCHES: [u32; 6] = [
 /// The value of a described field, found by adding up the sizes of those before it.
 fn field(id: u32, name: &str, payload: &[u8]) -> u64 {
     use super::describe::FieldType;
-    let event = describe::EVENTS.iter().find(|event| event.id == id).unwrap();
-    assert!(event.fields.len() <= describe::MAX_FIELDS);
+    let event = describe::events().find(|event| event.id == id).unwrap();
+    assert!(event.fields().count() <= describe::MAX_FIELDS);
     let mut offset = 0;
-    for (field, kind) in event.fields {
+    for (field, kind) in event.fields() {
         let size = match kind {
             FieldType::Byte => 1,
             FieldType::UInt16 => 2,
             FieldType::Int32 | FieldType::UInt32 => 4,
             FieldType::UInt64 => 8,
         };
-        if *field == name {
+        if field == name {
             let mut bytes = [0; 8];
             bytes[..size].copy_from_slice(&payload[offset..offset + size]);
             return u64::from_le_bytes(bytes);

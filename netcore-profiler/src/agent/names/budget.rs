@@ -16,7 +16,7 @@ pub(super) struct Budget {
 
 impl Budget {
     pub(super) const fn new() -> Self {
-        Self { left_ns: AtomicI64::new(MOST_NS), since_ns: AtomicU64::new(0) }
+        Self { left_ns: AtomicI64::new(0), since_ns: AtomicU64::new(0) }
     }
 
     pub(super) fn reset(&self, now_ns: u64) {

@@ -4,11 +4,11 @@ use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering::SeqCst};
 
 use crate::agent::Profiler;
-use crate::agent::accumulator::{ROWS_BYTES, Sink};
+use crate::agent::accumulator::{ROWS_BYTES, Roots as Batch, Sink};
 use crate::agent::bounds::Span;
 use crate::info::HeapRange;
 use crate::sys;
-use crate::wire::{Generation, HandleKind, HolderRow, Naming, Root, RootFlags, RootKind, Row, event_id};
+use crate::wire::{Generation, HandleKind, HolderRow, Naming, RootFlags, RootKind, Row, event_id};
 
 /// Roots whose types are looked up in one collection.
 const CAPACITY: usize = 10_000;
@@ -51,11 +51,11 @@ impl Drop for Table<'_> {
 
 impl Table<'_> {
     /// Keeps a batch, or as much of it as there is room for.
-    fn add(&mut self, batch: impl Iterator<Item = Root>) {
+    fn add(&mut self, batch: Batch<'_>) {
         // Plain numbers while it lasts: there may be very many.
         let mut count = self.roots.count.load(SeqCst);
         let mut untyped = 0_u64;
-        for root in batch {
+        for root in batch.rows().filter(|root| root.object != 0) {
             if count >= CAPACITY {
                 untyped = untyped.saturating_add(1);
                 continue;
@@ -120,12 +120,12 @@ impl Roots {
     }
 
     /// Keeps a batch, or as much of it as there is room for.
-    pub(in crate::agent) fn add(&self, batch: impl Iterator<Item = Root>) {
-        let batch = batch.filter(|root| root.object != 0);
+    pub(in crate::agent) fn add(&self, batch: Batch<'_>) {
         match self.table() {
             Some(mut table) => table.add(batch),
             None => {
-                self.untyped.fetch_add(batch.count() as u64, SeqCst);
+                let some = batch.objects.iter().filter(|object| **object != 0);
+                self.untyped.fetch_add(some.count() as u64, SeqCst);
             }
         }
     }

@@ -45,7 +45,7 @@ const ROUNDS: u64 = 1 << (u64::BITS - ID_BITS);
 
 impl Known {
     pub(super) const fn new() -> Self {
-        Self { memory: AtomicPtr::new(ptr::null_mut()), round: AtomicU64::new(1), used: AtomicUsize::new(0) }
+        Self { memory: AtomicPtr::new(ptr::null_mut()), round: AtomicU64::new(0), used: AtomicUsize::new(0) }
     }
 
     pub(super) fn prepare(&self) -> bool {

@@ -42,7 +42,7 @@ impl Schedule {
     pub(super) const fn new() -> Self {
         Self {
             next_ns: AtomicU64::new(0),
-            wait_ns: AtomicU64::new(SECOND_NS),
+            wait_ns: AtomicU64::new(0),
             gc_seq: AtomicU64::new(0),
             unloads: AtomicU64::new(0),
         }
