@@ -9,6 +9,17 @@ pub(crate) struct Bound {
     pub(crate) generation: u8,
 }
 
+impl Bound {
+    /// Holds no address.
+    pub(crate) const NONE: Bound = Bound { start: 0, bytes: 0, generation: 5 };
+
+    /// Whether an address lies in it.
+    #[inline]
+    pub(crate) fn holds(&self, address: u64) -> bool {
+        address.wrapping_sub(self.start) < self.bytes
+    }
+}
+
 /// A table of bounds, complete as of one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Bounds {
@@ -19,7 +30,8 @@ pub(crate) struct Bounds {
 impl Bounds {
     /// From ranges in any order.
     pub(crate) fn new(mut ranges: Vec<Bound>) -> Bounds {
-        ranges.sort_unstable();
+        // The runtime tells generation by generation, of which each is in order mostly: this sort makes use of that.
+        ranges.sort();
         Bounds { sorted: ranges, last_hit: 0 }
     }
 
@@ -28,9 +40,17 @@ impl Bounds {
         self.sorted.is_empty()
     }
 
+    /// The bound an address lies in; one of no bytes and generation 5 outside all of them.
+    pub(crate) fn bound(&mut self, address: u64) -> Bound {
+        match self.generation(address) {
+            Some(generation) => Bound { generation, ..self.sorted[self.last_hit] },
+            None => Bound::NONE,
+        }
+    }
+
     /// The generation an address lies in; `None` outside all of them. Neighbours hit the cache.
     pub(crate) fn generation(&mut self, address: u64) -> Option<u8> {
-        let holds = |b: &Bound| address.wrapping_sub(b.start) < b.bytes;
+        let holds = |b: &Bound| b.holds(address);
         if !self.sorted.get(self.last_hit).is_some_and(holds) {
             self.last_hit = self.sorted.partition_point(|b| b.start <= address).checked_sub(1)?;
         }
@@ -50,13 +70,13 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// The next row.
-    pub(crate) fn add(&mut self, thread: u64, bound: Bound) {
+    /// The next row. Whether it follows another one, with nothing told in between.
+    pub(crate) fn add(&mut self, thread: u64, bound: Bound) -> bool {
         if self.told || self.thread != thread {
             *self = Table { thread, ..Table::default() };
         }
-        self.fresh = true;
         self.bounds.push(bound);
+        std::mem::replace(&mut self.fresh, true)
     }
 
     /// A thread tells something else: the table so far, if it has grown.

@@ -111,7 +111,7 @@ impl GlobalHeapHistory {
     }
 }
 
-/// A payload of ranges; iterate with [`Ranges::moved`] or [`Ranges::surviving`].
+/// A payload of ranges; see [`Ranges::moved`] and [`Ranges::surviving`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ranges<'a> {
     cursor: Cursor<'a>,
@@ -120,16 +120,62 @@ pub(crate) struct Ranges<'a> {
     count: u32,
 }
 
+/// Rows as the target's pointers make them.
+pub(crate) enum Rows<Narrow, Wide> {
+    /// 4 bytes.
+    Narrow(Narrow),
+    /// 8 bytes.
+    Wide(Wide),
+}
+
+/// Old and new start, and bytes, of a range that was moved.
+pub(crate) type MovedRow = (u64, u64, u64);
+/// Start and bytes of a range that was not.
+pub(crate) type SurvivingRow = (u64, u64);
+
 impl<'a> Ranges<'a> {
-    /// (old, new, bytes) of GCBulkMovedObjectRanges.
-    pub(crate) fn moved(mut self) -> impl Iterator<Item = (u64, u64, u64)> + 'a {
-        (0..self.count)
-            .map_while(move |_| Some((self.cursor.pointer()?, self.cursor.pointer()?, self.cursor.u64()?)))
+    /// The rows of GCBulkMovedObjectRanges. Two kinds of iterators, so that a loop over either is compiled for it.
+    pub(crate) fn moved(
+        self,
+    ) -> Rows<
+        impl ExactSizeIterator<Item = MovedRow> + Clone + use<'a>,
+        impl ExactSizeIterator<Item = MovedRow> + Clone + use<'a>,
+    > {
+        match self.cursor.pointer_size {
+            4 => Rows::Narrow(self.rows::<16>().map(|r| (half(r, 0), half(r, 4), whole(r, 8)))),
+            _ => Rows::Wide(self.rows::<24>().map(|r| (whole(r, 0), whole(r, 8), whole(r, 16)))),
+        }
     }
-    /// (start, bytes) of GCBulkSurvivingObjectRanges.
-    pub(crate) fn surviving(mut self) -> impl Iterator<Item = (u64, u64)> + 'a {
-        (0..self.count).map_while(move |_| Some((self.cursor.pointer()?, self.cursor.u64()?)))
+
+    /// The rows of GCBulkSurvivingObjectRanges.
+    pub(crate) fn surviving(
+        self,
+    ) -> Rows<
+        impl ExactSizeIterator<Item = SurvivingRow> + Clone + use<'a>,
+        impl ExactSizeIterator<Item = SurvivingRow> + Clone + use<'a>,
+    > {
+        match self.cursor.pointer_size {
+            4 => Rows::Narrow(self.rows::<12>().map(|r| (half(r, 0), whole(r, 4)))),
+            _ => Rows::Wide(self.rows::<16>().map(|r| (whole(r, 0), whole(r, 8)))),
+        }
     }
+
+    /// The rows that are there, of those that should be.
+    fn rows<const N: usize>(self) -> impl ExactSizeIterator<Item = &'a [u8; N]> + Clone + use<'a, N> {
+        let (rows, _) = self.cursor.bytes.as_chunks::<N>();
+        rows.iter().take(self.count as usize)
+    }
+}
+
+/// 8 bytes of a row. All places are known when this is compiled.
+#[inline]
+fn whole<const N: usize>(row: &[u8; N], at: usize) -> u64 {
+    row[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
+
+#[inline]
+fn half<const N: usize>(row: &[u8; N], at: usize) -> u64 {
+    row[at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes).into())
 }
 
 /// What GC events tell. Times and threads stand beside it.
@@ -387,8 +433,21 @@ mod tests {
         for id in 0..=255 {
             for len in 0..140 {
                 let bytes = vec![0xFF; len];
-                if let Some(RuntimeEvent::Moved(r) | RuntimeEvent::Surviving(r)) = decode(id, &bytes, 8) {
-                    assert!(r.moved().count() <= len / 24 && r.surviving().count() <= len / 16);
+                for pointer_size in [4, 8] {
+                    let decoded = decode(id, &bytes, pointer_size);
+                    if let Some(RuntimeEvent::Moved(r) | RuntimeEvent::Surviving(r)) = decoded {
+                        let moved = match r.moved() {
+                            Rows::Narrow(rows) => rows.count(),
+                            Rows::Wide(rows) => rows.count(),
+                        };
+                        let surviving = match r.surviving() {
+                            Rows::Narrow(rows) => rows.count(),
+                            Rows::Wide(rows) => rows.count(),
+                        };
+                        let pointer_size = pointer_size as usize;
+                        assert_eq!(moved, (len - BLOCKS_HEAD_BYTES) / (2 * pointer_size + 8));
+                        assert_eq!(surviving, (len - BLOCKS_HEAD_BYTES) / (pointer_size + 8));
+                    }
                 }
                 process_info(&bytes);
                 runtime_information(&bytes);

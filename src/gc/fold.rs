@@ -180,9 +180,16 @@ impl Fold {
     }
 
     fn runtime(&mut self, e: &Occurrence<'_>, event: RuntimeEvent<'_>) {
-        if !matches!(event, RuntimeEvent::GenerationRange { .. })
-            && let Some(bounds) = self.bounds_coming.interrupted(e.thread)
-        {
+        if let RuntimeEvent::GenerationRange { generation, start, used_bytes } = event {
+            let follows = self.bounds_coming.add(e.thread, Bound { start, bytes: used_bytes, generation });
+            // There are hundreds of them in a row, which say the same of the collection.
+            let owner = if follows { None } else { self.current() };
+            if let Some(gc) = self.open(owner) {
+                gc.bounds_told();
+            }
+            return;
+        }
+        if let Some(bounds) = self.bounds_coming.interrupted(e.thread) {
             self.bounds = bounds;
         }
         let current = self.current();
@@ -245,12 +252,7 @@ impl Fold {
                     gc.record.committed_bytes = Some(total_bytes);
                 }
             }
-            RuntimeEvent::GenerationRange { generation, start, used_bytes } => {
-                self.bounds_coming.add(e.thread, Bound { start, bytes: used_bytes, generation });
-                if let Some(gc) = self.open(current) {
-                    gc.bounds_told();
-                }
-            }
+            RuntimeEvent::GenerationRange { .. } => {}
             RuntimeEvent::Moved(ranges) => {
                 self.blocks(current, |gc, bounds, keep| gc.moved_event(e.thread, ranges, bounds, keep));
             }

@@ -14,9 +14,16 @@ pub(crate) struct Histogram {
 
 impl Histogram {
     /// Counts one value.
+    #[cfg(test)]
     pub(crate) fn add(&mut self, value: u64) {
         self.add_step(steps::bucket(value), 1, value);
         self.widen(value, value);
+    }
+
+    /// To count many values one after the other.
+    pub(crate) fn many(&mut self) -> Many<'_> {
+        let (min, max) = self.range.unwrap_or((u64::MAX, 0));
+        Many { of: self, min, max }
     }
 
     /// Counts what another place has already put into a step.
@@ -28,6 +35,13 @@ impl Histogram {
         let entry = &mut self.steps[index];
         entry.0 = entry.0.saturating_add(count);
         entry.1 = entry.1.saturating_add(sum);
+    }
+
+    /// The first value beyond what was counted so far.
+    #[cold]
+    fn first(&mut self, index: usize, value: u64) {
+        self.steps.resize(index + 1, (0, 0));
+        self.steps[index] = (1, value);
     }
 
     /// The steps that hold values: step, number and sum.
@@ -99,6 +113,37 @@ impl Histogram {
     }
 }
 
+/// Counts values to a histogram; the bounds get there at its end.
+pub(crate) struct Many<'a> {
+    of: &'a mut Histogram,
+    min: u64,
+    max: u64,
+}
+
+impl Many<'_> {
+    /// Counts one value.
+    #[inline]
+    pub(crate) fn add(&mut self, value: u64) {
+        let index = usize::from(steps::bucket(value));
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        match self.of.steps.get_mut(index) {
+            Some(entry) => {
+                entry.0 = entry.0.saturating_add(1);
+                entry.1 = entry.1.saturating_add(value);
+            }
+            None => self.of.first(index, value),
+        }
+    }
+
+    /// All are counted.
+    pub(crate) fn end(self) {
+        if self.min <= self.max {
+            self.of.range = Some((self.min, self.max));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,5 +174,12 @@ mod tests {
         }
         a.merge(&b);
         assert_eq!(a, both);
+        let mut again = Histogram::default();
+        for values in [1..700_u64, 700..700, 700..2000] {
+            let mut many = again.many();
+            values.for_each(|v| many.add(v * v));
+            many.end();
+        }
+        assert_eq!(again, both);
     }
 }

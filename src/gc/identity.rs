@@ -52,8 +52,18 @@ impl Identity {
     fn carry(&mut self, gc: &Gc, bounds: &mut Bounds) {
         let mut carried = Vec::with_capacity(self.known.len());
         let mut told = vec![false; self.known.len()];
+        // Ranges mostly come by rising address, and are many more than what is known: one look tells that nothing known
+        // lies between the last range and the end of this one.
+        let (mut first, mut below, mut above) = (0, 0, self.known.first().map_or(u64::MAX, |k| k.address));
         let mut hold = |old: u64, new: u64, bytes: u64| {
-            let first = self.known.partition_point(|known| known.address < old);
+            if old < below || old > above {
+                first = self.known.partition_point(|known| known.address < old);
+                below = first.checked_sub(1).map_or(0, |last| self.known[last].address + 1);
+                above = self.known.get(first).map_or(u64::MAX, |known| known.address);
+            }
+            if above - old >= bytes {
+                return;
+            }
             let inside = self.known.iter().zip(&mut told).skip(first);
             for (known, told) in inside.take_while(|(known, _)| known.address - old < bytes) {
                 *told = true;

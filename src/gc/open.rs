@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::bounds::Bounds;
-use super::events::{GlobalHeapHistory, HeapStatsEvent, PerHeapHistory, Ranges};
+use super::bounds::{Bound, Bounds};
+use super::events::{
+    GlobalHeapHistory, HeapStatsEvent, MovedRow, PerHeapHistory, Ranges, Rows, SurvivingRow,
+};
 use super::heaps::Histories;
 use super::queue::Naming;
 use super::record::{
@@ -194,22 +196,45 @@ impl OpenGc {
     /// Ranges that the runtime's own events told.
     pub(crate) fn moved_event(&mut self, thread: u64, ranges: Ranges<'_>, bounds: &mut Bounds, keep: bool) {
         self.walk(thread, true, ranges.index);
-        let moved = self.record.moved.get_or_insert_default();
-        for (old, new, bytes) in ranges.moved() {
-            let from = bounds.generation(old);
-            if old == new {
-                add(&mut moved.stayed, bytes);
-            } else {
-                add(&mut moved.count, bytes);
-                moved.sizes.add(bytes);
-                moved.distances.add(new.abs_diff(old));
-                add(&mut self.moved_by_generation[usize::from(from.unwrap_or(5))], bytes);
-            }
-            if keep {
-                moved.ranges.get_or_insert_default().push(MovedRange { old, new, bytes, from, to: None });
-            }
+        match ranges.moved() {
+            Rows::Narrow(rows) => self.moved_rows(rows, bounds, keep),
+            Rows::Wide(rows) => self.moved_rows(rows, bounds, keep),
         }
         self.bounds_known &= !bounds.is_empty();
+    }
+
+    /// A recording may hold a thousand million of them: what is added up stays in registers as far as it can.
+    fn moved_rows(
+        &mut self,
+        rows: impl ExactSizeIterator<Item = MovedRow> + Clone,
+        bounds: &mut Bounds,
+        keep: bool,
+    ) {
+        let moved = self.record.moved.get_or_insert_default();
+        let (mut sizes, mut distances) = (moved.sizes.many(), moved.distances.many());
+        let (mut count, mut stayed) = (BlockCount::default(), BlockCount::default());
+        let mut by = ByBound::new(&mut self.moved_by_generation, bounds);
+        for (old, new, bytes) in rows.clone() {
+            if old == new {
+                add(&mut stayed, bytes);
+                continue;
+            }
+            add(&mut count, bytes);
+            sizes.add(bytes);
+            distances.add(new.abs_diff(old));
+            by.find(old);
+            add(&mut by.here, bytes);
+        }
+        by.end();
+        sizes.end();
+        distances.end();
+        merge(&mut moved.count, count);
+        merge(&mut moved.stayed, stayed);
+        if keep && rows.len() > 0 {
+            let range =
+                |(old, new, bytes)| MovedRange { old, new, bytes, from: bounds.generation(old), to: None };
+            moved.ranges.get_or_insert_default().extend(rows.map(range));
+        }
     }
 
     /// Ranges that the runtime's own events told.
@@ -221,20 +246,41 @@ impl OpenGc {
         keep: bool,
     ) {
         self.walk(thread, false, ranges.index);
-        let surviving = self.record.surviving.get_or_insert_default();
-        for (start, bytes) in ranges.surviving() {
-            let generation = bounds.generation(start);
-            add(&mut surviving.count, bytes);
-            surviving.sizes.add(bytes);
-            match generation {
-                None if self.unplaced.len() < MAX_UNPLACED => self.unplaced.push((start, bytes)),
-                _ => add(&mut self.surviving_by_generation[usize::from(generation.unwrap_or(5))], bytes),
-            }
-            if keep {
-                surviving.ranges.get_or_insert_default().push(SurvivingRange { start, bytes, generation });
-            }
+        match ranges.surviving() {
+            Rows::Narrow(rows) => self.surviving_rows(rows, bounds, keep),
+            Rows::Wide(rows) => self.surviving_rows(rows, bounds, keep),
         }
         self.bounds_known &= !bounds.is_empty();
+    }
+
+    fn surviving_rows(
+        &mut self,
+        rows: impl ExactSizeIterator<Item = SurvivingRow> + Clone,
+        bounds: &mut Bounds,
+        keep: bool,
+    ) {
+        let surviving = self.record.surviving.get_or_insert_default();
+        let mut sizes = surviving.sizes.many();
+        let mut count = BlockCount::default();
+        let mut by = ByBound::new(&mut self.surviving_by_generation, bounds);
+        for (start, bytes) in rows.clone() {
+            add(&mut count, bytes);
+            sizes.add(bytes);
+            by.find(start);
+            if by.bound.generation == Bound::NONE.generation && self.unplaced.len() < MAX_UNPLACED {
+                self.unplaced.push((start, bytes));
+            } else {
+                add(&mut by.here, bytes);
+            }
+        }
+        by.end();
+        sizes.end();
+        merge(&mut surviving.count, count);
+        if keep && rows.len() > 0 {
+            let range =
+                |(start, bytes)| SurvivingRange { start, bytes, generation: bounds.generation(start) };
+            surviving.ranges.get_or_insert_default().extend(rows.map(range));
+        }
     }
 
     /// The events of a walk are numbered. The runtime may drop a large one where smaller ones still find room, and
@@ -421,6 +467,44 @@ impl OpenGc {
     }
 }
 
+/// Blocks by generation. Neighbours lie in one bound mostly, and are counted together.
+struct ByBound<'a> {
+    counts: &'a mut ByGeneration,
+    bounds: &'a mut Bounds,
+    bound: Bound,
+    /// Those in the present bound.
+    here: BlockCount,
+}
+
+impl<'a> ByBound<'a> {
+    fn new(counts: &'a mut ByGeneration, bounds: &'a mut Bounds) -> ByBound<'a> {
+        ByBound { counts, bounds, bound: Bound::NONE, here: BlockCount::default() }
+    }
+
+    /// Goes to the bound of an address.
+    #[inline]
+    fn find(&mut self, address: u64) {
+        if !self.bound.holds(address) {
+            self.count();
+            self.bound = self.bounds.bound(address);
+        }
+    }
+
+    fn count(&mut self) {
+        merge(&mut self.counts[usize::from(self.bound.generation)], std::mem::take(&mut self.here));
+    }
+
+    fn end(mut self) {
+        self.count();
+    }
+}
+
+fn merge(count: &mut BlockCount, more: BlockCount) {
+    count.blocks += more.blocks;
+    count.bytes = count.bytes.saturating_add(more.bytes);
+}
+
+#[inline]
 fn add(count: &mut BlockCount, bytes: u64) {
     count.blocks += 1;
     count.bytes = count.bytes.saturating_add(bytes);

@@ -23,6 +23,8 @@ const MAX_BLOCK_VERSION: u32 = 2;
 const NO_TRACE: &str = "the stream does not start with its trace object";
 /// What a block's size reserves before its bytes have come.
 const RESERVE_BYTES: usize = 1 << 20;
+/// The same where most of a block may be left out.
+const RESERVE_SPARSE_BYTES: usize = 8 << 10;
 
 /// One object of a stream, in order.
 #[derive(Debug)]
@@ -417,9 +419,10 @@ impl Container {
         }
         self.content_offset = self.offset;
         self.content = blocks.buffer();
-        self.scout.start(kind == BlockKind::EVENT && !self.version6);
+        let sparse = self.scout.start(kind == BlockKind::EVENT && !self.version6);
         // The size is a claim: what it reserves is bounded, the rest comes with the bytes.
-        self.content.reserve(self.content_size.min(RESERVE_BYTES));
+        let most = if sparse { RESERVE_SPARSE_BYTES } else { RESERVE_BYTES };
+        self.content.reserve(self.content_size.min(most));
         Ok(State::Content { kind })
     }
 

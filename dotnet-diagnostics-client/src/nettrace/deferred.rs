@@ -11,6 +11,8 @@ pub(super) const MIN_BYTES: usize = 4096;
 pub(super) const KEPT_BYTES: usize = 16;
 /// A header has fewer bytes: what cannot be read of so many is damaged. The reader proper says how.
 const ENOUGH_BYTES: usize = 256;
+/// After so many blocks in a row in which nothing was left out, one of as many is looked at: looking takes time, too.
+const PATIENCE_BLOCKS: u32 = 8;
 /// Descriptions whose payloads can be left out.
 const MAX_DEFERRED: usize = 64;
 
@@ -28,6 +30,8 @@ pub(super) struct Scout {
     deferred: Vec<u32>,
     events: Option<BlobReader>,
     on: bool,
+    /// Blocks since one in which something was left out.
+    in_vain: u32,
     left_out: LeftOut,
     /// Of the last one, the bytes still to come.
     to_come: usize,
@@ -42,10 +46,15 @@ impl Scout {
         }
     }
 
-    /// A block begins; `on`: it is of a kind in which something can be left out.
-    pub(super) fn start(&mut self, on: bool) {
+    /// A block begins; `on`: it is of a kind in which something can be left out. Whether there is anything to look for.
+    pub(super) fn start(&mut self, on: bool) -> bool {
         self.on = on && !self.deferred.is_empty();
         self.events = None;
+        if self.on {
+            self.in_vain = self.in_vain.saturating_add(1);
+            self.on = self.in_vain <= PATIENCE_BLOCKS || self.in_vain.is_multiple_of(PATIENCE_BLOCKS);
+        }
+        self.on
     }
 
     pub(super) fn passes_over(&self) -> usize {
@@ -107,6 +116,7 @@ impl Scout {
                 }
                 let come = there.min(payload_size);
                 content.drain(payload + KEPT_BYTES..payload + come);
+                self.in_vain = 0;
                 self.left_out.at.push((payload + KEPT_BYTES) as u32);
                 self.left_out.bytes += come - KEPT_BYTES;
                 self.last = payload_size - KEPT_BYTES;

@@ -49,6 +49,7 @@ impl<'a, T: Row> Rows<'a, T> {
 impl<T: Row> Iterator for Rows<'_, T> {
     type Item = T;
 
+    #[inline]
     fn next(&mut self) -> Option<T> {
         let (head, rest) = self.rest.split_at_checked(T::SIZE)?;
         self.rest = rest;
@@ -150,6 +151,7 @@ impl Row for BoundsRange {}
 impl Layout for BoundsRange {
     const SIZE: usize = 25;
 
+    #[inline]
     fn read(reader: &mut Reader<'_>) -> Result<Self, WireError> {
         Ok(Self {
             generation: reader.u8()?,
@@ -183,6 +185,7 @@ impl Row for MovedRange {}
 impl Layout for MovedRange {
     const SIZE: usize = 24;
 
+    #[inline]
     fn read(reader: &mut Reader<'_>) -> Result<Self, WireError> {
         Ok(Self { old: reader.u64()?, new: reader.u64()?, bytes: reader.u64()? })
     }
@@ -208,6 +211,7 @@ impl Row for SurvivingRange {}
 impl Layout for SurvivingRange {
     const SIZE: usize = 16;
 
+    #[inline]
     fn read(reader: &mut Reader<'_>) -> Result<Self, WireError> {
         Ok(Self { start: reader.u64()?, bytes: reader.u64()? })
     }
@@ -276,6 +280,7 @@ impl Row for Root {}
 impl Layout for Root {
     const SIZE: usize = 18;
 
+    #[inline]
     fn read(reader: &mut Reader<'_>) -> Result<Self, WireError> {
         Ok(Self {
             object: reader.u64()?,
