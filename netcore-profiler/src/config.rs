@@ -4,7 +4,7 @@
 //! startup, it is the environment variable [`VARIABLE`], as the runtime sees it.
 //!
 //! ```text
-//! gcwatch=2 arming=late blocks=0 names=1 unset=DOTNET_DiagnosticPorts lease=/tmp/with spaces/lease.sock
+//! gcwatch=2 arming=late blocks=0 names=1 window=3/1/0/30000 lease=/tmp/with spaces/lease.sock
 //! ```
 //!
 //! `gcwatch` is [`ABI_VERSION`] and required. Every other key may be left out, unknown keys are
@@ -12,7 +12,7 @@
 
 use core::fmt;
 
-use crate::wire::{ABI_VERSION, Arming};
+use crate::wire::{ABI_VERSION, Arming, Window};
 
 /// The environment variable that holds the configuration of a profiler loaded at startup.
 pub const VARIABLE: &str = "GCWATCH_PROFILER";
@@ -32,13 +32,15 @@ pub struct Config<'a> {
     /// A variable to take out of the C library's environment, so that children do not inherit it
     /// (the runtime's own copy is out of its reach). A name without spaces.
     pub unset: Option<&'a str>,
+    /// The window of a sampling watch that it is loaded for: number, collections, length and interval in ms.
+    pub window: Option<Window>,
     /// Socket or pipe whose end means that the profiler has to leave.
     pub lease: Option<&'a str>,
 }
 
 impl Default for Config<'_> {
     fn default() -> Self {
-        Self { arming: Arming::LATE, blocks: false, names: false, unset: None, lease: None }
+        Self { arming: Arming::LATE, blocks: false, names: false, unset: None, window: None, lease: None }
     }
 }
 
@@ -94,6 +96,9 @@ impl<'a> Config<'a> {
                 ("names", "0") => config.names = false,
                 ("names", "1") => config.names = true,
                 ("unset", name) if !name.is_empty() => config.unset = Some(name),
+                ("window", numbers) => {
+                    config.window = Some(window(numbers).ok_or(ConfigError::Malformed)?);
+                }
                 ("arming" | "blocks" | "names" | "unset" | "", _) => return Err(ConfigError::Malformed),
                 (key, _) if key.contains(' ') => return Err(ConfigError::Malformed),
                 _ => {}
@@ -116,12 +121,23 @@ impl<'a> Config<'a> {
             text.push_str(" unset=");
             text.push_str(name);
         }
+        if let Some(Window { number, gcs, length_ms, every_ms }) = self.window {
+            text.push_str(&format!(" window={number}/{gcs}/{length_ms}/{every_ms}"));
+        }
         if let Some(path) = self.lease {
             text.push_str(" lease=");
             text.push_str(path);
         }
         text
     }
+}
+
+/// `3/1/0/30000`: four numbers, the first from 1.
+fn window(text: &str) -> Option<Window> {
+    let mut numbers = text.split('/').map(str::parse::<u32>);
+    let mut next = || numbers.next()?.ok();
+    let window = Window { number: next()?, gcs: next()?, length_ms: next()?, every_ms: next()? };
+    (numbers.next().is_none() && window.number != 0).then_some(window)
 }
 
 #[cfg(test)]
@@ -134,7 +150,9 @@ mod tests {
             for (blocks, names) in [(false, false), (true, false), (false, true), (true, true)] {
                 for unset in [None, Some("DOTNET_DiagnosticPorts")] {
                     for lease in [None, Some("/tmp/a b=c  gcwatch=9/ü.sock")] {
-                        let config = Config { arming, blocks, names, unset, lease };
+                        let window =
+                            unset.map(|_| Window { number: 7, gcs: 1, length_ms: 0, every_ms: 30_000 });
+                        let config = Config { arming, blocks, names, unset, window, lease };
                         let text = config.to_text();
                         assert_eq!(Config::parse(&text), Ok(config), "{text}");
                     }
@@ -166,6 +184,10 @@ mod tests {
             "gcwatch=2 word blocks=1",
             "gcwatch=2 =1",
             "gcwatch=2 lease=/a\0b",
+            "gcwatch=2 window=0/1/0/1000",
+            "gcwatch=2 window=1/1/0",
+            "gcwatch=2 window=1/1/0/1000/2",
+            "gcwatch=2 window=x",
         ] {
             assert_eq!(Config::parse(text), Err(ConfigError::Malformed), "{text:?}");
         }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::check::{ChangeBound, Expr};
+use crate::gc::facts::Sample;
 use crate::gc::record::Level;
 use crate::watch::recording::Rotation;
 
@@ -130,6 +131,13 @@ pub(crate) struct WatchArgs {
     /// [default: roots, or what the target allows]
     #[arg(long, value_enum, env = "GCWATCH_LEVEL")]
     pub(crate) level: Option<LevelArg>,
+    /// Look at roots in windows only: at N collections, or for a time, each time the interval is over, such as
+    /// `1/30s` or `2s/30s`. Between them background GC is on
+    #[arg(long, value_name = "N|TIME/INTERVAL", value_parser = values::sample)]
+    pub(crate) sample: Option<Sample>,
+    /// With --sample: the level between the windows
+    #[arg(long, value_enum, value_name = "LEVEL", default_value_t = BetweenArg::Basic)]
+    pub(crate) between: BetweenArg,
     /// Keep the raw stream as well: `gcwatch report`, PerfView and dotnet-trace read it. The name may
     /// hold {pid}, {name} and {time}; in a directory it gets a name of its own
     #[arg(long, value_name = "FILE.nettrace")]
@@ -306,6 +314,22 @@ pub(crate) enum LevelArg {
     Basic,
     Moves,
     Roots,
+}
+
+/// `--between`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BetweenArg {
+    Basic,
+    Moves,
+}
+
+impl From<BetweenArg> for Level {
+    fn from(level: BetweenArg) -> Level {
+        match level {
+            BetweenArg::Basic => Level::Basic,
+            BetweenArg::Moves => Level::Moves,
+        }
+    }
 }
 
 impl From<LevelArg> for Level {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::gc::facts::{Each, Sample};
 use crate::watch::recording::Rotation;
 
 /// `90s`, `1.5h`, `250ms`, `45` (seconds), or the .NET tools' `[[dd:]hh:]mm:ss`.
@@ -61,6 +62,31 @@ pub(crate) fn rotation(text: &str) -> Result<Rotation, String> {
         Err(_) => return Err(format!("`{files}` is no number of files")),
     };
     Ok(Rotation { bytes: size(bytes.trim())?, files })
+}
+
+/// `1/30s`: so many collections, or `2s/30s`: so much time, each time the interval is over.
+pub(crate) fn sample(text: &str) -> Result<Sample, String> {
+    const SHORTEST: Duration = Duration::from_secs(1);
+    const LONGEST: Duration = Duration::from_secs(30 * 86_400);
+    let bad = "a window and an interval, such as 1/30s (1 collection every 30 s) or 2s/30s";
+    let (each, every) = text.split_once('/').ok_or_else(|| bad.to_owned())?;
+    let (each, every) = (each.trim(), duration(every.trim())?);
+    if !(SHORTEST..=LONGEST).contains(&every) {
+        return Err(format!("an interval is 1 s to 30 d long; {bad}"));
+    }
+    let each = match each.parse::<u32>() {
+        Ok(0) => return Err(format!("a window without a collection shows nothing; {bad}")),
+        Ok(n) => Each::Gcs(n),
+        Err(_) => Each::Time(duration(each).map_err(|_| format!("`{each}` is no window; {bad}"))?),
+    };
+    if let Each::Time(time) = each {
+        // Getting in and out takes 0.5 s.
+        if time < Duration::from_millis(1) || time + Duration::from_millis(500) > every {
+            let what = "a window is shorter than its interval, by 0.5 s at least";
+            return Err(format!("{what}; --level roots without --sample is always on"));
+        }
+    }
+    Ok(Sample { each, every })
 }
 
 /// One generation: 0, 1 or 2.

@@ -1,9 +1,10 @@
 //! `gcwatch attach`: watch a process that is already running, and leave it as it was.
 
-use dotnet_diagnostics_client::{Client, Endpoint, EventSession};
+use dotnet_diagnostics_client::{Client, Endpoint, EventSession, Transport};
 
 use super::verdict;
 use super::{ending, finish, output, report_failed};
+use crate::check::Checks;
 use crate::cli::{AttachArgs, Format, OutputArgs, WatchArgs};
 use crate::exit::{Code, Failure};
 use crate::gc::facts::Exit;
@@ -12,11 +13,12 @@ use crate::report::Facts;
 use crate::sys::{Lease, Signals};
 use crate::target::{self, Found, Wanted};
 use crate::watch::plan::{Wish, forbidden_by, other_arch, watch_facts};
-use crate::watch::profiler::{self, Refusal};
+use crate::watch::profiler::{self, Ready, Refusal};
 use crate::watch::pump::{Ended, Limits, OnSignal, Pump};
 use crate::watch::recording;
 use crate::watch::session::{ReportError, Session};
 use crate::watch::stream::{self, Detail};
+use crate::watch::windows::{Plan, Windows};
 
 /// Finds, attaches, watches, leaves.
 pub(crate) fn run(args: &AttachArgs) -> Result<Code, Failure> {
@@ -26,20 +28,21 @@ pub(crate) fn run(args: &AttachArgs) -> Result<Code, Failure> {
 
 async fn attach(args: &AttachArgs) -> Result<Code, Failure> {
     let checks = verdict::checks(&args.check)?;
+    let wish = wish(&args.watch, &checks)?;
     let mut signals = Signals::listen()?;
     let found = target::find(&wanted(args)?).await?;
     let recording = recording(&args.watch, false)?;
     let mut output = output::open(&args.output, false, true, !checks.is_empty())?;
-    let wish = Wish { demanded: args.watch.level.map(Level::from), enough: checks.level() };
-    let In { stream, lease, level, reason } = enter(&found, args, wish).await?;
+    let In { stream, lease, windows, level, reason } = enter(&found, args, wish).await?;
     let target = found.describe();
-    let watch = watch_facts(level, reason, target.gc.concurrent, false, args.output.blocks);
+    let watch = watch_facts(level, reason, target.gc.concurrent, false, args.output.blocks, wish.sampling);
     let facts = Facts { target, watch };
     let mut session = Session::new(facts, output.report.as_mut()).judging(&checks);
     let mut pump = Pump {
         stream,
         control: &found.client,
         lease,
+        windows: sampled(wish, windows, &found.client, &args.watch, &args.output),
         limits: Limits { duration: args.watch.duration, gcs: args.watch.gcs },
     };
     // A report that cannot even begin is left by the same door.
@@ -110,13 +113,52 @@ pub(super) fn begin(
 
 /// What is asked of the profiler.
 pub(super) fn detail(watch: &WatchArgs, output: &OutputArgs) -> Detail {
-    Detail { blocks: output.blocks, names: !watch.no_names }
+    let between = watch.sample.map(|_| watch.between.into());
+    Detail { blocks: output.blocks, names: !watch.no_names, between }
+}
+
+/// The level that was asked for.
+///
+/// # Errors
+/// What contradicts itself.
+pub(super) fn wish(watch: &WatchArgs, checks: &Checks) -> Result<Wish, Failure> {
+    let demanded = watch.level.map(Level::from);
+    let between = watch.between.into();
+    let sampling = watch.sample.map(|sample| Plan { sample, between });
+    if let (Some(level), Some(_)) = (demanded.filter(|level| *level != Level::Roots), sampling) {
+        let name = level.name();
+        return Err(Failure::new(
+            Code::USAGE,
+            format!("--sample looks at roots, and --level {name} has none"),
+        )
+        .remedy(format!("leave --level out; --between {name} is the level between the windows")));
+    }
+    if sampling.is_none() && between != Level::Basic {
+        return Err(Failure::new(Code::USAGE, "--between is for --sample, which is not given")
+            .remedy(format!("give --sample 1/30s as well, or --level {} alone", between.name())));
+    }
+    Ok(Wish { demanded, enough: checks.level(), sampling })
+}
+
+/// The windows of a watch that has some.
+pub(super) fn sampled<'a, T: Transport>(
+    wish: Wish,
+    ready: Option<Ready>,
+    control: &'a Client<T>,
+    watch: &WatchArgs,
+    output: &OutputArgs,
+) -> Option<Windows<'a, T>> {
+    // Scripts' formats have no place for a warning.
+    let aside = (output.format != Format::Text).then_some(super::say as fn(&str));
+    Some(Windows::new(wish.sampling?, detail(watch, output), ready?, control, aside))
 }
 
 /// We are in: a session, and at level `roots` the profiler with its lease.
 struct In {
     stream: EventSession,
     lease: Option<Lease>,
+    /// What the windows of a sampling watch need.
+    windows: Option<Ready>,
     level: Level,
     reason: Option<String>,
 }
@@ -128,24 +170,30 @@ async fn enter(found: &Found, args: &AttachArgs, wish: Wish) -> Result<In, Failu
     let mut reason = None;
     if level == Level::Roots {
         match bring_in(found, args).await {
-            Ok((stream, lease)) => return Ok(In { stream, lease: Some(lease), level, reason }),
+            Ok((stream, ready)) if wish.sampling.is_some() => {
+                return Ok(In { stream, lease: None, windows: Some(ready), level, reason });
+            }
+            Ok((stream, ready)) => {
+                let lease = Some(ready.into_lease());
+                return Ok(In { stream, lease, windows: None, level, reason });
+            }
             Err(refusal) => {
                 let (instead, why) = wish.fall_back(refusal)?;
                 (level, reason) = (instead, Some(why));
             }
         }
     }
-    if wish.level() == Level::Moves
+    if level == Level::Moves
         && let Some(why) = profiler::no_moves(&found.client).await
     {
         (level, reason) = (Level::Basic, Some(why));
     }
     let stream = stream::open(&found.client, level, detail).await.map_err(failed)?;
-    Ok(In { stream, lease: None, level, reason })
+    Ok(In { stream, lease: None, windows: None, level, reason })
 }
 
-/// The session first, so that the profiler's first event has a listener; then the profiler.
-async fn bring_in(found: &Found, args: &AttachArgs) -> Result<(EventSession, Lease), Refusal> {
+/// The session first, so that the profiler's first event has a listener; then the profiler, unless it comes later.
+async fn bring_in(found: &Found, args: &AttachArgs) -> Result<(EventSession, Ready), Refusal> {
     let facts = found.facts.as_ref();
     if let Some(variable) = facts.and_then(|f| f.profiler_disabled_by()) {
         return Err(forbidden_by(&variable));
@@ -160,6 +208,9 @@ async fn bring_in(found: &Found, args: &AttachArgs) -> Result<(EventSession, Lea
     if info.arch != target::own_arch() && args.watch.profiler_path.is_none() {
         return Err(other_arch(&info.arch, target::own_arch()));
     }
+    if args.watch.sample.is_some() {
+        profiler::takes_profilers(&found.client).await?;
+    }
     let (pid, uid) = (facts.map(|f| f.pid), facts.and_then(|f| f.uid));
     let mut ready = profiler::prepare(args.watch.profiler_path.as_deref(), pid, uid, &found.temp_dir())?;
     let client: &Client<Endpoint> = &found.client;
@@ -172,6 +223,8 @@ async fn bring_in(found: &Found, args: &AttachArgs) -> Result<(EventSession, Lea
     };
     let detail = detail(&args.watch, &args.output);
     let stream = stream::open(client, Level::Roots, detail).await.map_err(broken)?;
-    ready.attach(client, detail).await?;
-    Ok((stream, ready.into_lease()))
+    if args.watch.sample.is_none() {
+        ready.attach(client, detail).await?;
+    }
+    Ok((stream, ready))
 }

@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinSet, LocalSet};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 
-use super::attach::recording;
+use super::attach::{recording, wish};
 use super::followed::{Done, Followed, Setup};
 use super::output::Sink;
 use super::run::{again, no_runtime, pass_on};
@@ -26,7 +26,6 @@ use crate::report::{NOT_WATCHED, Together, label};
 use crate::sys::{self, Signals};
 use crate::target;
 use crate::watch::launch;
-use crate::watch::plan::Wish;
 use crate::watch::port_guard::{PortGuard, socket};
 use crate::watch::pump::Ended;
 use crate::watch::unheard::Unheard;
@@ -40,7 +39,7 @@ const LET_GO: Duration = Duration::from_secs(2);
 pub(super) async fn watch(args: &RunArgs) -> Result<Code, Failure> {
     let checks = verdict::checks(&args.check)?;
     let recording = recording(&args.watch, true)?;
-    let wish = Wish { demanded: args.watch.level.map(Level::from), enough: checks.level() };
+    let wish = wish(&args.watch, &checks)?;
     let mut signals = Signals::listen()?;
     let to_stderr = output::sink(&args.output, true) == Sink::Stdout;
     let together = Rc::new(RefCell::new(output::open_together(&args.output, true)?));

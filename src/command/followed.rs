@@ -10,7 +10,7 @@ use dotnet_diagnostics_client::{PortClient, ProcessInfo};
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
-use super::attach::begin;
+use super::attach::{begin, sampled};
 use super::follow::facts;
 use super::startup::{self, Go};
 use super::{ending, verdict};
@@ -167,13 +167,14 @@ impl Followed {
         if !checks.is_empty() {
             report = Box::new(Outlive::new(report));
         }
-        let watch = watch_facts(level, reason, target.gc.concurrent, true, args.output.blocks);
+        let watch = watch_facts(level, reason, target.gc.concurrent, true, args.output.blocks, wish.sampling);
         let facts = Facts { target, watch };
         let mut session = Session::new(facts, report.as_mut()).judging(checks);
         let mut pump = Pump {
             stream: go.stream,
             control: &suspended.client,
             lease,
+            windows: sampled(*wish, go.windows, &suspended.client, &args.watch, &args.output),
             limits: Limits { duration: None, gcs: args.watch.gcs },
         };
         let ended = match begin(recording.as_ref(), &mut session, &args.output) {

@@ -10,7 +10,7 @@ use super::{finish, output, report_failed};
 use crate::check::Checks;
 use crate::cli::{Format, ReportArgs};
 use crate::exit::{Code, Failure};
-use crate::gc::facts::{BackgroundGc, Exit, Target, Watch};
+use crate::gc::facts::{BackgroundGc, Exit, Target, Watch, Windows};
 use crate::gc::record::Level;
 use crate::report::{Facts, Outlive, Report, label};
 use crate::target;
@@ -187,6 +187,7 @@ fn facts(args: &ReportArgs, files: &[PathBuf]) -> Facts {
     facts.watch.level = told.level();
     facts.watch.arming = told.arming();
     facts.watch.background_gc = told.background_gc();
+    (facts.watch.sample, facts.watch.windows) = told.windows();
     facts.target.title = told.command_line.as_deref().map(target::title_of);
     facts.target.command_line = told.command_line;
     facts.target.os = told.os;
@@ -205,7 +206,8 @@ pub(super) fn unknown(blocks: bool) -> Watch {
         duration_ns: None,
         background_gc: BackgroundGc::Untouched,
         arming: None,
-        windows: (0, 0),
+        sample: None,
+        windows: Windows::default(),
         blocks,
     }
 }

@@ -5,7 +5,7 @@ use std::process::ExitStatus;
 
 use tokio::process::Child;
 
-use super::attach::{begin, recording};
+use super::attach::{begin, recording, sampled, wish};
 use super::output::Sink;
 use super::startup::{describe, profiler_is_there, start};
 use super::{ending, finish, follow, output, report_failed, verdict};
@@ -17,7 +17,7 @@ use crate::gc::summary::Summary;
 use crate::report::{End, Facts, NOT_WATCHED, Report};
 use crate::sys::{self, Signal, Signals};
 use crate::watch::launch::{self, Launched, NextOrExit, Others, Suspended};
-use crate::watch::plan::{Wish, watch_facts};
+use crate::watch::plan::watch_facts;
 use crate::watch::pump::{Ended, Limits, OnSignal, Pump};
 use crate::watch::session::Session;
 
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Code, Failure> {
 
 async fn watch(args: &RunArgs) -> Result<Code, Failure> {
     let checks = verdict::checks(&args.check)?;
-    let wish = Wish { demanded: args.watch.level.map(Level::from), enough: checks.level() };
+    let wish = wish(&args.watch, &checks)?;
     // What is known to fail is said before anything is started.
     let refusal = launch::refusal_from_environment(|name| std::env::var_os(name))
         .filter(|_| wish.level() == Level::Roots);
@@ -67,12 +67,13 @@ async fn watch(args: &RunArgs) -> Result<Code, Failure> {
     let (mut child, others) = launched.release_all_others();
     let (level, reason, lease) = profiler_is_there(&mut go, &suspended, args, wish).await?;
     let target = describe(&suspended).await;
-    let watch = watch_facts(level, reason, target.gc.concurrent, true, args.output.blocks);
+    let watch = watch_facts(level, reason, target.gc.concurrent, true, args.output.blocks, wish.sampling);
     let mut session = Session::new(Facts { target, watch }, output.report.as_mut()).judging(&checks);
     let mut pump = Pump {
         stream: go.stream,
         control: &suspended.client,
         lease,
+        windows: sampled(wish, go.windows, &suspended.client, &args.watch, &args.output),
         limits: Limits { duration: args.watch.duration, gcs: args.watch.gcs },
     };
     let ended = match begin(recording.as_ref(), &mut session, &args.output) {

@@ -23,6 +23,8 @@ const PROFILER_COMES: Duration = Duration::from_secs(3);
 pub(super) struct Go {
     pub(super) stream: EventSession,
     ready: Option<Ready>,
+    /// What the windows of a sampling watch need.
+    pub(super) windows: Option<Ready>,
     level: Level,
     reason: Option<String>,
 }
@@ -40,14 +42,16 @@ pub(super) async fn start(
     if !args.follow {
         launch::hide_port(client).await.map_err(failed)?;
     }
-    let mut ready = None;
+    let (mut ready, mut windows) = (None, None);
     if wish.level() == Level::Roots && fallen.is_none() {
         match arrange(suspended, args).await {
+            Ok(r) if wish.sampling.is_some() => windows = Some(r),
             Ok(r) => ready = Some(r),
             Err(refusal) => fallen = Some(wish.fall_back(refusal)?),
         }
     }
-    if wish.level() == Level::Moves
+    let instead = fallen.as_ref().map_or(wish.level(), |(level, _)| *level);
+    if instead == Level::Moves
         && let Some(why) = profiler::no_moves(client).await
     {
         fallen = Some((Level::Basic, why));
@@ -58,10 +62,10 @@ pub(super) async fn start(
     };
     let stream = stream::open(client, level, detail(&args.watch, &args.output)).await.map_err(failed)?;
     client.resume_runtime().await.map_err(failed)?;
-    Ok(Go { stream, ready, level, reason })
+    Ok(Go { stream, ready, windows, level, reason })
 }
 
-/// Names the profiler to the runtime. Its OK means only that it has heard.
+/// Names the profiler to the runtime, unless it comes later. Its OK means only that it has heard.
 async fn arrange(suspended: &Suspended, args: &RunArgs) -> Result<Ready, Refusal> {
     let info = &suspended.info;
     if info.arch != target::own_arch() && args.watch.profiler_path.is_none() {
@@ -70,7 +74,11 @@ async fn arrange(suspended: &Suspended, args: &RunArgs) -> Result<Ready, Refusal
     let ready = profiler::prepare(args.watch.profiler_path.as_deref(), None, None, &std::env::temp_dir())?;
     let refused = |e: dotnet_diagnostics_client::Error| profiler::refusal(&e);
     let unset = (!args.follow).then_some(launch::PORTS);
-    let config = ready.config(detail(&args.watch, &args.output), unset);
+    if args.watch.sample.is_some() {
+        profiler::takes_profilers(&suspended.client).await?;
+        return Ok(ready);
+    }
+    let config = ready.config(detail(&args.watch, &args.output), unset, None);
     let client = &suspended.client;
     client
         .set_environment_variable(netcore_profiler::config::VARIABLE, Some(&config))

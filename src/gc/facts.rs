@@ -1,5 +1,7 @@
 //! What is known of a watch as a whole: the target, the way it was watched, how it ended.
 
+use std::time::Duration;
+
 use super::record::Level;
 
 /// The process that is watched.
@@ -92,6 +94,39 @@ impl Arming {
     }
 }
 
+/// `--sample`: roots in windows, and how often.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Sample {
+    pub(crate) each: Each,
+    /// From the beginning of one window to that of the next.
+    pub(crate) every: Duration,
+}
+
+/// How long a window is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Each {
+    /// So many blocking collections.
+    Gcs(u32),
+    Time(Duration),
+}
+
+/// What became of the windows of `--sample`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Windows {
+    pub(crate) taken: u64,
+    /// Skipped because a background collection was running.
+    pub(crate) busy: u64,
+    /// The profiler was refused for another reason.
+    pub(crate) refused: u64,
+}
+
+impl Windows {
+    /// Those that were due and not taken.
+    pub(crate) fn skipped(self) -> u64 {
+        self.busy.saturating_add(self.refused)
+    }
+}
+
 /// How the target is watched.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Watch {
@@ -105,8 +140,10 @@ pub(crate) struct Watch {
     pub(crate) duration_ns: Option<u64>,
     pub(crate) background_gc: BackgroundGc,
     pub(crate) arming: Option<Arming>,
-    /// `--sample` windows: taken, skipped.
-    pub(crate) windows: (u64, u64),
+    /// `None`: roots are watched all the time, or never.
+    pub(crate) sample: Option<Sample>,
+    /// Of `sample`.
+    pub(crate) windows: Windows,
     /// Whether raw ranges and roots are kept.
     pub(crate) blocks: bool,
 }

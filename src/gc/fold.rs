@@ -393,7 +393,7 @@ impl Fold {
             // Its record had to go without.
             None if given_up => {}
             None => {
-                let mut gc = Gc::unknown(self.told.level());
+                let mut gc = Gc::unknown(self.told.usual_level());
                 gc.number = Some(number);
                 // A background one may end after others that started in the watch, or ended in it.
                 let before = self.first_started.is_none_or(|first| number < first);

@@ -325,6 +325,8 @@ impl OpenGc {
         self.moved_by_generation = moved_by_generation;
         self.surviving_by_generation = surviving_by_generation;
         self.bounds_known = bounds_known;
+        // The same blocks may have come as events, too.
+        self.unplaced.clear();
     }
 
     /// The bounds at its end: destinations become known.

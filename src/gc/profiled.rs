@@ -98,10 +98,14 @@ fn counts(of: &wire::RangeTotals<'_>) -> [BlockCount; 6] {
     of.by_generation.map(|(blocks, bytes)| BlockCount { blocks, bytes })
 }
 
-/// Books the profiler's totals to the collection they belong to.
-pub(crate) fn apply(gc: &mut OpenGc, totals: &GcTotals<'_>, raw: Raw, keep: bool) {
+/// Books the profiler's totals to the collection they belong to; `sampled`: in a window among others, so that one
+/// which was not armed is as whole as those outside of it.
+pub(crate) fn apply(gc: &mut OpenGc, totals: &GcTotals<'_>, raw: Raw, keep: bool, sampled: bool) {
     let armed = totals.flags.has(GcFlags::ARMED);
     let half = totals.flags.has(GcFlags::HALF_ARMED);
+    if sampled && (half || !armed) {
+        return;
+    }
     gc.record.cost = Some(Cost {
         callback_ns: totals.callback_ns,
         walk_ns: totals.walk_ns,

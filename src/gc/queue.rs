@@ -65,6 +65,12 @@ impl Queue {
         self.names.forget();
     }
 
+    /// The profiler has come anew: it counts from 1, and tells its names again.
+    pub(super) fn new_stay(&mut self) {
+        (self.named, self.last_due) = (0, 0);
+        self.forget();
+    }
+
     /// All names for collections up to this one are there.
     pub(super) fn named(&mut self, gc_seq: u64) {
         self.named = self.named.max(gc_seq);

@@ -1,9 +1,11 @@
 //! What a stream tells about its target and about the watching, beside the collections.
 
+use std::time::Duration;
+
 use netcore_profiler::wire;
 
 use super::events;
-use super::facts::{Arming, BackgroundGc, GcSettings};
+use super::facts::{Arming, BackgroundGc, Each, GcSettings, Sample, Windows};
 use super::record::Level;
 
 /// Gathered as the events come; each `None` until told.
@@ -15,10 +17,14 @@ pub(crate) struct Told {
     pub(crate) runtime_version: Option<String>,
     pub(crate) gc: GcSettings,
     pub(crate) hello: Option<wire::Hello>,
-    /// The profiler says that it is on its way out, or what went wrong.
-    pub(crate) notes: Vec<wire::Note>,
+    /// The profiler has said that it leaves, and none has come since.
+    left: bool,
+    makers_given_up: bool,
     ranges_seen: bool,
     fell_back: bool,
+    windows: Windows,
+    /// Number of the last window that was taken or found a background collection running.
+    last_window: u64,
 }
 
 impl Told {
@@ -70,15 +76,71 @@ impl Told {
         }
     }
 
-    pub(crate) fn hello(&mut self, hello: &wire::Hello) {
+    /// Whether this is another stay than the one that was heard of last.
+    pub(crate) fn hello(&mut self, hello: &wire::Hello) -> bool {
         let v = hello.clr_version;
         self.runtime_version = Some(format!("{}.{}.{}", v[0], v[1], v[2]));
-        self.hello = Some(*hello);
+        let before = self.hello.replace(*hello);
+        self.left = false;
+        let Some(window) = hello.window else { return before.is_some_and(|b| b.window.is_some()) };
+        let another = before.and_then(|b| b.window).is_none_or(|w| w.number != window.number);
+        if another {
+            self.windows.taken += 1;
+            // Those in between were refused without a word from the profiler.
+            let number = u64::from(window.number);
+            self.windows.refused += number.saturating_sub(self.last_window + 1);
+            self.last_window = number;
+        }
+        another
     }
 
     pub(crate) fn note(&mut self, note: &wire::Note) {
-        self.fell_back |= note.code == wire::NoteCode::FELL_BACK_ALWAYS;
-        self.notes.push(*note);
+        match note.code {
+            wire::NoteCode::FELL_BACK_ALWAYS => self.fell_back = true,
+            wire::NoteCode::LEAVING => self.left = true,
+            wire::NoteCode::HANDLE_WATCH_OFF => self.makers_given_up = true,
+            wire::NoteCode::WINDOW_BUSY => {
+                self.windows.busy += 1;
+                self.last_window += 1;
+            }
+            _ => {}
+        }
+    }
+
+    /// A window was refused without a word in the stream.
+    pub(crate) fn window_refused(&mut self) {
+        self.windows.refused += 1;
+        self.last_window += 1;
+    }
+
+    /// What came so far is repeated from a file that is not here: its windows are not counted.
+    pub(crate) fn repeated(&mut self) {
+        self.windows = Windows::default();
+    }
+
+    /// The plan of a sampling watch, and what became of its windows.
+    pub(crate) fn windows(&self) -> (Option<Sample>, Windows) {
+        let ms = |ms: u32| Duration::from_millis(ms.into());
+        let window = self.hello.and_then(|hello| hello.window);
+        let sample = window.map(|w| Sample {
+            each: if w.gcs == 0 { Each::Time(ms(w.length_ms)) } else { Each::Gcs(w.gcs) },
+            every: ms(w.every_ms),
+        });
+        (sample, self.windows)
+    }
+
+    /// Whether the profiler comes and goes.
+    pub(crate) fn sampled(&self) -> bool {
+        self.hello.is_some_and(|hello| hello.window.is_some())
+    }
+
+    /// The level of a collection of which nothing else is known.
+    pub(crate) fn usual_level(&self) -> Level {
+        match self.level() {
+            Level::Roots if self.sampled() && self.ranges_seen => Level::Moves,
+            Level::Roots if self.sampled() => Level::Basic,
+            level => level,
+        }
     }
 
     pub(crate) fn saw(&mut self, level: Level) {
@@ -87,12 +149,12 @@ impl Told {
 
     /// The profiler has said that it leaves.
     pub(crate) fn left(&self) -> bool {
-        self.notes.iter().any(|n| n.code == wire::NoteCode::LEAVING)
+        self.left
     }
 
     /// Too many handles are made to see who makes them.
     pub(crate) fn makers_given_up(&self) -> bool {
-        self.notes.iter().any(|n| n.code == wire::NoteCode::HANDLE_WATCH_OFF)
+        self.makers_given_up
     }
 
     /// The highest level anything in the stream was seen with.
@@ -116,6 +178,7 @@ impl Told {
             return BackgroundGc::None;
         }
         match &self.hello {
+            Some(h) if h.window.is_some() => BackgroundGc::OffInWindows,
             Some(h) if h.load == wire::Load::STARTUP => BackgroundGc::OffUntilExit,
             Some(_) => BackgroundGc::OffWhileWatched,
             None if self.ranges_seen => BackgroundGc::Walked,

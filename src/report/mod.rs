@@ -15,7 +15,7 @@ mod units;
 use std::io;
 
 use crate::check::Verdict;
-use crate::gc::facts::{Arming, BackgroundGc, Exit, Lost, Target, Watch};
+use crate::gc::facts::{Arming, BackgroundGc, Exit, Lost, Target, Watch, Windows};
 use crate::gc::record::{Gc, Level};
 use crate::gc::summary::Summary;
 
@@ -53,7 +53,8 @@ impl Default for Facts {
             duration_ns: None,
             background_gc: BackgroundGc::Untouched,
             arming: None::<Arming>,
-            windows: (0, 0),
+            sample: None,
+            windows: Windows::default(),
             blocks: false,
         };
         Facts { target: Target::default(), watch }

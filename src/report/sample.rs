@@ -1,6 +1,6 @@
 //! Invented collections for tests of how things look.
 
-use crate::gc::facts::{Arming, BackgroundGc, GcSettings, Lost, Target, Watch};
+use crate::gc::facts::{Arming, BackgroundGc, GcSettings, Lost, Target, Watch, Windows};
 use crate::gc::histogram::Histogram;
 use crate::gc::holders::{Holders, MethodRow, Origins, PinnedRow, StaticRow, TypeRow};
 use crate::gc::record::{
@@ -52,7 +52,8 @@ pub(super) fn facts() -> Facts {
             duration_ns: Some(4_812 * MS),
             background_gc: BackgroundGc::OffUntilExit,
             arming: Some(Arming::Late),
-            windows: (0, 0),
+            sample: None,
+            windows: Windows::default(),
             blocks: false,
         },
     }

@@ -7,7 +7,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::signal::unix::{self, SignalKind};
 
@@ -161,6 +161,24 @@ impl Lease {
         match &mut self.held {
             Some(stream) => stream.write_all(&[1]).await,
             None => Ok(()),
+        }
+    }
+
+    /// Says that it is over, and keeps the other half of the connection, to see when it ends.
+    pub(crate) async fn end(&mut self) {
+        if let Some(stream) = &mut self.held
+            && let Err(e) = stream.shutdown().await
+        {
+            tracing::debug!("lease: {e}");
+        }
+    }
+
+    /// Waits until the profiler is out. Cancel safe.
+    pub(crate) async fn gone(&mut self) {
+        if let Some(stream) = &mut self.held {
+            // It sends nothing.
+            let _end = stream.read(&mut [0]).await;
+            self.held = None;
         }
     }
 }

@@ -114,4 +114,10 @@ impl Lease {
     pub(crate) async fn beat(&mut self) -> io::Result<()> {
         Ok(())
     }
+
+    /// Nobody to tell.
+    pub(crate) async fn end(&mut self) {}
+
+    /// Nobody was there.
+    pub(crate) async fn gone(&mut self) {}
 }

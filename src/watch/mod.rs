@@ -11,3 +11,4 @@ pub(crate) mod replay;
 pub(crate) mod session;
 pub(crate) mod stream;
 pub(crate) mod unheard;
+pub(crate) mod windows;

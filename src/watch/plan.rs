@@ -1,10 +1,11 @@
 //! What is wished, what is possible, and what watching will do to the target.
 
 use crate::exit::{Code, Failure};
-use crate::gc::facts::{Arming, BackgroundGc, Watch};
+use crate::gc::facts::{Arming, BackgroundGc, Watch, Windows};
 use crate::gc::record::Level;
 
 use super::profiler::Refusal;
+use super::windows;
 
 /// The level that was asked for. Without a demand: roots, or what works.
 #[derive(Debug, Clone, Copy)]
@@ -12,19 +13,25 @@ pub(crate) struct Wish {
     pub(crate) demanded: Option<Level>,
     /// What the bounds to judge need: a verdict should not judge the observer.
     pub(crate) enough: Option<Level>,
+    /// Roots in windows.
+    pub(crate) sampling: Option<windows::Plan>,
 }
 
 impl Wish {
     /// The level to try.
     pub(crate) fn level(self) -> Level {
-        self.demanded.or(self.enough).unwrap_or(Level::Roots)
+        let windows = self.sampling.map(|_| Level::Roots);
+        self.demanded.or(windows).or(self.enough).unwrap_or(Level::Roots)
     }
 
     /// Goes on at another level, with the reason; where roots were demanded it is a failure.
     pub(crate) fn fall_back(self, refusal: Refusal) -> Result<(Level, String), Failure> {
         match self.demanded {
             Some(Level::Roots) => Err(refusal.into_failure()),
-            _ => Ok((refusal.instead, refusal.reason)),
+            _ => {
+                let between = self.sampling.map(|plan| plan.between);
+                Ok((between.map_or(refusal.instead, |level| level.min(refusal.instead)), refusal.reason))
+            }
         }
     }
 }
@@ -36,7 +43,9 @@ pub(crate) fn watch_facts(
     concurrent: Option<bool>,
     at_startup: bool,
     blocks: bool,
+    sampling: Option<windows::Plan>,
 ) -> Watch {
+    let sample = sampling.filter(|_| level == Level::Roots).map(|plan| plan.sample);
     Watch {
         level,
         level_reason: reason,
@@ -46,11 +55,13 @@ pub(crate) fn watch_facts(
             _ if concurrent == Some(false) => BackgroundGc::None,
             (Level::Basic, _) => BackgroundGc::Untouched,
             (Level::Moves, _) => BackgroundGc::Walked,
+            (Level::Roots, _) if sample.is_some() => BackgroundGc::OffInWindows,
             (Level::Roots, true) => BackgroundGc::OffUntilExit,
             (Level::Roots, false) => BackgroundGc::OffWhileWatched,
         },
         arming: (level == Level::Roots).then_some(Arming::Late),
-        windows: (0, 0),
+        sample,
+        windows: Windows::default(),
         blocks,
     }
 }

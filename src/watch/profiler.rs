@@ -95,10 +95,10 @@ impl Ready {
     }
 
     /// The profiler's configuration.
-    pub(crate) fn config(&self, detail: Detail, unset: Option<&str>) -> String {
-        let Detail { blocks, names } = detail;
-        let lease = self.lease_path.to_string_lossy();
-        Config { arming: wire::Arming::LATE, blocks, names, unset, lease: Some(&lease) }.to_text()
+    pub(crate) fn config(&self, detail: Detail, unset: Option<&str>, window: Option<wire::Window>) -> String {
+        let Detail { blocks, names, .. } = detail;
+        let (arming, lease) = (wire::Arming::LATE, self.lease_path.to_string_lossy());
+        Config { arming, blocks, names, unset, window, lease: Some(&lease) }.to_text()
     }
 
     /// Loads it into a running process.
@@ -110,7 +110,7 @@ impl Ready {
         client: &Client<T>,
         detail: Detail,
     ) -> Result<(), Refusal> {
-        let (config, library) = (self.config(detail, None), self.library());
+        let (config, library) = (self.config(detail, None, None), self.library());
         let started = Instant::now();
         loop {
             let attach = client.attach_profiler(BACKGROUND_GC_WAIT_MS, clsid(), &library, config.as_bytes());
@@ -135,6 +135,11 @@ impl Ready {
         matches!(tokio::time::timeout(within, self.lease.taken()).await, Ok(Ok(())))
     }
 
+    /// The lease, where the profiler comes and goes.
+    pub(crate) fn lease(&mut self) -> &mut Lease {
+        &mut self.lease
+    }
+
     /// The lease alone; its socket's name is needed no more.
     pub(crate) fn into_lease(self) -> Lease {
         drop(self.dir);
@@ -146,6 +151,19 @@ impl Ready {
 pub(crate) async fn no_moves<T: Transport>(client: &Client<T>) -> Option<String> {
     let takes_profilers = client.supports_profilers().await.unwrap_or(true);
     (!takes_profilers).then(|| "this runtime tells no blocks (NativeAOT or Mono)".to_owned())
+}
+
+/// A runtime that takes no profiler at all says so at once.
+pub(crate) async fn takes_profilers<T: Transport>(client: &Client<T>) -> Result<(), Refusal> {
+    match client.supports_profilers().await {
+        Ok(false) => Err(no_profilers()),
+        _ => Ok(()),
+    }
+}
+
+fn no_profilers() -> Refusal {
+    let reason = "this runtime takes no profiler, and tells no blocks (NativeAOT or Mono)";
+    Refusal { instead: Level::Basic, ..Refusal::new(Code::UNSUPPORTED, reason, "use --level basic") }
 }
 
 /// The profiler's class identifier.
@@ -163,13 +181,7 @@ pub(crate) fn refusal(error: &Error) -> Refusal {
             "another profiler is active in the process, and a runtime takes only one",
             "start the process without the other profiler (an APM agent?)",
         ),
-        Some(HResult::NOT_SUPPORTED) => Refusal {
-            instead: Level::Basic,
-            ..unsupported(
-                "this runtime takes no profiler, and tells no blocks (NativeAOT or Mono)",
-                "use --level basic",
-            )
-        },
+        Some(HResult::NOT_SUPPORTED) => no_profilers(),
         Some(HResult(code)) if code == hresult::RUNTIME_TOO_OLD as u32 => {
             unsupported("the runtime is too old for it (.NET 5 is the first)", newer)
         }

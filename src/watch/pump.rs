@@ -9,7 +9,8 @@ use dotnet_diagnostics_client::{Client, EventSession, SessionId, Transport};
 use tokio::io::AsyncReadExt;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
-use super::session::{Progress, Session};
+use super::session::{Progress, ReportError, Session};
+use super::windows::{News, Windows};
 use crate::sys::{Lease, Signal, Signals};
 
 /// Mostly a flush shows where it ends, and what was held back for order goes at once. Where it does not, the next
@@ -78,12 +79,13 @@ pub(crate) enum OnSignal {
 }
 
 /// A live watch: the stream, the way to stop it, and the profiler's lease.
-#[derive(Debug)]
 pub(crate) struct Pump<'a, T: Transport> {
     pub(crate) stream: EventSession,
     /// Where the session can be stopped.
     pub(crate) control: &'a Client<T>,
     pub(crate) lease: Option<Lease>,
+    /// The profiler comes and goes.
+    pub(crate) windows: Option<Windows<'a, T>>,
     pub(crate) limits: Limits,
 }
 
@@ -114,7 +116,11 @@ impl<'a, T: Transport> Pump<'a, T> {
         let mut stopping: Option<Stopping<'a>> = None;
         loop {
             let quiet_at = session.holds().then_some(last_bytes + QUIET);
-            let wake = [end_at.filter(|_| why.is_none()), leave_by, hang_up_at, quiet_at]
+            if let Some(windows) = &mut self.windows {
+                windows.act(session.at_roots).await;
+            }
+            let window_at = self.windows.as_ref().and_then(Windows::wake);
+            let wake = [end_at.filter(|_| why.is_none()), leave_by, hang_up_at, quiet_at, window_at]
                 .into_iter()
                 .flatten()
                 .min();
@@ -139,6 +145,9 @@ impl<'a, T: Transport> Pump<'a, T> {
                         // A profiler that has gone is found out by what it sends, not here.
                         let _gone = lease.beat().await;
                     }
+                    if let Some(windows) = &mut self.windows {
+                        windows.beat().await;
+                    }
                 }
                 _ = tick.tick() => {
                     let elapsed_ns = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
@@ -147,6 +156,17 @@ impl<'a, T: Transport> Pump<'a, T> {
                     }
                 }
                 () = async { if let Some(s) = &mut stopping { s.await } }, if stopping.is_some() => stopping = None,
+                happened = async {
+                    match &mut self.windows {
+                        Some(windows) => windows.happens().await,
+                        None => std::future::pending().await,
+                    }
+                } => if let Some(windows) = &mut self.windows {
+                    let news = windows.happened(happened, session.at_roots).await;
+                    if let Err(e) = tell(session, windows.aside(), news) {
+                        stop = Some(Ended::Report(e));
+                    }
+                },
                 read = self.stream.read(&mut buffer) => match read {
                     Ok(n) if n > 0 => {
                         let mut progress = session.bytes(&buffer[..n]);
@@ -189,16 +209,32 @@ impl<'a, T: Transport> Pump<'a, T> {
                 hang_up_at = Some(Instant::now() + LEAVING + STOPPING);
                 if self.lease.take().is_some() {
                     leave_by = Some(Instant::now() + LEAVING);
+                } else if let Some(windows) = &mut self.windows {
+                    windows.end().await;
+                    leave_by = Some(Instant::now() + LEAVING);
                 } else {
                     stopping = Some(stop_session(self.control, id));
                 }
             }
-            if leave_by.is_some_and(|at| Instant::now() >= at || session.told().left()) {
+            let out = self.windows.as_ref().map_or_else(|| session.told().left(), Windows::is_closed);
+            if leave_by.is_some_and(|at| out || Instant::now() >= at) {
                 leave_by = None;
                 stopping = Some(stop_session(self.control, id));
             }
         }
     }
+}
+
+/// What a window came to, as far as the stream does not tell it.
+fn tell(session: &mut Session<'_>, aside: Option<fn(&str)>, news: News) -> Result<(), ReportError> {
+    let News::Refused(warning) = news else { return Ok(()) };
+    session.window_refused();
+    match (warning, aside) {
+        (Some(warning), Some(aside)) => aside(&format!("gcwatch: {warning}")),
+        (Some(warning), None) => session.warn(&warning)?,
+        (None, _) => {}
+    }
+    Ok(())
 }
 
 /// Asks the runtime to end the session. A target that is gone needs none of it.

@@ -110,6 +110,8 @@ pub(crate) struct Session<'r> {
     pub(crate) records: u64,
     /// What `--gcs` counts: complete collections, seen at the level that the watch set out with.
     pub(crate) counted: u64,
+    /// Collections shown with their roots.
+    pub(crate) at_roots: u64,
     wished: Level,
     incomplete_by_loss: u64,
     /// Half-armed collections since the last one with roots, if there was one.
@@ -132,7 +134,9 @@ enum Border {
 
 impl<'r> Session<'r> {
     pub(crate) fn new(facts: Facts, report: &'r mut dyn Report) -> Session<'r> {
-        let (keep_blocks, wished) = (facts.watch.blocks, facts.watch.level);
+        // In windows among others all count.
+        let wished = if facts.watch.sample.is_some() { Level::Basic } else { facts.watch.level };
+        let keep_blocks = facts.watch.blocks;
         Session {
             reader: Reader::new(),
             payloads: None,
@@ -152,6 +156,7 @@ impl<'r> Session<'r> {
             damages: 0,
             records: 0,
             counted: 0,
+            at_roots: 0,
             wished,
             incomplete_by_loss: 0,
             half_armed: 0,
@@ -272,6 +277,11 @@ impl<'r> Session<'r> {
         self.drain().map(|_| ())
     }
 
+    /// A window of `--sample` was refused without a word in the stream.
+    pub(crate) fn window_refused(&mut self) {
+        self.fold.told.window_refused();
+    }
+
     /// The line that is alive; `elapsed_ns` since the watch began.
     pub(crate) fn tick(&mut self, elapsed_ns: u64) -> Result<(), ReportError> {
         self.report.tick(&LiveState { elapsed_ns, lost: self.lost })
@@ -320,6 +330,9 @@ impl<'r> Session<'r> {
                         recorder.lasting(lasting, &event);
                     }
                     self.fold.event(occurrence);
+                    if repeated && self.border == Border::Start {
+                        self.fold.told.repeated();
+                    }
                 }
                 Ok(Some(Item::SequencePoint { .. })) => {
                     self.later_part |= self.border == Border::Start;
@@ -372,6 +385,7 @@ impl<'r> Session<'r> {
     fn count(&mut self, gc: &Gc) {
         self.records += 1;
         self.counted += u64::from(gc.complete() && gc.level >= self.wished);
+        self.at_roots += u64::from(gc.roots.is_some());
         self.lost.ranges = self.lost.ranges.saturating_add(gc.missing.ranges);
         self.lost.roots = self.lost.roots.saturating_add(gc.missing.roots);
         match gc.incomplete {
@@ -420,6 +434,9 @@ impl<'r> Session<'r> {
         watch.level = watch.level.max(told.level());
         watch.arming = told.arming();
         watch.background_gc = told.background_gc();
+        let (sample, windows) = told.windows();
+        watch.sample = watch.sample.or(sample);
+        watch.windows = windows;
         watch.duration_ns = Some(self.fold.last_ns);
     }
 

@@ -22,11 +22,14 @@ pub(crate) struct Detail {
     pub(crate) blocks: bool,
     /// Types of what roots hold, names of methods, who asked.
     pub(crate) names: bool,
+    /// Roots are watched in windows, and this is the level between them.
+    pub(crate) between: Option<Level>,
 }
 
 /// What to ask for.
 pub(crate) fn config(level: Level, detail: Detail) -> SessionConfig {
-    let ranges = if level == Level::Moves { SURVIVAL_AND_MOVEMENT } else { 0 };
+    let ranges =
+        if level == Level::Moves || detail.between == Some(Level::Moves) { SURVIVAL_AND_MOVEMENT } else { 0 };
     let mut providers = vec![Provider::new(RUNTIME_PROVIDER, GC | ranges, INFORMATIONAL)];
     if level == Level::Roots {
         let raw = if detail.blocks { wire::KEYWORD_RAW } else { 0 };

@@ -111,7 +111,7 @@ impl Profiler {
             return;
         }
         let entered_ns = sys::tick_ns();
-        match self.mask.arm(info, || self.phase() == Phase::ACTIVE) {
+        match self.mask.arm(info, || self.phase() == Phase::ACTIVE && !self.window.is_full()) {
             Armed::Now => self.collection.set_armed(),
             Armed::NotByThis => return,
             Armed::Refused(answer) => {

@@ -192,6 +192,7 @@ impl Profiler {
             slots: u32::try_from(self.slots.count()).unwrap_or(u32::MAX),
             lease_connected: self.lease.is_connected(),
             tick_ns: sys::tick_ns(),
+            window: self.window.get(),
         };
         let mut buffer = [0; 64];
         if let Ok(length) = hello.encode(&mut buffer) {

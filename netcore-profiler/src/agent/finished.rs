@@ -46,6 +46,9 @@ impl Profiler {
         if self.bounds.are_known() {
             closed.flags = closed.flags.with(GcFlags::BOUNDS_KNOWN);
         }
+        if closed.flags.has(GcFlags::ARMED) {
+            self.window.armed_one();
+        }
         let sink = Sink { info, events: &self.events, gc_seq: closed.seq };
         let Some(mut collected) = self.slots.collect(|accumulator| accumulator.send_rest(sink)) else {
             return;

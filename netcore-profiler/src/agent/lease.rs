@@ -106,10 +106,11 @@ extern "C" fn thread() {
     while profiler.phase() == Phase::LOADING {
         sys::sleep_ms(1);
     }
-    if let Some(Reason(code)) = profiler.keep() {
-        profiler.leave(code);
+    let left = profiler.keep().is_some_and(|Reason(code)| profiler.leave(code));
+    // Where it is on its way out the other end waits to see it gone: `ProfilerDetachSucceeded` hangs up.
+    if !left {
+        profiler.lease.hang_up();
     }
-    profiler.lease.hang_up();
     profiler.lease.thread_runs.store(false, SeqCst);
 }
 

@@ -15,12 +15,12 @@ const DETACH_MS: u32 = 300;
 
 impl Profiler {
     /// Leaves, on our own thread: nothing of this may be done inside a callback. Afterwards the thread
-    /// touches nothing of the runtime's.
-    pub(super) fn leave(&self, reason: NoteCode) {
-        let Some(info) = self.info_to_leave() else { return };
+    /// touches nothing of the runtime's. Whether the runtime will say when it is done.
+    pub(super) fn leave(&self, reason: NoteCode) -> bool {
+        let Some(info) = self.info_to_leave() else { return false };
         self.write_note(info, reason, S_OK);
         if !self.enter(Phase::STOPPING) {
-            return;
+            return false;
         }
         // From here on no collection gets armed; one that is runs to its end.
         let mut left_ms = LONGEST_COLLECTION_MS;
@@ -28,11 +28,11 @@ impl Profiler {
             sys::sleep_ms(1);
             left_ms = left_ms.saturating_sub(1);
             if self.phase() != Phase::STOPPING {
-                return;
+                return false;
             }
         }
         if !self.enter(Phase::LEAVING) {
-            return;
+            return false;
         }
         let ended = self.names.thread_has_ended();
         self.mask.leave(info);
@@ -43,7 +43,7 @@ impl Profiler {
             info.stop_session(session);
         }
         if !self.enter(Phase::GONE) {
-            return;
+            return false;
         }
         // A thread that never comes back would come back into a runtime that let us go.
         let answer = if ended { info.request_profiler_detach(DETACH_MS) } else { E_FAIL };
@@ -52,6 +52,7 @@ impl Profiler {
             info.set_event_mask2(0, 0);
             self.write_note(info, NoteCode::DETACH_REFUSED, answer);
         }
+        succeeded(answer)
     }
 
     fn is_in_collection(&self) -> bool {
@@ -62,6 +63,7 @@ impl Profiler {
     /// `ProfilerDetachSucceeded`: the runtime's last call.
     pub(crate) fn detach_succeeded(&self) -> HResult {
         self.forget_info();
+        self.lease.hang_up();
         self.enter(Phase::IDLE);
         S_OK
     }

@@ -9,8 +9,8 @@ use super::{PROFILER, Phase, Profiler, delivered};
 use crate::callback;
 use crate::config::{self, Config, ConfigError};
 use crate::hresult::{
-    CONFIG_MALFORMED, CONFIG_MISSING, CONFIG_VERSION, HResult, NO_LEASE, NO_MEMORY, NO_PROVIDER, NO_THREAD,
-    NOT_PINNED, RUNTIME_TOO_OLD, S_OK, STILL_LEAVING, succeeded,
+    BACKGROUND_GC_RUNS, CONFIG_MALFORMED, CONFIG_MISSING, CONFIG_VERSION, HResult, NO_LEASE, NO_MEMORY,
+    NO_PROVIDER, NO_THREAD, NOT_PINNED, RUNTIME_TOO_OLD, S_OK, STILL_LEAVING, succeeded,
 };
 use crate::info::{IID_INFO12, IID_INFO14, Info};
 use crate::sys;
@@ -115,6 +115,7 @@ impl Profiler {
         }
         self.load.store(load.0, Ordering::Relaxed);
         self.blocks.store(config.blocks, Ordering::Relaxed);
+        self.window.begin(config.window);
         self.session.store(0, Ordering::SeqCst);
         self.collection.reset();
         self.lease.forget_requests();
@@ -129,8 +130,9 @@ impl Profiler {
             return NO_PROVIDER;
         }
         self.lease.connect(config.lease);
-        if config.lease.is_some() && !self.lease.is_connected() && !self.events.has_callback() {
-            // Nothing would tell us to leave.
+        let told_otherwise = self.events.has_callback() && config.window.is_none();
+        if config.lease.is_some() && !self.lease.is_connected() && !told_otherwise {
+            // Nothing would tell us to leave: a sampling watch listens to the provider between its windows, too.
             return NO_LEASE;
         }
         if !self.lease.start_thread() || !self.names.start_thread() {
@@ -141,6 +143,9 @@ impl Profiler {
         let late = config.arming != Arming::ALWAYS && can_be_late;
         let answer = self.mask.load(info, late, config.names);
         if !succeeded(answer) {
+            if config.window.is_some() && answer == BACKGROUND_GC_RUNS {
+                self.write_note(info, NoteCode::WINDOW_BUSY, answer);
+            }
             return answer;
         }
         if let (Load::STARTUP, Some(name)) = (load, config.unset) {

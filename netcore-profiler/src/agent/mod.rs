@@ -19,6 +19,7 @@ mod names;
 mod references;
 mod slots;
 mod text;
+mod window;
 
 use core::ffi::c_void;
 use core::ptr;
@@ -69,6 +70,7 @@ pub struct Profiler {
     events: events::Events,
     names: names::Names,
     lease: lease::State,
+    window: window::State,
 }
 
 static STATE: Profiler = Profiler {
@@ -84,6 +86,7 @@ static STATE: Profiler = Profiler {
     events: events::Events::new(),
     names: names::Names::new(),
     lease: lease::State::new(),
+    window: window::State::new(),
 };
 
 static PROFILER: Object<Profiler> = Object::new(&STATE);

@@ -24,6 +24,19 @@ impl Arming {
     pub const ALWAYS: Self = Self(1);
 }
 
+/// One of the windows in which a sampling watch looks at roots: attached for it, gone after it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Window {
+    /// Its number, from 1. Windows that were skipped have theirs, too.
+    pub number: u32,
+    /// It is for so many collections, which are armed; later ones are not. 0: for a time.
+    pub gcs: u32,
+    /// Its length, where it is for a time.
+    pub length_ms: u32,
+    /// From the beginning of one window to that of the next.
+    pub every_ms: u32,
+}
+
 /// The profiler is loaded, and this is what it will do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hello {
@@ -45,12 +58,14 @@ pub struct Hello {
     pub lease_connected: bool,
     /// Monotonic clock of the process in nanoseconds, as used by every event of the profiler.
     pub tick_ns: u64,
+    /// Which window of a sampling watch this is; `None`: it came to stay.
+    pub window: Option<Window>,
 }
 
 impl Hello {
     pub(super) fn decode(payload: &[u8]) -> Result<Self, WireError> {
         let mut reader = Reader::new(payload);
-        Ok(Self {
+        let mut hello = Self {
             abi: reader.u32()?,
             tick_ns: reader.u64()?,
             slots: reader.u32()?,
@@ -61,7 +76,19 @@ impl Hello {
             lease_connected: reader.u8()? != 0,
             // The first version did not have it.
             names: !reader.is_empty() && reader.u8()? != 0,
-        })
+            window: None,
+        };
+        // Nor had the second this.
+        if !reader.is_empty() {
+            let window = Window {
+                number: reader.u32()?,
+                gcs: reader.u32()?,
+                length_ms: reader.u32()?,
+                every_ms: reader.u32()?,
+            };
+            hello.window = Some(window).filter(|window| window.number != 0);
+        }
+        Ok(hello)
     }
 
     /// Writes the payload and returns its length.
@@ -81,6 +108,10 @@ impl Hello {
         writer.u8(u8::from(self.blocks));
         writer.u8(u8::from(self.lease_connected));
         writer.u8(u8::from(self.names));
+        let window = self.window.unwrap_or_default();
+        for number in [window.number, window.gcs, window.length_ms, window.every_ms] {
+            writer.u32(number);
+        }
         writer.finish()
     }
 }

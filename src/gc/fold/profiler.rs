@@ -3,8 +3,9 @@
 use netcore_profiler::wire::{self, GcFlags, Record};
 
 use super::Fold;
+use crate::gc::holders::Coming;
 use crate::gc::open::OpenGc;
-use crate::gc::profiled;
+use crate::gc::profiled::{self, Raw};
 
 impl Fold {
     pub(super) fn profiler(&mut self, at_ns: u64, record: Record<'_>) {
@@ -13,10 +14,17 @@ impl Fold {
             Record::Hello(hello) => {
                 self.next_seq = None;
                 self.released_ns = None;
-                self.told.hello(&hello);
+                if self.told.hello(&hello) {
+                    // Identifiers of another stay, and its count of collections, are void.
+                    self.queue.new_stay();
+                    self.holders = Coming::default();
+                    self.raw = Raw::default();
+                    self.asked_by = None;
+                }
             }
             Record::Note(note) => {
-                if note.code == wire::NoteCode::LEASE_LOST {
+                // The watch is over with it, unless it was there for a window.
+                if note.code == wire::NoteCode::LEASE_LOST && !self.told.sampled() {
                     self.released_ns = Some(at_ns);
                 }
                 if note.code == wire::NoteCode::LEAVING {
@@ -42,10 +50,11 @@ impl Fold {
                 self.queue.counted(totals.gc_seq);
                 let watched = totals.naming.map(|naming| self.holders.whole(totals.gc_seq, &naming));
                 let raw = std::mem::take(&mut self.raw);
+                let sampled = self.told.sampled();
                 let number = Some(totals.gc_number).filter(|n| *n != 0);
                 let fits = |gc: &&mut OpenGc| number.is_none() || gc.record.number == number;
                 if let Some(gc) = self.blocking.as_mut().filter(fits) {
-                    profiled::apply(gc, &totals, raw, keep);
+                    profiled::apply(gc, &totals, raw, keep, sampled);
                     if let Some((watched, missing)) = watched {
                         let events = &mut gc.record.missing.events;
                         *events = events.saturating_add(missing);

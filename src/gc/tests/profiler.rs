@@ -227,6 +227,7 @@ fn hello() -> Vec<u8> {
         lease_connected: true,
         tick_ns: 5,
         names: false,
+        window: None,
     };
     let mut buffer = vec![0; 256];
     let length = hello.encode(&mut buffer).unwrap();

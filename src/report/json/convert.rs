@@ -1,9 +1,11 @@
 //! From the model to the wire.
 
+use std::time::Duration;
+
 use super::number::Int;
 use super::types::{self as wire, Compacting, Mixed};
 use super::{blocks, holders, roots};
-use crate::gc::facts::{Exit, Lost, Target, Watch};
+use crate::gc::facts::{Each, Exit, Lost, Sample, Target, Watch};
 use crate::gc::record::{self, GENERATION_NAMES, Gc};
 use crate::report::TOOL_VERSION;
 
@@ -121,8 +123,25 @@ impl Convert {
             duration_ns: self.known(watch.duration_ns),
             background_gc: watch.background_gc.name(),
             arming: watch.arming.map(|a| a.name()),
-            windows: wire::Windows { taken: self.int(watch.windows.0), skipped: self.int(watch.windows.1) },
+            sample: watch.sample.map(|sample| self.sample(sample)),
+            windows: wire::Windows {
+                taken: self.int(watch.windows.taken),
+                skipped: self.int(watch.windows.skipped()),
+                skipped_by: wire::SkippedBy {
+                    background_gc: self.int(watch.windows.busy),
+                    refused: self.int(watch.windows.refused),
+                },
+            },
         }
+    }
+
+    fn sample(&mut self, sample: Sample) -> wire::Sample {
+        let mut ns = |time: Duration| self.int(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        let (gcs, window_ns) = match sample.each {
+            Each::Gcs(n) => (Some(n), None),
+            Each::Time(time) => (None, Some(ns(time))),
+        };
+        wire::Sample { gcs, window_ns, every_ns: ns(sample.every) }
     }
 
     /// What was lost, and how many integers were cut so far: convert it last.

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::types::SCHEMA;
-use crate::gc::facts::{BackgroundGc, Lost, Watch};
+use crate::gc::facts::{BackgroundGc, Lost, Watch, Windows};
 use crate::gc::record::{
     BlockCount, Gc, GenerationStats, Incomplete, Kind, Level, Moved, ROOT_FLAGS, ROOT_KINDS, Reason,
     RootCount, Roots, Surviving,
@@ -120,7 +120,8 @@ pub(crate) fn read(input: impl std::io::Read) -> Result<Read, String> {
             duration_ns: watch.as_ref().and_then(|w| w.duration_ns),
             background_gc: background(watch.as_ref().map_or("", |w| &w.background_gc)),
             arming: None,
-            windows: (0, 0),
+            sample: None,
+            windows: Windows::default(),
             blocks: false,
         },
         lost: lost.map_or_else(Lost::default, |l| Lost {

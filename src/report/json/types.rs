@@ -562,15 +562,44 @@ pub(super) struct Watch {
     pub(super) background_gc: &'static str,
     /// "late": in each collection's mark phase; "always"; null without the profiler.
     pub(super) arming: Option<&'static str>,
+    /// What `--sample` asks for; null without it.
+    pub(super) sample: Option<Sample>,
+    /// What became of it.
     pub(super) windows: Windows,
 }
 
-/// The windows of `--sample`.
+/// Roots are watched in windows: either for some collections or for a time.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Sample {
+    /// Blocking collections of a window; null where it is for a time.
+    pub(super) gcs: Option<u32>,
+    /// Length of a window; null where it is for collections.
+    pub(super) window_ns: Option<Int>,
+    /// From the beginning of one window to that of the next.
+    pub(super) every_ns: Int,
+}
+
+/// The windows of `--sample`. On how many collections the figures of roots rest is `summary.roots.gcs`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Windows {
+    /// Windows in which the profiler was there.
     pub(super) taken: Int,
     pub(super) skipped: Int,
+    /// Why they were skipped.
+    pub(super) skipped_by: SkippedBy,
+}
+
+/// Windows that were skipped, by reason.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SkippedBy {
+    /// A background collection ran for more than a second.
+    pub(super) background_gc: Int,
+    /// The runtime took no profiler (another one was active, for example). A recording does not tell of those
+    /// after the last window that was taken.
+    pub(super) refused: Int,
 }
 
 /// What was lost on the way, in all.

@@ -1,10 +1,13 @@
 //! The first lines: who is watched, how closely, and what that disturbs.
 
+use std::time::Duration;
+
 use super::style::{Line, Role, Style, join, wrap};
-use crate::gc::facts::{Arming, BackgroundGc, GcSettings, Target, Watch};
+use crate::gc::facts::{Arming, BackgroundGc, Each, GcSettings, Sample, Target, Watch};
 use crate::gc::names::visible;
 use crate::gc::record::Level;
 use crate::report::Facts;
+use crate::report::units::duration;
 
 /// Everything that is known before the first collection.
 pub(super) fn opening(facts: &Facts, style: Style, columns: usize) -> Vec<String> {
@@ -68,12 +71,26 @@ pub(super) fn flavour(gc: &GcSettings) -> Option<String> {
     (!words.is_empty()).then(|| words.join(", "))
 }
 
+/// `of 1 GC every 30 s`.
+fn windows(sample: Sample, style: Style) -> String {
+    let time = |time: Duration| duration(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX), style.unicode);
+    let every = time(sample.every);
+    match sample.each {
+        Each::Gcs(1) => format!("of 1 GC every {every}"),
+        Each::Gcs(n) => format!("of {n} GCs every {every}"),
+        Each::Time(window) => format!("for {} every {every}", time(window)),
+    }
+}
+
 fn how(facts: &Facts, style: Style) -> String {
     let watch: &Watch = &facts.watch;
     let level = match (watch.level, watch.arming) {
         (Level::Basic, _) => "basic: the runtime's own GC events".to_owned(),
         (Level::Moves, _) => {
             "moves: blocks by the runtime's events; the more blocks, the longer the pauses".to_owned()
+        }
+        (Level::Roots, _) if watch.sample.is_some() => {
+            format!("roots {}", watch.sample.map_or_else(String::new, |sample| windows(sample, style)))
         }
         (Level::Roots, Some(Arming::Late)) => "roots: late armed".to_owned(),
         (Level::Roots, Some(Arming::Always)) => {
@@ -88,7 +105,7 @@ fn how(facts: &Facts, style: Style) -> String {
             "each background GC stops the program once more for us (at --level\u{a0}basic it does not)"
                 .to_owned()
         }
-        BackgroundGc::OffInWindows => "background GC is off in the windows only".to_owned(),
+        BackgroundGc::OffInWindows => "background GC is on between".to_owned(),
         BackgroundGc::OffWhileWatched => format!("background GC is off while we watch {on_again}"),
         BackgroundGc::OffUntilExit => {
             format!("background GC is off until {} ends {on_again}", title(&facts.target, NAME, style))

@@ -288,6 +288,9 @@ impl Page<'_> {
             let [_, _, lost, half_armed] = self.sum.incomplete;
             note("cut off", if lost + half_armed > 0 { Role::Alarm } else { Role::Plain }, text);
         }
+        if let Some(text) = self.windows() {
+            lines.extend(wrap(self.style, Role::Plain, &text, 2, self.columns));
+        }
         if let Some(text) = self.background() {
             lines.extend(wrap(self.style, Role::High, &text, 2, self.columns));
         }
@@ -326,14 +329,35 @@ impl Page<'_> {
                 parts.push(format!("{} in pauses to look at types", self.time(ns)));
             }
         }
-        let (taken, skipped) = self.facts.watch.windows;
-        if taken > 0 || skipped > 0 {
-            parts.push(format!("{} windows taken, {} skipped", count(taken), count(skipped)));
-        }
         if *self.lost == Lost::default() {
             parts.push("nothing was lost".to_owned());
         }
         parts
+    }
+
+    /// What roots were seen of.
+    fn windows(&self) -> Option<String> {
+        self.facts.watch.sample?;
+        let windows = self.facts.watch.windows;
+        let with_roots = self.sum.roots.as_ref().map_or(0, |roots| roots.gcs);
+        let taken = if windows.taken == 1 { "window" } else { "windows" };
+        let mut text = format!(
+            "roots are those of {} of {} GCs, in {} {taken}",
+            count(with_roots),
+            count(self.sum.gcs),
+            count(windows.taken)
+        );
+        let mut skipped = Vec::new();
+        if windows.busy > 0 {
+            skipped.push(format!("{} while a background GC ran", count(windows.busy)));
+        }
+        if windows.refused > 0 {
+            skipped.push(format!("{} because the runtime took no profiler", count(windows.refused)));
+        }
+        if !skipped.is_empty() {
+            text += &format!("; skipped: {}", skipped.join(", "));
+        }
+        Some(text)
     }
 
     fn missing(&self) -> Option<String> {
@@ -374,12 +398,9 @@ impl Page<'_> {
                 let until = format!("until {} ends", title(&self.facts.target, NAME, self.style));
                 off(blocking.count, background == 0, &until, remedy)
             }
-            BackgroundGc::OffInWindows if sum.gen2_blocking_at_roots.count > 0 => off(
-                sum.gen2_blocking_at_roots.count,
-                false,
-                "in the windows",
-                "--level\u{a0}basic has no windows",
-            ),
+            BackgroundGc::OffInWindows if sum.gen2_blocking_at_roots.count > 0 => {
+                off(sum.gen2_blocking_at_roots.count, false, "in the windows", "--level\u{a0}basic has none")
+            }
             BackgroundGc::Walked if sum.extra_stops.count > 0 => Some(format!(
                 "{} extra stops, {} in all, to walk what background GCs kept (--level\u{a0}basic has none)",
                 count(sum.extra_stops.count),

@@ -1,0 +1,58 @@
+//! The window of a sampling watch that this stay is for, if it is for one.
+
+use core::sync::atomic::{AtomicU32, Ordering::SeqCst};
+
+use crate::wire::Window;
+
+#[derive(Debug)]
+pub(super) struct State {
+    /// 0: none.
+    number: AtomicU32,
+    gcs: AtomicU32,
+    length_ms: AtomicU32,
+    every_ms: AtomicU32,
+    /// Collections that were armed in it.
+    armed: AtomicU32,
+}
+
+impl State {
+    pub(super) const fn new() -> Self {
+        Self {
+            number: AtomicU32::new(0),
+            gcs: AtomicU32::new(0),
+            length_ms: AtomicU32::new(0),
+            every_ms: AtomicU32::new(0),
+            armed: AtomicU32::new(0),
+        }
+    }
+
+    pub(super) fn begin(&self, window: Option<Window>) {
+        let window = window.unwrap_or_default();
+        self.number.store(window.number, SeqCst);
+        self.gcs.store(window.gcs, SeqCst);
+        self.length_ms.store(window.length_ms, SeqCst);
+        self.every_ms.store(window.every_ms, SeqCst);
+        self.armed.store(0, SeqCst);
+    }
+
+    pub(super) fn get(&self) -> Option<Window> {
+        let number = self.number.load(SeqCst);
+        (number != 0).then(|| Window {
+            number,
+            gcs: self.gcs.load(SeqCst),
+            length_ms: self.length_ms.load(SeqCst),
+            every_ms: self.every_ms.load(SeqCst),
+        })
+    }
+
+    /// A collection was armed from its start to its end.
+    pub(super) fn armed_one(&self) {
+        self.armed.fetch_add(1, SeqCst);
+    }
+
+    /// Whether it has had all its collections: a further one is left alone.
+    pub(super) fn is_full(&self) -> bool {
+        let gcs = self.gcs.load(SeqCst);
+        gcs != 0 && self.armed.load(SeqCst) >= gcs
+    }
+}
