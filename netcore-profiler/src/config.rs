@@ -4,7 +4,7 @@
 //! startup, it is the environment variable [`VARIABLE`], as the runtime sees it.
 //!
 //! ```text
-//! gcwatch=2 arming=late blocks=0 names=1 window=3/1/0/30000 lease=/tmp/with spaces/lease.sock
+//! gcwatch=2 arming=late blocks=0 names=1 window=3/1/0/30000/0 lease=/tmp/with spaces/lease.sock
 //! ```
 //!
 //! `gcwatch` is [`ABI_VERSION`] and required. Every other key may be left out, unknown keys are
@@ -32,7 +32,8 @@ pub struct Config<'a> {
     /// A variable to take out of the C library's environment, so that children do not inherit it
     /// (the runtime's own copy is out of its reach). A name without spaces.
     pub unset: Option<&'a str>,
-    /// The window of a sampling watch that it is loaded for: number, collections, length and interval in ms.
+    /// The window of a sampling watch that it is loaded for: number, collections, length and interval in ms, and
+    /// how many were skipped.
     pub window: Option<Window>,
     /// Socket or pipe whose end means that the profiler has to leave.
     pub lease: Option<&'a str>,
@@ -121,8 +122,8 @@ impl<'a> Config<'a> {
             text.push_str(" unset=");
             text.push_str(name);
         }
-        if let Some(Window { number, gcs, length_ms, every_ms }) = self.window {
-            text.push_str(&format!(" window={number}/{gcs}/{length_ms}/{every_ms}"));
+        if let Some(Window { number, gcs, length_ms, every_ms, busy }) = self.window {
+            text.push_str(&format!(" window={number}/{gcs}/{length_ms}/{every_ms}/{busy}"));
         }
         if let Some(path) = self.lease {
             text.push_str(" lease=");
@@ -132,11 +133,12 @@ impl<'a> Config<'a> {
     }
 }
 
-/// `3/1/0/30000`: four numbers, the first from 1.
+/// `3/1/0/30000/0`: five numbers, the first from 1.
 fn window(text: &str) -> Option<Window> {
     let mut numbers = text.split('/').map(str::parse::<u32>);
     let mut next = || numbers.next()?.ok();
-    let window = Window { number: next()?, gcs: next()?, length_ms: next()?, every_ms: next()? };
+    let (number, gcs, length_ms) = (next()?, next()?, next()?);
+    let window = Window { number, gcs, length_ms, every_ms: next()?, busy: next()? };
     (numbers.next().is_none() && window.number != 0).then_some(window)
 }
 
@@ -150,8 +152,13 @@ mod tests {
             for (blocks, names) in [(false, false), (true, false), (false, true), (true, true)] {
                 for unset in [None, Some("DOTNET_DiagnosticPorts")] {
                     for lease in [None, Some("/tmp/a b=c  gcwatch=9/ü.sock")] {
-                        let window =
-                            unset.map(|_| Window { number: 7, gcs: 1, length_ms: 0, every_ms: 30_000 });
+                        let window = unset.map(|_| Window {
+                            number: 7,
+                            gcs: 1,
+                            length_ms: 0,
+                            every_ms: 30_000,
+                            busy: 2,
+                        });
                         let config = Config { arming, blocks, names, unset, window, lease };
                         let text = config.to_text();
                         assert_eq!(Config::parse(&text), Ok(config), "{text}");
@@ -184,9 +191,9 @@ mod tests {
             "gcwatch=2 word blocks=1",
             "gcwatch=2 =1",
             "gcwatch=2 lease=/a\0b",
-            "gcwatch=2 window=0/1/0/1000",
-            "gcwatch=2 window=1/1/0",
-            "gcwatch=2 window=1/1/0/1000/2",
+            "gcwatch=2 window=0/1/0/1000/0",
+            "gcwatch=2 window=1/1/0/1000",
+            "gcwatch=2 window=1/1/0/1000/0/2",
             "gcwatch=2 window=x",
         ] {
             assert_eq!(Config::parse(text), Err(ConfigError::Malformed), "{text:?}");

@@ -18,9 +18,6 @@ pub const E_NOTIMPL: HResult = 0x8000_4001_u32 as i32;
 pub const CLASS_E_NOAGGREGATION: HResult = 0x8004_0110_u32 as i32;
 /// No such class in this library.
 pub const CLASS_E_CLASSNOTAVAILABLE: HResult = 0x8004_0111_u32 as i32;
-/// The runtime's own answer where `COR_PRF_MONITOR_GC` waited too long for a background collection.
-pub const BACKGROUND_GC_RUNS: HResult = 0x8013_1379_u32 as i32;
-
 /// There is no configuration: not loaded by gcwatch.
 pub const CONFIG_MISSING: HResult = 0xa047_0001_u32 as i32;
 /// The configuration is not in the form of [`config`](crate::config).

@@ -85,6 +85,11 @@ impl Fold {
         self.queue.take(self.last_ns)
     }
 
+    /// A background collection is going on, as far as the stream has told.
+    pub(crate) fn background_runs(&self) -> bool {
+        self.background.as_ref().is_some_and(|gc| !gc.ended && gc.record.incomplete.is_none())
+    }
+
     /// Events were lost at this point of the stream: what is open can't be trusted any more.
     pub(crate) fn lost(&mut self, events: u64) {
         let open = [&mut self.blocking, &mut self.background].into_iter().flatten();

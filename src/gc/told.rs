@@ -23,8 +23,8 @@ pub(crate) struct Told {
     ranges_seen: bool,
     fell_back: bool,
     windows: Windows,
-    /// Number of the last window that was taken or found a background collection running.
-    last_window: u64,
+    /// Number of the last window before those that are counted, and how many of these were skipped.
+    before: (u64, u64),
 }
 
 impl Told {
@@ -85,11 +85,12 @@ impl Told {
         let Some(window) = hello.window else { return before.is_some_and(|b| b.window.is_some()) };
         let another = before.and_then(|b| b.window).is_none_or(|w| w.number != window.number);
         if another {
-            self.windows.taken += 1;
-            // Those in between were refused without a word from the profiler.
-            let number = u64::from(window.number);
-            self.windows.refused += number.saturating_sub(self.last_window + 1);
-            self.last_window = number;
+            let w = &mut self.windows;
+            w.taken += 1;
+            w.busy = u64::from(window.busy).saturating_sub(self.before.1);
+            // The rest of them left no other trace.
+            let so_far = u64::from(window.number).saturating_sub(self.before.0);
+            w.refused = so_far.saturating_sub(w.taken + w.busy);
         }
         another
     }
@@ -99,22 +100,20 @@ impl Told {
             wire::NoteCode::FELL_BACK_ALWAYS => self.fell_back = true,
             wire::NoteCode::LEAVING => self.left = true,
             wire::NoteCode::HANDLE_WATCH_OFF => self.makers_given_up = true,
-            wire::NoteCode::WINDOW_BUSY => {
-                self.windows.busy += 1;
-                self.last_window += 1;
-            }
             _ => {}
         }
     }
 
-    /// A window was refused without a word in the stream.
-    pub(crate) fn window_refused(&mut self) {
-        self.windows.refused += 1;
-        self.last_window += 1;
+    /// A window was skipped; `busy`: a background collection ran.
+    pub(crate) fn window_skipped(&mut self, busy: bool) {
+        let count = if busy { &mut self.windows.busy } else { &mut self.windows.refused };
+        *count += 1;
     }
 
     /// What came so far is repeated from a file that is not here: its windows are not counted.
     pub(crate) fn repeated(&mut self) {
+        let window = self.hello.and_then(|hello| hello.window).unwrap_or_default();
+        self.before = (window.number.into(), window.busy.into());
         self.windows = Windows::default();
     }
 

@@ -6,6 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
@@ -162,6 +163,12 @@ impl Lease {
             Some(stream) => stream.write_all(&[1]).await,
             None => Ok(()),
         }
+    }
+
+    /// Forgets whoever has come by now: one that was turned away is gone again.
+    pub(crate) async fn forget_arrivals(&mut self) {
+        // A listener with nobody in line is pending at the first look.
+        while let Ok(Ok(_)) = tokio::time::timeout(Duration::ZERO, self.listener.accept()).await {}
     }
 
     /// Says that it is over, and keeps the other half of the connection, to see when it ends.

@@ -115,6 +115,9 @@ impl Lease {
         Ok(())
     }
 
+    /// Nobody came.
+    pub(crate) async fn forget_arrivals(&mut self) {}
+
     /// Nobody to tell.
     pub(crate) async fn end(&mut self) {}
 

@@ -116,15 +116,18 @@ impl<'a, T: Transport> Pump<'a, T> {
         let mut stopping: Option<Stopping<'a>> = None;
         loop {
             let quiet_at = session.holds().then_some(last_bytes + QUIET);
+            let mut stop = None;
             if let Some(windows) = &mut self.windows {
-                windows.act(session.at_roots).await;
+                let news = windows.act(session.at_roots, session.background_runs()).await;
+                if let Err(e) = tell(session, windows.aside(), news) {
+                    stop = Some(Ended::Report(e));
+                }
             }
             let window_at = self.windows.as_ref().and_then(Windows::wake);
             let wake = [end_at.filter(|_| why.is_none()), leave_by, hang_up_at, quiet_at, window_at]
                 .into_iter()
                 .flatten()
                 .min();
-            let mut stop = None;
             // What is due comes before what is there: a flood must not keep the lease from its beat. Events are
             // released in the last place, when the socket has nothing more.
             tokio::select! {
@@ -227,8 +230,13 @@ impl<'a, T: Transport> Pump<'a, T> {
 
 /// What a window came to, as far as the stream does not tell it.
 fn tell(session: &mut Session<'_>, aside: Option<fn(&str)>, news: News) -> Result<(), ReportError> {
-    let News::Refused(warning) = news else { return Ok(()) };
-    session.window_refused();
+    let busy = news == News::Busy;
+    let warning = match news {
+        News::Nothing => return Ok(()),
+        News::Busy => None,
+        News::Refused(warning) => warning,
+    };
+    session.window_skipped(busy);
     match (warning, aside) {
         (Some(warning), Some(aside)) => aside(&format!("gcwatch: {warning}")),
         (Some(warning), None) => session.warn(&warning)?,

@@ -277,9 +277,14 @@ impl<'r> Session<'r> {
         self.drain().map(|_| ())
     }
 
-    /// A window of `--sample` was refused without a word in the stream.
-    pub(crate) fn window_refused(&mut self) {
-        self.fold.told.window_refused();
+    /// A window of `--sample` was skipped; `busy`: a background collection ran.
+    pub(crate) fn window_skipped(&mut self, busy: bool) {
+        self.fold.told.window_skipped(busy);
+    }
+
+    /// A background collection is going on.
+    pub(crate) fn background_runs(&self) -> bool {
+        self.fold.background_runs()
     }
 
     /// The line that is alive; `elapsed_ns` since the watch began.

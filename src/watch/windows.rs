@@ -1,8 +1,11 @@
 //! `--sample`: the profiler comes for a window, and is out again between two of them. The session stays open all the
 //! time, so that no collection is missed and none is counted twice.
 //!
-//! What became of the windows is read from the stream, as it is in a recording; only a refusal that left no trace
-//! there is counted here.
+//! While a background collection runs, the runtime would make an attach wait for its end, and walk the whole heap at
+//! each collection meanwhile. So it is not asked as long as the stream tells of one.
+//!
+//! Which windows were taken is read from the stream, as it is in a recording, and each tells how many before it were
+//! skipped.
 
 use std::collections::HashSet;
 use std::pin::Pin;
@@ -18,12 +21,14 @@ use crate::gc::facts::{Each, Sample};
 use crate::gc::record::Level;
 
 /// How long a background collection may delay a window; it is skipped then.
-const BACKGROUND_GC_WAIT_MS: u32 = 1000;
+const BUSY: Duration = Duration::from_secs(1);
+/// How long one that the stream has not told of yet may delay the runtime's answer.
+const BACKGROUND_GC_WAIT_MS: u32 = 20;
 /// A window for collections is closed after this time, whether they came or not.
 const LONGEST: Duration = Duration::from_secs(5);
 /// A profiler that leaves is out after 0.3 s as a rule, after steps of 5 s where the runtime found it in use.
 const LEAVING: Duration = Duration::from_secs(16);
-/// A runtime that has just been started takes no profiler yet.
+/// A runtime that has just been started takes no profiler yet; what has just begun is told by the next flush.
 const NOT_YET: Duration = Duration::from_millis(100);
 /// It connects before the runtime answers.
 const COMES: Duration = Duration::from_millis(500);
@@ -62,7 +67,12 @@ pub(crate) struct Windows<'a, T: Transport> {
     state: State<'a>,
     /// Of the window that came last, taken or not.
     number: u32,
+    /// How many were skipped because of background collections.
+    busy: u32,
+    /// When the next window begins.
     due: Instant,
+    /// When it is tried (again).
+    try_at: Instant,
     /// No more of them.
     over: bool,
     said: HashSet<String>,
@@ -73,8 +83,9 @@ pub(crate) struct Windows<'a, T: Transport> {
 /// What to do about something that happened.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum News {
-    /// Nothing.
     Nothing,
+    /// A window was skipped because of a background collection.
+    Busy,
     /// A window was refused; something to say about it, unless it was said before.
     Refused(Option<String>),
 }
@@ -95,7 +106,9 @@ impl<'a, T: Transport> Windows<'a, T> {
             control,
             state: State::Closed,
             number: 0,
+            busy: 0,
             due: Instant::now(),
+            try_at: Instant::now(),
             over: false,
             said: HashSet::new(),
             aside,
@@ -105,17 +118,25 @@ impl<'a, T: Transport> Windows<'a, T> {
     /// When [`Windows::act`] is to be called next, whatever happens.
     pub(crate) fn wake(&self) -> Option<Instant> {
         match &self.state {
-            State::Closed => Some(self.due).filter(|_| !self.over),
+            // A background collection that delays it ends in the stream, or too late.
+            State::Closed if Instant::now() < self.try_at => Some(self.try_at).filter(|_| !self.over),
+            State::Closed => Some(self.due + BUSY).filter(|_| !self.over),
             State::Entering(_) => None,
             State::Open { until, .. } | State::Leaving { until } => Some(*until),
         }
     }
 
-    /// Opens and closes what is due. `roots`: collections seen with roots so far.
-    pub(crate) async fn act(&mut self, roots: u64) {
+    /// Opens and closes what is due. `roots`: collections seen with roots so far; `background`: a background one runs.
+    pub(crate) async fn act(&mut self, roots: u64, background: bool) -> News {
         let now = Instant::now();
         match &self.state {
-            State::Closed if !self.over && now >= self.due => self.enter(now),
+            State::Closed if !self.over && now >= self.try_at => {
+                if !background {
+                    self.enter(now);
+                } else if now >= self.due + BUSY {
+                    return self.too_busy(now);
+                }
+            }
             State::Open { until, roots: last } => {
                 if self.over || now >= *until || last.is_some_and(|last| roots >= last) {
                     self.leave(now).await;
@@ -127,20 +148,41 @@ impl<'a, T: Transport> Windows<'a, T> {
             }
             _ => {}
         }
+        News::Nothing
+    }
+
+    fn too_busy(&mut self, now: Instant) -> News {
+        tracing::debug!("window {}: skipped, a background collection runs", self.number + 1);
+        self.skip(now);
+        self.busy += 1;
+        News::Busy
+    }
+
+    fn skip(&mut self, now: Instant) {
+        self.number += 1;
+        self.next(now);
+    }
+
+    /// The window before it began, or would have.
+    fn next(&mut self, began: Instant) {
+        self.due = began + self.sample.every;
+        self.try_at = self.due;
     }
 
     fn enter(&mut self, now: Instant) {
-        self.number = self.number.saturating_add(1);
-        self.due = now + self.sample.every;
+        // The number is used up when it is clear what becomes of it.
+        let number = self.number + 1;
         let ms = |time: Duration| u32::try_from(time.as_millis()).unwrap_or(u32::MAX);
         let (gcs, length_ms) = match self.sample.each {
             Each::Gcs(n) => (n, 0),
             Each::Time(time) => (0, ms(time)),
         };
-        let window = wire::Window { number: self.number, gcs, length_ms, every_ms: ms(self.sample.every) };
+        let every_ms = ms(self.sample.every);
+        let window = wire::Window { number, gcs, length_ms, every_ms, busy: self.busy };
         let config = self.ready.config(self.detail, None, Some(window));
         let library = self.ready.library();
         let control = self.control;
+        self.try_at = now;
         self.state = State::Entering(Box::pin(async move {
             let (clsid, config) = (profiler::clsid(), config.as_bytes());
             control.attach_profiler(BACKGROUND_GC_WAIT_MS, clsid, &library, config).await
@@ -169,6 +211,8 @@ impl<'a, T: Transport> Windows<'a, T> {
                 News::Nothing
             }
             Happened::Answered(Ok(())) => {
+                self.number += 1;
+                self.next(self.try_at);
                 self.ready.came(COMES).await;
                 tracing::debug!("window {}: the profiler is in", self.number);
                 let (time, roots) = match self.sample.each {
@@ -181,12 +225,16 @@ impl<'a, T: Transport> Windows<'a, T> {
                 }
                 News::Nothing
             }
-            Happened::Answered(Err(error)) => self.refused(&error, now),
+            Happened::Answered(Err(error)) => {
+                // Its connection must not be taken for the next one's.
+                self.ready.lease().forget_arrivals().await;
+                self.refused(&error, now)
+            }
         }
     }
 
     fn refused(&mut self, error: &Error, now: Instant) -> News {
-        tracing::debug!("window {}: {error}", self.number);
+        tracing::debug!("window {}: {error}", self.number + 1);
         self.state = State::Closed;
         let again = [
             HResult::NOT_YET_AVAILABLE,
@@ -197,17 +245,22 @@ impl<'a, T: Transport> Windows<'a, T> {
         match error.hresult() {
             // The process is about to end, or as good as ended.
             None => {
-                self.number -= 1;
+                self.next(now);
                 News::Nothing
             }
             Some(code) if again.contains(&code) => {
-                self.number -= 1;
-                self.due = now + NOT_YET;
+                self.try_at = now + NOT_YET;
+                self.due = self.try_at;
                 News::Nothing
             }
-            // The profiler itself has noted it in the stream.
-            Some(HResult::TIMEOUT_WAITING_FOR_CONCURRENT_GC) => News::Nothing,
+            Some(HResult::TIMEOUT_WAITING_FOR_CONCURRENT_GC) if now >= self.due + BUSY => self.too_busy(now),
+            // The stream will tell of it.
+            Some(HResult::TIMEOUT_WAITING_FOR_CONCURRENT_GC) => {
+                self.try_at = now + NOT_YET;
+                News::Nothing
+            }
             Some(_) => {
+                self.skip(now);
                 let reason = profiler::refusal(error).reason;
                 let new = self.said.insert(reason.clone());
                 let next = "it is tried again at the next window";
@@ -217,6 +270,7 @@ impl<'a, T: Transport> Windows<'a, T> {
     }
 
     async fn leave(&mut self, now: Instant) {
+        tracing::debug!("window {}: the profiler is asked to leave", self.number);
         self.ready.lease().end().await;
         self.state = State::Leaving { until: now + LEAVING };
     }
@@ -225,6 +279,7 @@ impl<'a, T: Transport> Windows<'a, T> {
         self.state = State::Closed;
         // Background collections shall have their time between two windows, too.
         self.due = self.due.max(now + self.sample.every / 2);
+        self.try_at = self.due;
     }
 
     /// The watch ends: the window that is open is closed, and it is the last.

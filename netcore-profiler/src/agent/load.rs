@@ -9,8 +9,8 @@ use super::{PROFILER, Phase, Profiler, delivered};
 use crate::callback;
 use crate::config::{self, Config, ConfigError};
 use crate::hresult::{
-    BACKGROUND_GC_RUNS, CONFIG_MALFORMED, CONFIG_MISSING, CONFIG_VERSION, HResult, NO_LEASE, NO_MEMORY,
-    NO_PROVIDER, NO_THREAD, NOT_PINNED, RUNTIME_TOO_OLD, S_OK, STILL_LEAVING, succeeded,
+    CONFIG_MALFORMED, CONFIG_MISSING, CONFIG_VERSION, HResult, NO_LEASE, NO_MEMORY, NO_PROVIDER, NO_THREAD,
+    NOT_PINNED, RUNTIME_TOO_OLD, S_OK, STILL_LEAVING, succeeded,
 };
 use crate::info::{IID_INFO12, IID_INFO14, Info};
 use crate::sys;
@@ -143,10 +143,12 @@ impl Profiler {
         let late = config.arming != Arming::ALWAYS && can_be_late;
         let answer = self.mask.load(info, late, config.names);
         if !succeeded(answer) {
-            if config.window.is_some() && answer == BACKGROUND_GC_RUNS {
-                self.write_note(info, NoteCode::WINDOW_BUSY, answer);
-            }
             return answer;
+        }
+        if load == Load::ATTACH {
+            // Background collections are off now. Until loading is over the runtime walks the heap of every
+            // collection that meets the flag, and tells nobody: it must not stay on for longer than needed.
+            self.mask.settle(info);
         }
         if let (Load::STARTUP, Some(name)) = (load, config.unset) {
             sys::unset_environment(name);

@@ -11,6 +11,7 @@ pub(super) struct State {
     gcs: AtomicU32,
     length_ms: AtomicU32,
     every_ms: AtomicU32,
+    busy: AtomicU32,
     /// Collections that were armed in it.
     armed: AtomicU32,
 }
@@ -22,6 +23,7 @@ impl State {
             gcs: AtomicU32::new(0),
             length_ms: AtomicU32::new(0),
             every_ms: AtomicU32::new(0),
+            busy: AtomicU32::new(0),
             armed: AtomicU32::new(0),
         }
     }
@@ -32,6 +34,7 @@ impl State {
         self.gcs.store(window.gcs, SeqCst);
         self.length_ms.store(window.length_ms, SeqCst);
         self.every_ms.store(window.every_ms, SeqCst);
+        self.busy.store(window.busy, SeqCst);
         self.armed.store(0, SeqCst);
     }
 
@@ -42,6 +45,7 @@ impl State {
             gcs: self.gcs.load(SeqCst),
             length_ms: self.length_ms.load(SeqCst),
             every_ms: self.every_ms.load(SeqCst),
+            busy: self.busy.load(SeqCst),
         })
     }
 

@@ -35,6 +35,9 @@ pub struct Window {
     pub length_ms: u32,
     /// From the beginning of one window to that of the next.
     pub every_ms: u32,
+    /// How many before it were skipped because a background collection ran. What else is missing in the numbers was
+    /// refused by the runtime.
+    pub busy: u32,
 }
 
 /// The profiler is loaded, and this is what it will do.
@@ -85,6 +88,7 @@ impl Hello {
                 gcs: reader.u32()?,
                 length_ms: reader.u32()?,
                 every_ms: reader.u32()?,
+                busy: reader.u32()?,
             };
             hello.window = Some(window).filter(|window| window.number != 0);
         }
@@ -109,7 +113,8 @@ impl Hello {
         writer.u8(u8::from(self.lease_connected));
         writer.u8(u8::from(self.names));
         let window = self.window.unwrap_or_default();
-        for number in [window.number, window.gcs, window.length_ms, window.every_ms] {
+        let Window { number, gcs, length_ms, every_ms, busy } = window;
+        for number in [number, gcs, length_ms, every_ms, busy] {
             writer.u32(number);
         }
         writer.finish()

@@ -26,8 +26,6 @@ impl NoteCode {
     /// So many handles are made a second that watching them would cost too much: from here on the
     /// kind and the creator of handles are not known.
     pub const HANDLE_WATCH_OFF: Self = Self(9);
-    /// A window of a sampling watch is skipped, because a background collection runs: the profiler is not there.
-    pub const WINDOW_BUSY: Self = Self(10);
 }
 
 /// One notice.

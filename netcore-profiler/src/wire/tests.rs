@@ -95,12 +95,12 @@ fn hello_and_note_round_trip() {
         slots: 6,
         lease_connected: true,
         tick_ns: u64::MAX - 1,
-        window: Some(Window { number: 3, gcs: 1, length_ms: 2, every_ms: 30_000 }),
+        window: Some(Window { number: 3, gcs: 1, length_ms: 2, every_ms: 30_000, busy: 1 }),
     };
     let mut buffer = [0; 64];
     let length = hello.encode(&mut buffer).unwrap();
     // Earlier versions ended before the window, and before the names.
-    let (second, first) = (length - 16, length - 17);
+    let (second, first) = (length - 20, length - 21);
     round_trip_from(event_id::HELLO, &buffer[..length], Record::Hello(hello), &[first, second]);
     let without = Hello { window: None, ..hello };
     assert_eq!(decode(event_id::HELLO, &buffer[..second]), Ok(Record::Hello(without)));
@@ -174,14 +174,14 @@ fn descriptions_match_the_layout() {
         slots: 5,
         lease_connected: true,
         tick_ns: 6,
-        window: Some(Window { number: 9, gcs: 10, length_ms: 11, every_ms: 12 }),
+        window: Some(Window { number: 9, gcs: 10, length_ms: 11, every_ms: 12, busy: 13 }),
     };
     let length = hello.encode(&mut buffer).unwrap();
     let read = |name| field(event_id::HELLO, name, &buffer[..length]);
     assert_eq!((read("tick_ns"), read("slots"), read("clr_qfe"), read("arming")), (6, 5, 4, 8));
     assert_eq!((read("lease_connected"), read("names")), (1, 1));
-    let window = ["window", "window_gcs", "window_length_ms", "window_every_ms"].map(read);
-    assert_eq!(window, [9, 10, 11, 12]);
+    let window = ["window", "window_gcs", "window_length_ms", "window_every_ms", "window_busy"].map(read);
+    assert_eq!(window, [9, 10, 11, 12, 13]);
 
     let header = BatchHeader { gc_seq: 9, part: 8, rows: 7, phase: 6 }.encode();
     for id in BATCHES {
