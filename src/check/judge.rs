@@ -35,6 +35,8 @@ pub(crate) struct Verdict {
     pub(crate) disturbed: bool,
     /// `None`: it could not be judged.
     pub(crate) holds: Option<bool>,
+    /// In a watch that looks at roots in windows: the collections that the value rests on.
+    pub(crate) gcs_seen: Option<u64>,
     /// Why it could not.
     pub(crate) unjudged: Option<&'static str>,
     /// The collections that broke it, the first 100.
@@ -102,6 +104,7 @@ impl Checks {
             level: Level::Basic,
             disturbed: false,
             holds: None,
+            gcs_seen: None,
             unjudged: Some(why),
             broken_by: Vec::new(),
         };
@@ -215,6 +218,14 @@ impl Check {
             level: watch.level,
             disturbed: self.expr.metric.disturbed && background_off,
             holds,
+            gcs_seen: match &self.state {
+                State::PerGc(_, values)
+                    if watch.sample.is_some() && self.expr.metric.level > Level::Basic =>
+                {
+                    Some(values.count())
+                }
+                _ => None,
+            },
             unjudged,
             broken_by: if holds == Some(false) { self.broken_by.clone() } else { Vec::new() },
         }

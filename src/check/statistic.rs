@@ -74,6 +74,11 @@ impl Values {
         }
     }
 
+    /// How many there were.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
     /// The one value; `None` without any.
     pub(crate) fn result(&self) -> Option<f64> {
         let whole = match self.statistic {

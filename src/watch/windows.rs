@@ -137,10 +137,10 @@ impl<'a, T: Transport> Windows<'a, T> {
                     return self.too_busy(now);
                 }
             }
-            State::Open { until, roots: last } => {
-                if self.over || now >= *until || last.is_some_and(|last| roots >= last) {
-                    self.leave(now).await;
-                }
+            State::Open { until, roots: last }
+                if self.over || now >= *until || last.is_some_and(|last| roots >= last) =>
+            {
+                self.leave(now).await;
             }
             State::Leaving { until } if now >= *until => {
                 tracing::debug!("window {}: the profiler is still there", self.number);

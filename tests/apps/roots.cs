@@ -10,6 +10,8 @@
 //                                           own in a local                         "threads total=M"
 //   join                                    ends them                              "joined threads=M"
 //   collect GEN [compacting]                a blocking collection                  "collected index= gc0= ..."
+//   full                                    asks for a background collection and waits for its end; the runtime may
+//                                           make a blocking one of it              "full kind=background|blocking index="
 //   exit                                    (or the end of stdin) ends the process
 //
 // Everything is done once before "ready", so that later differences are not those of first calls.
@@ -53,8 +55,33 @@ static class Roots
             case "threads": return AddThreads(int.Parse(words[1]));
             case "join": return Join();
             case "collect": return Collect(int.Parse(words[1]), words.Length > 2 && words[2] == "compacting");
+            case "full": return Full();
             default: return $"unknown command {words[0]}";
         }
+    }
+
+    static byte[] ballast;
+
+    static string Full()
+    {
+        // With less than 4 MiB the runtime makes blocking collections of background ones.
+        ballast ??= new byte[8_000_000];
+        (long before, _) = LastFull();
+        GC.Collect(2, GCCollectionMode.Forced, blocking: false);
+        while (true)
+        {
+            (long index, bool background) = LastFull();
+            if (index > before) return $"full kind={(background ? "background" : "blocking")} index={index}";
+            Thread.Sleep(1);
+        }
+    }
+
+    static (long, bool) LastFull()
+    {
+        GCMemoryInfo background = GC.GetGCMemoryInfo(GCKind.Background), blocking = GC.GetGCMemoryInfo(GCKind.FullBlocking);
+        // A background collection that ran blocking leaves its number there, and nothing else.
+        return background.Index > blocking.Index
+            ? (background.Index, background.HeapSizeBytes != 0) : (blocking.Index, false);
     }
 
     [MethodImpl(MethodImplOptions.NoInlining)]

@@ -98,7 +98,8 @@ fn watch(clr: &Clr) -> Result<()> {
         let watch = &document["watch"];
         ensure!(watch["level"] == level && watch["level_reason"].is_null(), "{watch}");
         ensure!(watch["arming"] == arming && watch["background_gc"] == background_gc, "{watch}");
-        ensure!(watch["windows"] == json!({"taken": 0, "skipped": 0}), "nothing was sampled: {watch}");
+        let none = json!({"taken": 0, "skipped": 0, "skipped_by": {"background_gc": 0, "refused": 0}});
+        ensure!(watch["windows"] == none && watch["sample"].is_null(), "nothing was sampled: {watch}");
         let started: SystemTime = watch.text("/started_at")?.parse::<jiff::Timestamp>()?.into();
         ensure!(before <= started && started <= after, "{before:?}, {started:?}, {after:?}");
         let last = document.list("/gcs")?.last().context("collections")?;

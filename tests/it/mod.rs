@@ -39,6 +39,7 @@ mod run_child;
 mod run_document;
 mod run_output;
 mod run_signals;
+mod sampled;
 mod suite;
 mod sums;
 mod support;
@@ -72,6 +73,7 @@ pub(crate) fn main() -> ExitCode {
         foreign::register,
         attach::register,
         detach::register,
+        sampled::register,
         blocks::register,
         moves::register,
         names::register,

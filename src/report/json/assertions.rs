@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::number::Number;
+use super::number::{Int, Number};
 use crate::check::Verdict;
 
 /// The verdict on one bound.
@@ -22,6 +22,8 @@ pub(super) struct Assertion {
     pub(super) disturbed: bool,
     /// Null: it could not be judged.
     pub(super) holds: Option<bool>,
+    /// With `--sample`: how many collections the value of such a metric of roots or moves rests on. Null otherwise.
+    pub(super) gcs_seen: Option<Int>,
     /// The numbers of collections that broke it, the first 100.
     pub(super) gcs: Vec<u32>,
 }
@@ -34,6 +36,7 @@ pub(super) fn assertions(verdicts: &[Verdict]) -> Vec<Assertion> {
         level: v.level.name(),
         disturbed: v.disturbed,
         holds: v.holds,
+        gcs_seen: v.gcs_seen.map(|n| Int::saturating(n).0),
         gcs: v.broken_by.iter().map(|b| b.number).collect(),
     };
     verdicts.iter().map(one).collect()

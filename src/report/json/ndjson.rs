@@ -26,7 +26,7 @@ pub(super) enum Line {
     /// One garbage collection.
     Gc(GcLine),
     /// The last line of a process.
-    End(EndLine),
+    End(Box<EndLine>),
     /// The last line of all, where several processes were watched.
     Overall(OverallLine),
 }
@@ -150,6 +150,6 @@ impl<W: Write> Report for NdjsonReport<W> {
             lost: self.convert.lost(end.lost),
             exit: exit(end.exit),
         };
-        self.put(&Line::End(line))
+        self.put(&Line::End(Box::new(line)))
     }
 }

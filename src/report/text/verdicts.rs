@@ -94,6 +94,10 @@ fn remark(v: &Verdict, style: Style, units: Units, room: usize) -> String {
         }
         text += &next;
     }
+    if let Some(gcs) = v.gcs_seen.filter(|_| text.is_empty()) {
+        let one = if gcs == 1 { "GC" } else { "GCs" };
+        return format!("of {} sampled {one}", count(gcs));
+    }
     if v.disturbed && text.is_empty() {
         return "judged while background GC was off".to_owned();
     }
