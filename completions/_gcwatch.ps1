@@ -40,6 +40,8 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
         'gcwatch;run' {
             [CompletionResult]::new('--only', '--only', [CompletionResultType]::ParameterName, 'With --follow: only processes of this name, such as testhost; can be given more than once')
             [CompletionResult]::new('--level', '--level', [CompletionResultType]::ParameterName, 'basic: pauses and sizes; moves: and what moved and survived; roots: and what held it [default: roots, or what the target allows]')
+            [CompletionResult]::new('--sample', '--sample', [CompletionResultType]::ParameterName, 'Look at roots in windows only: at N collections, or for a time, each time the interval is over, such as `1/30s` or `2s/30s`. Between them background GC is on')
+            [CompletionResult]::new('--between', '--between', [CompletionResultType]::ParameterName, 'With --sample: the level between the windows')
             [CompletionResult]::new('--record', '--record', [CompletionResultType]::ParameterName, 'Keep the raw stream as well: `gcwatch report`, PerfView and dotnet-trace read it. The name may hold {pid}, {name} and {time}; in a directory it gets a name of its own')
             [CompletionResult]::new('--rotate', '--rotate', [CompletionResultType]::ParameterName, 'Begin another file after SIZE (100MiB, 1GB), at the next point where it can be read alone, and keep the last N of them (0: all). {n} in their name is their number')
             [CompletionResult]::new('--duration', '--duration', [CompletionResultType]::ParameterName, 'Stop watching after this time; the target goes on')
@@ -74,6 +76,8 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             [CompletionResult]::new('--name', '--name', [CompletionResultType]::ParameterName, 'The one .NET process with this name')
             [CompletionResult]::new('--diagnostic-port', '--diagnostic-port', [CompletionResultType]::ParameterName, 'A diagnostics socket (or pipe) by its path, optionally `,connect`')
             [CompletionResult]::new('--level', '--level', [CompletionResultType]::ParameterName, 'basic: pauses and sizes; moves: and what moved and survived; roots: and what held it [default: roots, or what the target allows]')
+            [CompletionResult]::new('--sample', '--sample', [CompletionResultType]::ParameterName, 'Look at roots in windows only: at N collections, or for a time, each time the interval is over, such as `1/30s` or `2s/30s`. Between them background GC is on')
+            [CompletionResult]::new('--between', '--between', [CompletionResultType]::ParameterName, 'With --sample: the level between the windows')
             [CompletionResult]::new('--record', '--record', [CompletionResultType]::ParameterName, 'Keep the raw stream as well: `gcwatch report`, PerfView and dotnet-trace read it. The name may hold {pid}, {name} and {time}; in a directory it gets a name of its own')
             [CompletionResult]::new('--rotate', '--rotate', [CompletionResultType]::ParameterName, 'Begin another file after SIZE (100MiB, 1GB), at the next point where it can be read alone, and keep the last N of them (0: all). {n} in their name is their number')
             [CompletionResult]::new('--duration', '--duration', [CompletionResultType]::ParameterName, 'Stop watching after this time; the target goes on')

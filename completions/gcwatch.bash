@@ -77,7 +77,7 @@ _gcwatch() {
             return 0
             ;;
         gcwatch__subcmd__attach)
-            opts="-p -n -o -q -v -h --process-id --name --diagnostic-port --level --record --rotate --duration --gcs --no-names --profiler-path --assert --assert-file --assert-profile --format --output --blocks --min-pause --gen --strict --color --units --quiet --verbose --help"
+            opts="-p -n -o -q -v -h --process-id --name --diagnostic-port --level --sample --between --record --rotate --duration --gcs --no-names --profiler-path --assert --assert-file --assert-profile --format --output --blocks --min-pause --gen --strict --color --units --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -105,6 +105,14 @@ _gcwatch() {
                     ;;
                 --level)
                     COMPREPLY=($(compgen -W "basic moves roots" -- "${cur}"))
+                    return 0
+                    ;;
+                --sample)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --between)
+                    COMPREPLY=($(compgen -W "basic moves" -- "${cur}"))
                     return 0
                     ;;
                 --record)
@@ -341,7 +349,7 @@ _gcwatch() {
             return 0
             ;;
         gcwatch__subcmd__run)
-            opts="-o -q -v -h --follow --only --level --record --rotate --duration --gcs --no-names --profiler-path --assert --assert-file --assert-profile --format --output --blocks --min-pause --gen --strict --color --units --quiet --verbose --help"
+            opts="-o -q -v -h --follow --only --level --sample --between --record --rotate --duration --gcs --no-names --profiler-path --assert --assert-file --assert-profile --format --output --blocks --min-pause --gen --strict --color --units --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -353,6 +361,14 @@ _gcwatch() {
                     ;;
                 --level)
                     COMPREPLY=($(compgen -W "basic moves roots" -- "${cur}"))
+                    return 0
+                    ;;
+                --sample)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --between)
+                    COMPREPLY=($(compgen -W "basic moves" -- "${cur}"))
                     return 0
                     ;;
                 --record)

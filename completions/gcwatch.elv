@@ -36,6 +36,8 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
         &'gcwatch;run'= {
             cand --only 'With --follow: only processes of this name, such as testhost; can be given more than once'
             cand --level 'basic: pauses and sizes; moves: and what moved and survived; roots: and what held it [default: roots, or what the target allows]'
+            cand --sample 'Look at roots in windows only: at N collections, or for a time, each time the interval is over, such as `1/30s` or `2s/30s`. Between them background GC is on'
+            cand --between 'With --sample: the level between the windows'
             cand --record 'Keep the raw stream as well: `gcwatch report`, PerfView and dotnet-trace read it. The name may hold {pid}, {name} and {time}; in a directory it gets a name of its own'
             cand --rotate 'Begin another file after SIZE (100MiB, 1GB), at the next point where it can be read alone, and keep the last N of them (0: all). {n} in their name is their number'
             cand --duration 'Stop watching after this time; the target goes on'
@@ -69,6 +71,8 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
             cand --name 'The one .NET process with this name'
             cand --diagnostic-port 'A diagnostics socket (or pipe) by its path, optionally `,connect`'
             cand --level 'basic: pauses and sizes; moves: and what moved and survived; roots: and what held it [default: roots, or what the target allows]'
+            cand --sample 'Look at roots in windows only: at N collections, or for a time, each time the interval is over, such as `1/30s` or `2s/30s`. Between them background GC is on'
+            cand --between 'With --sample: the level between the windows'
             cand --record 'Keep the raw stream as well: `gcwatch report`, PerfView and dotnet-trace read it. The name may hold {pid}, {name} and {time}; in a directory it gets a name of its own'
             cand --rotate 'Begin another file after SIZE (100MiB, 1GB), at the next point where it can be read alone, and keep the last N of them (0: all). {n} in their name is their number'
             cand --duration 'Stop watching after this time; the target goes on'

@@ -40,6 +40,9 @@ complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l only -d 'With --
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l level -d 'basic: pauses and sizes; moves: and what moved and survived; roots: and what held it [default: roots, or what the target allows]' -r -f -a "basic\t''
 moves\t''
 roots\t''"
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l sample -d 'Look at roots in windows only: at N collections, or for a time, each time the interval is over, such as `1/30s` or `2s/30s`. Between them background GC is on' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l between -d 'With --sample: the level between the windows' -r -f -a "basic\t''
+moves\t''"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l record -d 'Keep the raw stream as well: `gcwatch report`, PerfView and dotnet-trace read it. The name may hold {pid}, {name} and {time}; in a directory it gets a name of its own' -r -F
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l rotate -d 'Begin another file after SIZE (100MiB, 1GB), at the next point where it can be read alone, and keep the last N of them (0: all). {n} in their name is their number' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l duration -d 'Stop watching after this time; the target goes on' -r
@@ -77,6 +80,9 @@ complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l diagnostic-po
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l level -d 'basic: pauses and sizes; moves: and what moved and survived; roots: and what held it [default: roots, or what the target allows]' -r -f -a "basic\t''
 moves\t''
 roots\t''"
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l sample -d 'Look at roots in windows only: at N collections, or for a time, each time the interval is over, such as `1/30s` or `2s/30s`. Between them background GC is on' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l between -d 'With --sample: the level between the windows' -r -f -a "basic\t''
+moves\t''"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l record -d 'Keep the raw stream as well: `gcwatch report`, PerfView and dotnet-trace read it. The name may hold {pid}, {name} and {time}; in a directory it gets a name of its own' -r -F
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l rotate -d 'Begin another file after SIZE (100MiB, 1GB), at the next point where it can be read alone, and keep the last N of them (0: all). {n} in their name is their number' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l duration -d 'Stop watching after this time; the target goes on' -r

@@ -132,6 +132,8 @@ impl<'a, T: Transport> Windows<'a, T> {
         match &self.state {
             State::Closed if !self.over && now >= self.try_at => {
                 if !background {
+                    // One that came too late for an answer learns here that it is not wanted any more.
+                    self.ready.lease().forget_arrivals().await;
                     self.enter(now);
                 } else if now >= self.due + BUSY {
                     return self.too_busy(now);
@@ -314,4 +316,48 @@ impl<'a, T: Transport> Windows<'a, T> {
 pub(crate) enum Happened {
     Answered(Result<(), Error>),
     Gone,
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use dotnet_diagnostics_client::Endpoint;
+
+    use super::*;
+
+    /// Nothing answers there: whoever asks is refused without an answer of a runtime.
+    fn windows(client: &Client<Endpoint>, sample: Sample) -> Windows<'_, Endpoint> {
+        let ready =
+            profiler::prepare(None, None, None, &std::env::temp_dir()).expect("a temporary directory");
+        let detail = Detail { blocks: false, names: false, between: Some(Level::Basic) };
+        Windows::new(Plan { sample, between: Level::Basic }, detail, ready, client, None)
+    }
+
+    #[tokio::test]
+    async fn a_background_collection_is_waited_for_and_then_skipped() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let client = Client::new(Endpoint::socket(dir.path().join("nobody")));
+        let every = Duration::from_secs(30);
+        let mut windows = windows(&client, Sample { each: Each::Gcs(1), every });
+        let began = Instant::now();
+        assert_eq!(windows.act(0, true).await, News::Nothing);
+        assert!(windows.is_closed(), "nothing is asked of the target");
+        let until = windows.wake().expect("a limit");
+        assert!(until <= began + BUSY + Duration::from_millis(500), "it waits for too long");
+        tokio::time::sleep_until(until).await;
+        assert_eq!(windows.act(0, true).await, News::Busy);
+        assert_eq!((windows.number, windows.busy), (1, 1));
+        let next = windows.wake().expect("another window");
+        assert!(next >= until + every, "the next one comes when the interval is over");
+        // In time it is over: the window is tried at once.
+        windows.try_at = Instant::now();
+        windows.due = windows.try_at;
+        assert_eq!(windows.act(0, true).await, News::Nothing);
+        assert_eq!(windows.act(0, false).await, News::Nothing);
+        assert!(!windows.is_closed());
+        let happened = windows.happens().await;
+        assert!(matches!(happened, Happened::Answered(Err(_))), "nobody is there");
+        assert_eq!(windows.happened(happened, 0).await, News::Nothing);
+        windows.end().await;
+        assert!(windows.is_closed() && windows.wake().is_none());
+    }
 }

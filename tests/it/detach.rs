@@ -50,7 +50,7 @@ fn leaves_nothing(clr: &Clr, heap: Heap) -> Result<()> {
 }
 
 /// What the process has open once that no longer changes.
-fn settled(pid: u32) -> Result<Footprint> {
+pub(crate) fn settled(pid: u32) -> Result<Footprint> {
     let mut last = Footprint::of(pid)?;
     let mut same = 0;
     until("a footprint that stays", DEADLINE, || {

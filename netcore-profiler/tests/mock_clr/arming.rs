@@ -140,22 +140,11 @@ fn without_a_session_it_is_watched_all_the_time_from_the_start() {
     assert_eq!(totals(&clr.take_written()).moved.blocks, 9000);
 }
 
-/// `ProfilerAttachComplete` writes the mask on another thread than the collection's.
+/// `ProfilerAttachComplete` writes the mask on another thread than the collection's, where it is still on.
 #[test]
 fn a_mask_written_in_mid_collection_is_told() {
-    use netcore_profiler::hresult::succeeded;
     let (library, clr) = (Library::load(), Clr::new());
-    let config = "gcwatch=2";
-    // SAFETY: arguments as the interface documents them.
-    let answer = unsafe {
-        (library.table().InitializeForAttach)(
-            library.callback(),
-            clr.unknown(),
-            config.as_ptr().cast_mut().cast(),
-            config.len() as u32,
-        )
-    };
-    assert!(succeeded(answer));
+    assert_eq!(library.start(clr, "gcwatch=2"), 0);
     clr.take_written();
     library.collect_with(clr, &some_ranges(), || {
         // SAFETY: no arguments.
