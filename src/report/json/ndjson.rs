@@ -20,13 +20,14 @@ use crate::report::{End, Facts, Filter, Report};
 /// One line of `--format ndjson`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "lowercase")]
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 pub(super) enum Line {
     /// The first line.
     Start(Start),
     /// One garbage collection.
     Gc(GcLine),
     /// The last line of a process.
-    End(Box<EndLine>),
+    End(EndLine),
     /// The last line of all, where several processes were watched.
     Overall(OverallLine),
 }
@@ -150,6 +151,6 @@ impl<W: Write> Report for NdjsonReport<W> {
             lost: self.convert.lost(end.lost),
             exit: exit(end.exit),
         };
-        self.put(&Line::End(Box::new(line)))
+        self.put(&Line::End(line))
     }
 }
