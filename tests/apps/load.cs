@@ -2,7 +2,7 @@
 // own standstill, so that no tool is needed to measure what a tool does to it.
 //
 //   load [result=FILE] [allocate_mb=N] [threads=N] [old=N] [depth=N] [handles=N] [live_mb=N] [size_min=N] [size_max=N]
-//        [survive_every=N] [loh_permille=N] [poh_permille=N] [pin_every=N] [finalize_every=N]
+//        [survive_every=N] [loh_permille=N] [poh_permille=N] [pin_every=N] [finalize_every=N] [step_mb=N]
 //
 //   old             objects that live for ever and refer to each other (24 bytes of fields each)
 //   depth           frames below the allocating loop, each with two references
@@ -11,11 +11,15 @@
 //   *_permille      allocations on the large object heap (100 KB) or the pinned object heap
 //   pin_every       every so-manieth survivor is pinned until it is replaced
 //   finalize_every  every so-manieth allocation has a finalizer
+//   step_mb         one thread allocates so much again and again until stdin has a line or ends, instead of allocate_mb
+//                   once; FILE gets "step END_NS STALL_NS STALLS" for each, END_NS by the monotonic clock
 //
 // Without size_max every allocation is a node of 40 bytes, and each 16th is hung into an old one.
-// stdout: "ready pid=N"; at the end, there and in FILE: "done gcs= gen1= gen2= wall_ns= stall_ns= stalls= longest_ns=
-// allocated_bytes= runtime_pause_ns= cpu_ns=". stall_ns is the time between two allocations in which a collection began, of
-// the mean thread: what the runtime needs beyond its own count (runtime_pause_ns), such as a profiler's walks, is in it.
+// stdout: "ready pid=N"; at the end, there and in FILE: "done gcs= gen1= gen2= wall_ns= stall_ns= stalls= median_ns=
+// longest_ns= allocated_bytes= runtime_pause_ns= cpu_ns=". stall_ns is the time between two allocations in which a
+// collection began, of the mean thread: what the runtime needs beyond its own count (runtime_pause_ns), such as a
+// profiler's walks, is in it. median_ns is the middle one of the first thread's: a moment in which the machine did
+// something else is not in it.
 using System;
 using System.Collections.Generic;
 using System.Diagnostics;
@@ -23,6 +27,7 @@ using System.IO;
 using System.Linq;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
+using System.Text;
 using System.Threading;
 
 static class Load
@@ -50,11 +55,13 @@ static class Load
     struct Stalls
     {
         public long Ns, Count, Longest;
+        public List<long> Each;
     }
 
     const int LargeBytes = 100_000;
     static int depth, sizeMin, sizeMax, surviveEvery, lohPermille, pohPermille, pinEvery, finalizeEvery;
     static long bytesPerThread, liveBytesPerThread;
+    static volatile bool stop;
     static Node[] old;
 
     static int Main(string[] args)
@@ -70,8 +77,15 @@ static class Load
         finalizeEvery = App.Number(args, "finalize_every", 0);
         bytesPerThread = App.Number(args, "allocate_mb", 1000) * 1_000_000L / threads;
         liveBytesPerThread = App.Number(args, "live_mb", 0) * 1_000_000L / threads;
+        int stepMb = App.Number(args, "step_mb", 0);
         string result = args.Where(arg => arg.StartsWith("result=")).Select(arg => arg.Substring(7)).LastOrDefault();
 
+        if (stepMb != 0)
+        {
+            bytesPerThread = stepMb * 1_000_000L;
+            new Thread(() => { Console.ReadLine(); stop = true; }) { IsBackground = true }.Start();
+        }
+        var steps = new StringBuilder();
         MakeOld(App.Number(args, "old", 1000));
         var handles = new GCHandle[App.Number(args, "handles", 0)];
         for (int i = 0; i < handles.Length; i++) handles[i] = GCHandle.Alloc(new object());
@@ -86,7 +100,13 @@ static class Load
                 ulong seed = 88172645463325252 + (ulong)index;
                 var kept = Fill(ref seed);
                 begin.SignalAndWait();
-                totals[index] = Descend(depth, seed, kept);
+                do
+                {
+                    totals[index] = Descend(depth, seed, kept);
+                    seed += 1234567;
+                    if (stepMb != 0)
+                        steps.Append($"step {Ns(Stopwatch.GetTimestamp())} {Ns(totals[index].Ns)} {totals[index].Count}\n");
+                } while (stepMb != 0 && !stop);
                 end.SignalAndWait();
             }, 256 << 20) { IsBackground = true }.Start();
         }
@@ -105,16 +125,23 @@ static class Load
         long pauseNs = (GC.GetTotalPauseDuration() - pauseBefore).Ticks * 100;
         string line = $"done gcs={GC.CollectionCount(0) - counts[0]} gen1={GC.CollectionCount(1) - counts[1]} "
             + $"gen2={GC.CollectionCount(2) - counts[2]} wall_ns={Ns(wall)} stall_ns={Ns(totals.Sum(s => s.Ns)) / threads} "
-            + $"stalls={totals.Sum(s => s.Count) / threads} longest_ns={Ns(totals.Max(s => s.Longest))} "
+            + $"stalls={totals.Sum(s => s.Count) / threads} median_ns={Ns(Middle(totals[0].Each))} longest_ns={Ns(totals.Max(s => s.Longest))} "
             + $"allocated_bytes={GC.GetTotalAllocatedBytes() - allocatedBefore} runtime_pause_ns={pauseNs} cpu_ns={cpu.Ticks * 100}";
         foreach (var handle in handles) handle.Free();
         GC.KeepAlive(old);
-        if (result != null) File.WriteAllText(result, line);
+        if (result != null) File.WriteAllText(result, steps + line);
         Console.WriteLine(line);
         return 0;
     }
 
     static long Ns(long ticks) => (long)(ticks * (1e9 / Stopwatch.Frequency));
+
+    static long Middle(List<long> values)
+    {
+        if (values.Count == 0) return 0;
+        values.Sort();
+        return values[values.Count / 2];
+    }
 
     static void MakeOld(int count)
     {
@@ -163,6 +190,7 @@ static class Load
             stalls.Ns += gap;
             stalls.Count++;
             if (gap > stalls.Longest) stalls.Longest = gap;
+            stalls.Each.Add(gap);
             seen = count;
         }
         before = now;
@@ -170,7 +198,7 @@ static class Load
 
     static Stalls AllocateNodes(ulong state)
     {
-        var stalls = new Stalls();
+        var stalls = new Stalls { Each = new List<long>(1000) };
         int seen = GC.CollectionCount(0);
         long before = Stopwatch.GetTimestamp();
         // 40 bytes a node.
@@ -186,7 +214,7 @@ static class Load
 
     static Stalls AllocateMixed(ulong state, Kept[] kept)
     {
-        var stalls = new Stalls();
+        var stalls = new Stalls { Each = new List<long>(1000) };
         int seen = GC.CollectionCount(0), survivors = 0;
         long before = Stopwatch.GetTimestamp();
         long bytes = 0;

@@ -28,8 +28,37 @@ pub(crate) struct Verdict {
     pub(crate) variant: &'static str,
     pub(crate) text: String,
     pub(crate) ratio: Option<Estimate>,
-    /// `None` where nothing was measured.
-    pub(crate) met: Option<bool>,
+    pub(crate) outcome: Outcome,
+}
+
+/// What the measurement says of a goal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Met,
+    /// The figure misses it, but its interval reaches it.
+    Undecided,
+    Missed,
+    NotMeasured,
+}
+
+impl Outcome {
+    /// From the figure and the lower end of its interval.
+    fn of(met: bool, within_reach: bool) -> Self {
+        match (met, within_reach) {
+            (true, _) => Self::Met,
+            (false, true) => Self::Undecided,
+            (false, false) => Self::Missed,
+        }
+    }
+
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::Met => "met",
+            Self::Undecided => "undecided",
+            Self::Missed => "missed",
+            Self::NotMeasured => "not measured",
+        }
+    }
 }
 
 /// One figure of one case, for all variants, from interleaved rounds.
@@ -83,23 +112,27 @@ impl Figure {
     pub(crate) fn verdicts(&self) -> Vec<Verdict> {
         let judge = |(variant, goal): &(&'static str, Goal)| {
             let values = self.values(variant);
-            let (text, ratio, met) = match goal {
+            let (text, ratio, outcome) = match goal {
                 Goal::Ratio { to, at_most } => {
                     let found = ratio(values, self.values(to));
-                    let met = found.map(|found| found.value <= *at_most);
-                    (format!("<= {at_most:.2}x {to}"), found, met)
+                    let outcome =
+                        found.map(|found| Outcome::of(found.value <= *at_most, found.low <= *at_most));
+                    (format!("<= {at_most:.2}x {to}"), found, outcome)
                 }
                 Goal::Same { to, at_most } => {
                     let found = ratio(values, self.values(to));
-                    let met =
-                        found.map(|found| found.low <= 1.0 && found.high <= *at_most && found.high >= 1.0);
-                    (format!("= {to}, upper end <= {at_most:.2}x"), found, met)
+                    let same = |found: Estimate| found.low <= 1.0 && found.high <= *at_most;
+                    let outcome = found.map(|found| Outcome::of(same(found), found.low <= *at_most));
+                    (format!("= {to}, upper end <= {at_most:.2}x"), found, outcome)
                 }
                 Goal::AtMost(limit) => {
-                    (format!("<= {limit} {}", self.unit), None, median(values).map(|found| found <= *limit))
+                    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+                    let outcome = median(values).map(|found| Outcome::of(found <= *limit, least <= *limit));
+                    (format!("<= {limit} {}", self.unit), None, outcome)
                 }
             };
-            Verdict { variant, text, ratio, met }
+            let outcome = outcome.unwrap_or(Outcome::NotMeasured);
+            Verdict { variant, text, ratio, outcome }
         };
         self.goals.iter().map(judge).collect()
     }
@@ -133,7 +166,7 @@ impl Figure {
                     "variant": verdict.variant,
                     "goal": verdict.text,
                     "ratio": verdict.ratio.map(estimate),
-                    "met": verdict.met,
+                    "outcome": verdict.outcome.text(),
                 })
             })
             .collect();
@@ -202,8 +235,11 @@ mod tests {
             .goal("none", Goal::Same { to: "none", at_most: 1.03 })
             .goal("roots", Goal::AtMost(2.0))
             .goal("absent", Goal::Ratio { to: "none", at_most: 1.0 });
-        let met: Vec<_> = figure.verdicts().into_iter().map(|verdict| verdict.met).collect();
-        assert_eq!(met, [Some(true), Some(false), Some(true), Some(false), None]);
+        let outcomes: Vec<_> = figure.verdicts().into_iter().map(|verdict| verdict.outcome).collect();
+        assert_eq!(
+            outcomes,
+            [Outcome::Met, Outcome::Missed, Outcome::Met, Outcome::Undecided, Outcome::NotMeasured]
+        );
         assert!(figure.ratio_of("none").is_none());
     }
 

@@ -7,7 +7,9 @@ use super::paced::Paced;
 use super::{Bench, Tool};
 
 const ROW: &str = "loss";
-const VARIANTS: [&str; 4] = ["basic", "moves", "roots", "roots --blocks"];
+const ALL: [&str; 4] = ["basic", "moves", "roots", "roots --blocks"];
+/// Those that tell most.
+const MOST: [&str; 2] = ["moves", "roots --blocks"];
 
 /// What gcwatch counted.
 #[derive(Debug)]
@@ -19,18 +21,20 @@ struct Counted {
 }
 
 pub(super) fn measure(bench: &mut Bench) -> Result<()> {
-    let seconds = if bench.quick { 5 } else { 60 };
     bench.rounds = 1;
-    for (case, load) in [
-        ("1,000 GCs/s of 100 blocks", "per_second=1000 blocks=100"),
-        ("as many GCs of 100 blocks as it can", "per_second=0 blocks=100"),
-        ("100 GCs/s of 50,000 blocks", "per_second=100 blocks=50000"),
-        ("as many GCs of 500,000 blocks as it can", "per_second=0 blocks=500000"),
-    ] {
+    let minute = if bench.quick { 5 } else { 60 };
+    let short = minute.min(10);
+    for (case, load, seconds, variants) in [
+        ("1,000 GCs/s of 100 blocks", "per_second=1000 blocks=100", minute, &MOST),
+        ("100 GCs/s of 50,000 blocks", "per_second=100 blocks=50000", minute, &MOST),
+        ("as many GCs of 100 blocks as it can", "per_second=0 blocks=100", short, &ALL),
+        ("as many GCs of 500,000 blocks as it can", "per_second=0 blocks=500000", short, &ALL),
+    ] as [(_, _, _, &[&'static str]); 4]
+    {
         let case = format!("{case}, {seconds} s");
         bench.say(&format!("  {case}"));
         let arguments = format!("{load} seconds={seconds}");
-        let taken = bench.interleave(&case, &VARIANTS, |bench, variant| bench.count(variant, &arguments));
+        let taken = bench.interleave(&case, variants, |bench, variant| bench.count(variant, &arguments));
         let of = |what, unit, value: fn(&Counted) -> f64| {
             let figure = Figure::new(ROW, &case, what, unit);
             taken.iter().fold(figure, |figure, variant| figure.with(variant.name, variant.each(value)))
@@ -40,7 +44,7 @@ pub(super) fn measure(bench: &mut Bench) -> Result<()> {
         let unseen = of("collections not seen", "", |told| told.paced.gcs - told.seen_gcs);
         let missing = of("events, ranges and roots missing", "", |told| told.missing);
         let none = |figure: Figure| {
-            VARIANTS.iter().fold(figure, |figure, name| figure.goal(name, Goal::AtMost(0.0)))
+            variants.iter().copied().fold(figure, |figure, name| figure.goal(name, Goal::AtMost(0.0)))
         };
         bench.findings.figures.extend([rate, ranges, none(unseen), none(missing)]);
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::figure::{Figure, Findings};
+use super::figure::{Figure, Findings, Outcome};
 use super::machine::Machine;
 use super::statistics::{Estimate, median};
 
@@ -84,14 +84,15 @@ fn line(text: &mut String, figure: &Figure) {
         .verdicts()
         .into_iter()
         .map(|verdict| {
-            let met = match verdict.met {
-                Some(true) => "met",
-                Some(false) => "**missed**",
-                None => "not measured",
+            let outcome = match verdict.outcome {
+                Outcome::Missed => "**missed**",
+                other => other.text(),
             };
             match verdict.ratio {
-                Some(found) => format!("{} {} (is {:.2}): {met}", verdict.variant, verdict.text, found.value),
-                None => format!("{} {}: {met}", verdict.variant, verdict.text),
+                Some(found) => {
+                    format!("{} {} (is {:.2}): {outcome}", verdict.variant, verdict.text, found.value)
+                }
+                None => format!("{} {}: {outcome}", verdict.variant, verdict.text),
             }
         })
         .collect();

@@ -14,6 +14,7 @@ mod replay;
 mod size;
 mod statistics;
 mod target;
+mod toggle;
 mod tools;
 mod watching;
 
@@ -47,11 +48,12 @@ pub(crate) struct Bench {
 /// A group of figures: a row of the goals' table, or a few that are measured together.
 type Group = (&'static str, fn(&mut Bench) -> Result<()>);
 
-const GROUPS: [Group; 9] = [
+const GROUPS: [Group; 10] = [
     ("size", size::measure),
     ("callbacks", callbacks::measure),
     ("replay", replay::measure),
     ("attaching", attaching::measure),
+    ("toggle", toggle::measure),
     ("target", target::measure),
     ("mixes", target::measure_mixes),
     ("kestrel", kestrel::measure),

@@ -70,6 +70,18 @@ pub(crate) fn finish(mut child: Child, began: Instant, limit: Duration) -> Resul
     Ok(cost)
 }
 
+/// Waits for a process that was told to end; how it ends does not matter.
+pub(crate) fn finish_in_place(child: &mut Child, limit: Duration) -> Result<()> {
+    let until = Instant::now() + limit;
+    while child.try_wait()?.is_none() {
+        if Instant::now() > until {
+            bail!("it did not end within {limit:?}");
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    Ok(())
+}
+
 fn memory_mib(proc: &str) -> Option<f64> {
     let status = fs::read_to_string(Path::new(proc).join("status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -16,7 +16,7 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "N")]
     rounds: Option<usize>,
 
-    /// Only groups whose names contain this: size, callbacks, replay, attaching, target, mixes, kestrel, watching, loss
+    /// Only groups whose names contain this: size, callbacks, replay, attaching, toggle, target, mixes, kestrel, watching, loss
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     only: Vec<String>,
 
