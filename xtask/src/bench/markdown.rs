@@ -6,8 +6,8 @@ use super::figure::{Figure, Findings, Outcome};
 use super::machine::Machine;
 use super::statistics::{Estimate, median};
 
-pub(crate) fn render(machine: &Machine, findings: &Findings) -> String {
-    let mut text = format!("{machine}\n");
+pub(crate) fn render(machine: &Machine, goals: &str, findings: &Findings) -> String {
+    let mut text = format!("{machine}\n\n### Goals\n\n{goals}");
     let mut row = "";
     let mut columns: Vec<&str> = Vec::new();
     for figure in &findings.figures {
@@ -151,7 +151,7 @@ mod tests {
             skipped: vec![("Kestrel".to_owned(), "no wrk".to_owned())],
             notes: vec!["busy".to_owned()],
         };
-        let text = render(&Machine::of_this(), &findings);
+        let text = render(&Machine::of_this(), "", &findings);
         assert!(text.contains("| case | figure | n | cat | gcwatch | goals |"), "{text}");
         let line = "| ps | wall, ms | 1 | 1.00 | 6.00: 6.00x [6.00, 6.00] | gcwatch <= 5 ms: **missed** |";
         assert!(text.contains(line), "{text}");

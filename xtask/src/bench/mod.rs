@@ -2,8 +2,10 @@
 //! tools. Each figure is compared within one run: variants take turns, round after round.
 
 mod attaching;
+mod blocks;
 mod callbacks;
 mod figure;
+pub(crate) mod goals;
 mod kestrel;
 mod loss;
 mod machine;
@@ -48,13 +50,14 @@ pub(crate) struct Bench {
 /// A group of figures: a row of the goals' table, or a few that are measured together.
 type Group = (&'static str, fn(&mut Bench) -> Result<()>);
 
-const GROUPS: [Group; 10] = [
+const GROUPS: [Group; 11] = [
     ("size", size::measure),
     ("callbacks", callbacks::measure),
     ("replay", replay::measure),
     ("attaching", attaching::measure),
     ("toggle", toggle::measure),
     ("target", target::measure),
+    ("blocks", blocks::measure),
     ("mixes", target::measure_mixes),
     ("kestrel", kestrel::measure),
     ("watching", watching::measure),
@@ -110,7 +113,9 @@ pub(crate) fn run(wish: &Wish) -> Result<(Value, String)> {
         "skipped": findings.skipped,
         "notes": findings.notes,
     });
-    Ok((json, markdown::render(&machine, &findings)))
+    let goals = goals::render(std::slice::from_ref(&json));
+    let markdown = markdown::render(&machine, &goals, &findings);
+    Ok((json, markdown))
 }
 
 impl Bench {

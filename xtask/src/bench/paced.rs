@@ -19,6 +19,8 @@ pub(super) struct Paced {
     pub(super) gcs: f64,
     pub(super) wall_ms: f64,
     pub(super) stall_ms: f64,
+    /// Of the collection in the middle.
+    pub(super) median_stall_ms: f64,
 }
 
 /// A program that waits for the word to begin; killed when dropped.
@@ -95,6 +97,7 @@ impl Bench {
             gcs: process::fact(&line, "gcs")?,
             wall_ms: process::fact(&line, "wall_ns")? / 1e6,
             stall_ms: process::fact(&line, "stall_ns")? / 1e6,
+            median_stall_ms: process::fact(&line, "median_ns")? / 1e6,
         };
         Ok((paced, cost))
     }

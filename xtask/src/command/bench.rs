@@ -16,7 +16,7 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "N")]
     rounds: Option<usize>,
 
-    /// Only groups whose names contain this: size, callbacks, replay, attaching, toggle, target, mixes, kestrel, watching, loss
+    /// Only groups whose names contain this: size, callbacks, replay, attaching, toggle, target, blocks, mixes, kestrel, watching, loss
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     only: Vec<String>,
 
@@ -28,6 +28,10 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
+    /// Measure nothing: show the goals of runs that were written with --json, side by side
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["quick", "rounds", "only", "all", "json"])]
+    goals: Vec<PathBuf>,
+
     /// Write the tables here instead of to stdout
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
@@ -37,10 +41,19 @@ impl Bench {
     #[cfg(target_os = "linux")]
     pub(crate) fn run(self) -> Result<ExitCode> {
         use std::fs;
-        use std::io::{self, Write};
+
+        use anyhow::Context;
 
         use crate::bench::{self, Wish};
 
+        if !self.goals.is_empty() {
+            let read = |file: &PathBuf| -> Result<serde_json::Value> {
+                let text = fs::read(file).with_context(|| file.display().to_string())?;
+                serde_json::from_slice(&text).with_context(|| file.display().to_string())
+            };
+            let runs = self.goals.iter().map(read).collect::<Result<Vec<_>>>()?;
+            return Self::write(self.markdown, &bench::goals::render(&runs));
+        }
         let wish = Wish {
             quick: self.quick,
             rounds: self.rounds.filter(|rounds| *rounds > 0),
@@ -51,9 +64,16 @@ impl Bench {
         if let Some(file) = self.json {
             fs::write(file, format!("{json:#}\n"))?;
         }
-        match self.markdown {
-            Some(file) => fs::write(file, markdown)?,
-            None => io::stdout().write_all(markdown.as_bytes())?,
+        Self::write(self.markdown, &markdown)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn write(file: Option<PathBuf>, text: &str) -> Result<ExitCode> {
+        use std::io::{self, Write};
+
+        match file {
+            Some(file) => std::fs::write(file, text)?,
+            None => io::stdout().write_all(text.as_bytes())?,
         }
         Ok(ExitCode::SUCCESS)
     }
