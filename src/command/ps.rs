@@ -1,6 +1,7 @@
 //! `gcwatch ps`: which .NET processes there are, and whether they can be watched.
 
 use std::io::{self, Write};
+use std::time::Duration;
 
 use comfy_table::{CellAlignment, Table, presets};
 use dotnet_diagnostics_client::{ProcessFacts, discovery, process};
@@ -11,6 +12,9 @@ use crate::cli::{PsArgs, PsFormat};
 use crate::exit::{Code, Failure};
 use crate::gc::record::Level;
 use crate::target;
+
+/// A runtime answers at once, unless its process is stopped: it is listed then all the same.
+const LIMIT: Duration = Duration::from_secs(3);
 
 /// One process.
 #[derive(Debug, Serialize)]
@@ -50,7 +54,7 @@ async fn rows(why: bool) -> Vec<Row> {
     let found = discovery::list().found;
     let pids: Vec<u32> = found.iter().map(|found| found.pid).collect();
     let read = || pids.into_iter().map(ProcessFacts::read).collect::<Vec<_>>();
-    let (asked, facts) = target::ask_all(found, read).await;
+    let (asked, facts) = target::ask_all(found, LIMIT, read).await;
     let answered = |((_, info), facts): (target::Asked, ProcessFacts)| match info {
         Ok(info) => row(&facts, Some(&info)),
         Err(e) if e.is_unknown_command() => row(&facts, None),

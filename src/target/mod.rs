@@ -4,8 +4,11 @@ mod explain;
 mod settings;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use dotnet_diagnostics_client::{Client, Endpoint, Error, ProcessInfo, discovery, process::ProcessFacts};
+use dotnet_diagnostics_client::{
+    Client, DEFAULT_TIMEOUT, Endpoint, Error, ProcessInfo, discovery, process::ProcessFacts,
+};
 use tokio::task::{JoinSet, yield_now};
 
 use crate::exit::{Code, Failure};
@@ -81,12 +84,13 @@ pub(crate) type Asked = (discovery::Found, Result<ProcessInfo, Error>);
 /// is done while they answer.
 pub(crate) async fn ask_all<R>(
     found: Vec<discovery::Found>,
+    limit: Duration,
     meanwhile: impl FnOnce() -> R,
 ) -> (Vec<Asked>, R) {
     let mut asked = JoinSet::new();
     for found in found {
         asked.spawn(async move {
-            let info = Client::new(found.endpoint.clone()).process_info().await;
+            let info = Client::new(found.endpoint.clone()).with_timeout(limit).process_info().await;
             (found, info)
         });
     }
@@ -100,7 +104,7 @@ pub(crate) async fn ask_all<R>(
 /// The one process of that name: entry assembly, or the command's file name.
 async fn named(name: &str) -> Result<u32, Failure> {
     let mut hits = Vec::new();
-    let (asked, ()) = ask_all(discovery::list().found, || ()).await;
+    let (asked, ()) = ask_all(discovery::list().found, DEFAULT_TIMEOUT, || ()).await;
     for (found, info) in asked {
         let Ok(info) = info else { continue };
         if title(Some(&info), None).is_some_and(|t| t == name || t.trim_end_matches(".dll") == name)

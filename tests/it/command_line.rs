@@ -1,6 +1,7 @@
 //! The commands around watching: lists, schema, completions, manual page.
 
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -8,11 +9,12 @@ use xtask::testkit::Target;
 use xtask::{Clr, workspace};
 
 use super::suite::Suite;
-use super::support::{DEADLINE, Gcwatch, Json, schema};
+use super::support::{DEADLINE, Gcwatch, Json, Signal, schema, signal};
 
 pub(crate) fn register(suite: &mut Suite) {
     suite.each("ps::lists_a_started_program", &[], ps);
     suite.once("ps::says_why_not", &[], ps_why);
+    suite.once("ps::waits_for_all_silent_ones_together", &[], ps_silent);
     suite.plain("schema::is_a_schema", valid_schema);
     suite.plain("completions::are_up_to_date", completions);
     suite.plain("help_and_manual", help);
@@ -55,6 +57,29 @@ fn ps_why(clr: &Clr) -> Result<()> {
     let why = listed("--why")?;
     let row = row(why.out()?).with_context(|| format!("no {pid} in\n{}", why.out().unwrap_or_default()))?;
     ensure!(why.out()?.contains("DOTNET_EnableDiagnostics"), "the reason is missing: {row}\n{}", why.out()?);
+    Ok(())
+}
+
+/// Eight stopped processes, each of which would hold up a list that asks one after the other.
+fn ps_silent(clr: &Clr) -> Result<()> {
+    let mut silent = (0..8).map(|_| Target::app(clr, "roots", &[], &[])).collect::<Result<Vec<_>>>()?;
+    for target in &mut silent {
+        target.wait_line("ready ", DEADLINE)?;
+        signal(target.pid(), Signal::STOP)?;
+    }
+    let began = Instant::now();
+    let listed = Gcwatch::on(clr).args("ps --why --json").output()?.expect(0)?;
+    let taken = began.elapsed();
+    let listed: Value = serde_json::from_slice(&listed.stdout)?;
+    for target in &silent {
+        let row = listed.as_array().context("no list")?.iter().find(|row| row["pid"] == target.pid());
+        let row = row.with_context(|| format!("no {} in {listed}", target.pid()))?;
+        ensure!(row["level"].is_null(), "a level for a process that does not answer: {row}");
+        ensure!(row["why"].as_str().is_some_and(|why| why.contains("no answer")), "{row}");
+        ensure!(row["title"].is_string(), "what its system tells of it is missing: {row}");
+        signal(target.pid(), Signal::CONT)?;
+    }
+    ensure!(taken < Duration::from_secs(20), "{taken:?} for eight that are silent");
     Ok(())
 }
 
