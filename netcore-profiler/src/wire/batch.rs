@@ -27,7 +27,10 @@ pub trait Row: Layout {
     /// # Errors
     /// [`WireError::BufferFull`].
     fn encode(&self, buffer: &mut [u8]) -> Result<usize, WireError> {
-        let mut writer = Writer::new(buffer);
+        let capacity = buffer.len();
+        // Of a known length, so that no field is checked by itself.
+        let space = buffer.get_mut(..Self::SIZE).ok_or(WireError::BufferFull { capacity })?;
+        let mut writer = Writer::new(space);
         self.write(&mut writer);
         writer.finish()
     }

@@ -90,13 +90,17 @@ impl Layout for HolderRow {
     }
 
     fn write(&self, writer: &mut Writer<'_>) {
-        for value in [self.object, self.root_id, self.class_id, self.bytes, self.creator] {
-            writer.u64(value);
+        // There may be thousands in each pause: one piece.
+        let mut bytes = [0; Self::SIZE];
+        let (words, rest) = bytes.as_chunks_mut::<8>();
+        for (word, value) in
+            words.iter_mut().zip([self.object, self.root_id, self.class_id, self.bytes, self.creator])
+        {
+            *word = value.to_le_bytes();
         }
-        for value in [self.kind.0, self.flags.0, self.generation.0, self.handle_kind.0] {
-            writer.u8(value);
-        }
-        writer.u16(self.repeats);
+        let [low, high] = self.repeats.to_le_bytes();
+        rest.copy_from_slice(&[self.kind.0, self.flags.0, self.generation.0, self.handle_kind.0, low, high]);
+        writer.bytes(&bytes);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Handles that were made while we watched: what sort they are, and who made them.
 
 use core::ptr;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::SeqCst};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering::SeqCst};
 
 use super::known::Added;
 use crate::agent::{Profiler, delivered, profiler};
@@ -12,6 +12,9 @@ use crate::wire::{HandleKind, Ids, Method, MethodShape, NoteCode};
 
 /// Handles that are known at once; a power of two.
 const CAPACITY: usize = 65_536;
+/// No more places than that are ever taken: in a full table, a search for what is not there would go as far as it may,
+/// for each of thousands of roots.
+const MOST: usize = CAPACITY / 4 * 3;
 /// How far a search goes.
 const STEPS: usize = 64;
 /// Was used, and is free.
@@ -32,6 +35,8 @@ struct Handle {
 #[derive(Debug)]
 pub(super) struct Handles {
     memory: AtomicPtr<Handle>,
+    /// Places that were ever taken.
+    used: AtomicUsize,
     /// The in-process session that tells of them, 0 where there is none.
     session: AtomicU64,
     /// A thread is ending the session.
@@ -47,6 +52,7 @@ impl Handles {
     pub(super) const fn new() -> Self {
         Self {
             memory: AtomicPtr::new(ptr::null_mut()),
+            used: AtomicUsize::new(0),
             session: AtomicU64::new(0),
             is_ending: AtomicBool::new(false),
             made: AtomicU64::new(0),
@@ -64,6 +70,7 @@ impl Handles {
         for handle in self.all().iter().filter(|handle| handle.address.load(SeqCst) != 0) {
             handle.address.store(0, SeqCst);
         }
+        self.used.store(0, SeqCst);
         for counter in [&self.session, &self.made, &self.seen, &self.in_a_row] {
             counter.store(0, SeqCst);
         }
@@ -114,8 +121,14 @@ impl Handles {
         }
         for handle in self.places(address) {
             let found = handle.address.load(SeqCst);
+            if found == 0 && self.used.load(SeqCst) >= MOST {
+                return;
+            }
             if found <= FREED && handle.address.compare_exchange(found, address, SeqCst, SeqCst).is_ok() {
                 handle.maker.store(maker, SeqCst);
+                if found == 0 {
+                    self.used.fetch_add(1, SeqCst);
+                }
                 return;
             }
         }
@@ -129,7 +142,7 @@ impl Handles {
     }
 
     /// Kind and creator's place of a handle.
-    fn maker(&self, address: u64) -> Option<(u8, u16)> {
+    pub(super) fn maker(&self, address: u64) -> Option<(u8, u16)> {
         let maker = self.find(address)?.maker.load(SeqCst);
         let kind = u8::try_from((maker & 0xffff).checked_sub(1)?).ok()?;
         Some((kind, (maker >> 16) as u16))
@@ -190,10 +203,7 @@ impl Profiler {
     }
 
     /// Who made a handle and what sort it is, as far as that was seen. The method is told.
-    pub(super) fn tell_maker(&self, info: Info, address: u64) -> (HandleKind, u64) {
-        let Some((kind, creator)) = self.names.handles.maker(address) else {
-            return (HandleKind::UNKNOWN, 0);
-        };
+    pub(super) fn tell_maker(&self, info: Info, (kind, creator): (u8, u16)) -> (HandleKind, u64) {
         let Some(facts) = self.names.creators.facts(creator) else { return (HandleKind(kind), 0) };
         if self.names.known.add(facts.function) == Added::New {
             // It may have returned long ago: the runtime is not asked.
@@ -283,7 +293,7 @@ mod tests {
         let all = (0x10..).step_by(8).take(2 * CAPACITY);
         all.clone().for_each(|address| handles.add(address, 2, 1));
         let known = all.clone().filter(|address| handles.maker(*address).is_some()).count();
-        assert!(known > CAPACITY / 2 && known <= CAPACITY, "{known}");
+        assert!(known > MOST / 10 * 9 && known <= MOST, "{known}");
         all.for_each(|address| handles.remove(address));
         handles.add(0x40, 1, 2);
         assert_eq!(handles.maker(0x40), Some((1, 2)));

@@ -12,6 +12,10 @@ use crate::wire::{Generation, HandleKind, HolderRow, Naming, RootFlags, RootKind
 
 /// Roots whose types are looked up in one collection.
 const CAPACITY: usize = 10_000;
+/// Roots that are looked at together.
+const TOGETHER: usize = 16;
+/// Classes that are remembered while a collection ends; a power of two.
+const CLASSES: usize = 64;
 /// Ranges of frozen objects that are looked at.
 const FROZEN_RANGES: usize = 64;
 
@@ -54,6 +58,10 @@ impl Table<'_> {
     fn add(&mut self, batch: Batch<'_>) {
         // Plain numbers while it lasts: there may be very many.
         let mut count = self.roots.count.load(SeqCst);
+        if count >= CAPACITY {
+            self.roots.pass(batch);
+            return;
+        }
         let mut untyped = 0_u64;
         for root in batch.rows().filter(|root| root.object != 0) {
             if count >= CAPACITY {
@@ -123,11 +131,14 @@ impl Roots {
     pub(in crate::agent) fn add(&self, batch: Batch<'_>) {
         match self.table() {
             Some(mut table) => table.add(batch),
-            None => {
-                let some = batch.objects.iter().filter(|object| **object != 0);
-                self.untyped.fetch_add(some.count() as u64, SeqCst);
-            }
+            None => self.pass(batch),
         }
+    }
+
+    /// Counts a batch that there is no room for.
+    fn pass(&self, batch: Batch<'_>) {
+        let some = batch.objects.iter().filter(|object| **object != 0);
+        self.untyped.fetch_add(some.count() as u64, SeqCst);
     }
 }
 
@@ -152,6 +163,18 @@ pub(super) struct Object {
     pub(super) generation: Generation,
 }
 
+/// What was seen at an address.
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    generation: Generation,
+    /// The object's method table, 0 where there is no object.
+    table: usize,
+}
+
+impl Seen {
+    const NOTHING: Self = Self { generation: Generation::UNKNOWN, table: 0 };
+}
+
 /// Looks objects up at the end of a collection, when the heap is in order and the world stands still.
 pub(super) struct Lookup<'a> {
     profiler: &'a Profiler,
@@ -159,6 +182,8 @@ pub(super) struct Lookup<'a> {
     frozen: Frozen,
     /// Where the last object was.
     span: Span,
+    /// Method tables and the classes they stand for, which are told; a class is one of its table alone.
+    classes: [(usize, usize); CLASSES],
 }
 
 impl<'a> Lookup<'a> {
@@ -172,14 +197,25 @@ impl<'a> Lookup<'a> {
         } else {
             0
         };
-        Self { profiler, sink, frozen: Frozen { ranges, count }, span: Span::NOWHERE }
+        Self {
+            profiler,
+            sink,
+            frozen: Frozen { ranges, count },
+            span: Span::NOWHERE,
+            classes: [(0, 0); CLASSES],
+        }
     }
 
     /// What lies at an address; an address that is nowhere in the heap is not looked at. The class is
     /// told.
     pub(super) fn object(&mut self, address: u64) -> Object {
-        let nothing = Object { class: 0, bytes: 0, generation: Generation::UNKNOWN };
-        let Ok(at) = usize::try_from(address) else { return nothing };
+        let seen = self.see(address);
+        self.known(address, seen)
+    }
+
+    /// Where an address lies, and the first word there.
+    fn see(&mut self, address: u64) -> Seen {
+        let Ok(at) = usize::try_from(address) else { return Seen::NOTHING };
         if !self.span.holds(at) {
             self.span = self.profiler.bounds.span(at);
         }
@@ -188,27 +224,43 @@ impl<'a> Lookup<'a> {
         } else if self.frozen.has(address) {
             Generation::FROZEN
         } else {
-            return nothing;
+            return Seen::NOTHING;
         };
         if !at.is_multiple_of(size_of::<usize>()) {
-            return Object { generation, ..nothing };
+            return Seen { generation, table: 0 };
         }
+        // SAFETY: within the heap's bounds, and aligned.
+        let table = unsafe { core::ptr::with_exposed_provenance::<usize>(at).read_volatile() };
+        Seen { generation, table }
+    }
+
+    fn known(&mut self, address: u64, seen: Seen) -> Object {
+        let Seen { generation, table } = seen;
+        let nothing = Object { class: 0, bytes: 0, generation };
         // With full regions swept in the plan phase (`GCEnableSpecialRegions`, off by default) objects are
         // still marked here, in the low bits of their method table's address: the runtime's own look at
         // such an object would follow that address.
-        // SAFETY: within the heap's bounds, and aligned.
-        let table = unsafe { core::ptr::with_exposed_provenance::<usize>(at).read_volatile() };
         if table == 0 || !table.is_multiple_of(size_of::<usize>()) {
-            return Object { generation, ..nothing };
+            return nothing;
         }
-        let info = self.sink.info;
-        // SAFETY: a root's object after the collection, in the heap and aligned; roots into the middle
-        // of an object are told with the object's own address.
-        let Ok(class) = (unsafe { info.class_of(at) }) else { return Object { generation, ..nothing } };
+        let (info, at) = (self.sink.info, address as usize);
+        let place = (table as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58;
+        let class = match self.classes.get(place as usize) {
+            Some((known, class)) if *known == table => *class,
+            _ => {
+                // SAFETY: a root's object after the collection, in the heap and aligned; roots into the
+                // middle of an object are told with the object's own address.
+                let Ok(class) = (unsafe { info.class_of(at) }) else { return nothing };
+                // SAFETY: the object is there, and its class with it.
+                unsafe { self.profiler.tell_class(info, class) };
+                if let Some(place) = self.classes.get_mut(place as usize) {
+                    *place = (table, class);
+                }
+                class
+            }
+        };
         // SAFETY: as above.
         let bytes = unsafe { info.object_size(at) }.unwrap_or(0) as u64;
-        // SAFETY: the object is there, and its class with it.
-        unsafe { self.profiler.tell_class(info, class) };
         Object { class, bytes, generation }
     }
 }
@@ -252,40 +304,50 @@ impl Profiler {
         const ROWS: usize = ROWS_BYTES / HolderRow::BYTES;
         // SAFETY: this thread alone is finishing, and neither the bounds' turn nor the totals' is now.
         let buffer = unsafe { self.events.scratch() };
-        let (mut told, mut last) = (0_u64, None);
+        let (mut told, mut last, mut last_function) = (0_u64, None, 0);
         for part in roots.chunks(ROWS) {
             let (mut length, mut rows) = (0_usize, 0_u32);
-            for root in part {
-                let object = match last {
-                    Some((address, object)) if address == root.object => object,
-                    _ => lookup.object(root.object),
-                };
-                last = Some((root.object, object));
-                if root.kind == RootKind::STACK.0 {
-                    // SAFETY: the frame is on a stack that stands still.
-                    unsafe { self.tell_method(lookup.sink.info, root.root_id as usize) };
+            for roots in part.chunks(TOGETHER) {
+                // Handles and objects lie all over the memory: what is fetched at once is waited for once.
+                let mut ahead = [(None, Seen::NOTHING); TOGETHER];
+                for (root, (maker, seen)) in roots.iter().zip(&mut ahead) {
+                    if root.kind == RootKind::HANDLE.0 {
+                        *maker = self.names.handles.maker(root.root_id);
+                    }
+                    *seen = lookup.see(root.object);
                 }
-                let (handle_kind, creator) = if root.kind == RootKind::HANDLE.0 {
-                    self.tell_maker(lookup.sink.info, root.root_id)
-                } else {
-                    (HandleKind::UNKNOWN, 0)
-                };
-                let row = HolderRow {
-                    object: root.object,
-                    root_id: root.root_id,
-                    class_id: object.class as u64,
-                    bytes: object.bytes,
-                    creator,
-                    kind: RootKind(root.kind),
-                    flags: RootFlags(root.flags),
-                    generation: object.generation,
-                    handle_kind,
-                    repeats: root.repeats,
-                };
-                if let Ok(bytes) = row.encode(buffer.get_mut(length..).unwrap_or_default()) {
-                    length = length.saturating_add(bytes);
-                    rows = rows.saturating_add(1);
-                    told = told.saturating_add(1).saturating_add(u64::from(root.repeats));
+                for (root, (maker, seen)) in roots.iter().zip(&ahead) {
+                    let object = match last {
+                        Some((address, object)) if address == root.object => object,
+                        _ => lookup.known(root.object, *seen),
+                    };
+                    last = Some((root.object, object));
+                    if root.kind == RootKind::STACK.0 && root.root_id != last_function {
+                        last_function = root.root_id;
+                        // SAFETY: the frame is on a stack that stands still.
+                        unsafe { self.tell_method(lookup.sink.info, root.root_id as usize) };
+                    }
+                    let (handle_kind, creator) = match *maker {
+                        Some(maker) => self.tell_maker(lookup.sink.info, maker),
+                        None => (HandleKind::UNKNOWN, 0),
+                    };
+                    let row = HolderRow {
+                        object: root.object,
+                        root_id: root.root_id,
+                        class_id: object.class as u64,
+                        bytes: object.bytes,
+                        creator,
+                        kind: RootKind(root.kind),
+                        flags: RootFlags(root.flags),
+                        generation: object.generation,
+                        handle_kind,
+                        repeats: root.repeats,
+                    };
+                    if let Ok(bytes) = row.encode(buffer.get_mut(length..).unwrap_or_default()) {
+                        length = length.saturating_add(bytes);
+                        rows = rows.saturating_add(1);
+                        told = told.saturating_add(1).saturating_add(u64::from(root.repeats));
+                    }
                 }
             }
             let bytes = buffer.get(..length).unwrap_or_default();
