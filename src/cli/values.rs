@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::gc::facts::{Each, Sample};
+use crate::gc::record::Level;
 use crate::watch::recording::Rotation;
 
 /// `90s`, `1.5h`, `250ms`, `45` (seconds), or the .NET tools' `[[dd:]hh:]mm:ss`.
@@ -86,7 +87,7 @@ pub(crate) fn sample(text: &str) -> Result<Sample, String> {
             return Err(format!("{what}; --level roots without --sample is always on"));
         }
     }
-    Ok(Sample { each, every })
+    Ok(Sample { each, every, between: Level::Basic })
 }
 
 /// One generation: 0, 1 or 2.
@@ -114,6 +115,19 @@ mod tests {
         assert_eq!(secs("01:00:00:01"), Ok(86_401.0));
         for bad in ["", "x", "5 parsecs", "1:2:3:4:5", "-3s", "1e999s", "a:b", "."] {
             assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn samples() {
+        let of = |text| sample(text).map(|s| (s.each, s.every.as_millis()));
+        assert_eq!(of("1/30s"), Ok((Each::Gcs(1), 30_000)));
+        assert_eq!(of("3 / 1m"), Ok((Each::Gcs(3), 60_000)));
+        assert_eq!(of("2s/30s"), Ok((Each::Time(Duration::from_secs(2)), 30_000)));
+        assert_eq!(of("250ms/00:01:00"), Ok((Each::Time(Duration::from_millis(250)), 60_000)));
+        for bad in ["", "1", "1/", "/30s", "0/30s", "1/0.5s", "1/31d", "x/30s", "30s/30s", "0s/30s", "-1/30s"]
+        {
+            assert!(of(bad).is_err(), "{bad}");
         }
     }
 

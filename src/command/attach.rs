@@ -7,7 +7,7 @@ use super::{ending, finish, output, report_failed};
 use crate::check::Checks;
 use crate::cli::{AttachArgs, Format, OutputArgs, WatchArgs};
 use crate::exit::{Code, Failure};
-use crate::gc::facts::Exit;
+use crate::gc::facts::{Exit, Sample};
 use crate::gc::record::Level;
 use crate::report::Facts;
 use crate::sys::{Lease, Signals};
@@ -18,7 +18,7 @@ use crate::watch::pump::{Ended, Limits, OnSignal, Pump};
 use crate::watch::recording;
 use crate::watch::session::{ReportError, Session};
 use crate::watch::stream::{self, Detail};
-use crate::watch::windows::{Plan, Windows};
+use crate::watch::windows::Windows;
 
 /// Finds, attaches, watches, leaves.
 pub(crate) fn run(args: &AttachArgs) -> Result<Code, Failure> {
@@ -124,7 +124,7 @@ pub(super) fn detail(watch: &WatchArgs, output: &OutputArgs) -> Detail {
 pub(super) fn wish(watch: &WatchArgs, checks: &Checks) -> Result<Wish, Failure> {
     let demanded = watch.level.map(Level::from);
     let between = watch.between.into();
-    let sampling = watch.sample.map(|sample| Plan { sample, between });
+    let sampling = watch.sample.map(|sample| Sample { between, ..sample });
     if let (Some(level), Some(_)) = (demanded.filter(|level| *level != Level::Roots), sampling) {
         let name = level.name();
         return Err(Failure::new(

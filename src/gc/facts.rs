@@ -100,6 +100,8 @@ pub(crate) struct Sample {
     pub(crate) each: Each,
     /// From the beginning of one window to that of the next.
     pub(crate) every: Duration,
+    /// The level between the windows.
+    pub(crate) between: Level,
 }
 
 /// How long a window is.

@@ -124,6 +124,7 @@ impl Told {
         let sample = window.map(|w| Sample {
             each: if w.gcs == 0 { Each::Time(ms(w.length_ms)) } else { Each::Gcs(w.gcs) },
             every: ms(w.every_ms),
+            between: if self.ranges_seen { Level::Moves } else { Level::Basic },
         });
         (sample, self.windows)
     }

@@ -78,7 +78,16 @@ fn headline(sum: &Summary, facts: &Facts) -> String {
             text += &format!(" ({})", percent(share));
         }
     }
-    text + &format!(", seen at `{}`", facts.watch.level.name())
+    text += &format!(", seen at `{}`", facts.watch.level.name());
+    if facts.watch.sample.is_some() {
+        let windows = facts.watch.windows;
+        let seen = sum.roots.as_ref().map_or(0, |roots| roots.gcs);
+        text += &format!(" in {} windows: roots are those of {}", count(windows.taken), count(seen));
+        if windows.skipped() > 0 {
+            text += &format!(" ({} windows skipped)", count(windows.skipped()));
+        }
+    }
+    text
 }
 
 fn verdict_table(verdicts: &[Verdict], units: Units) -> Vec<String> {

@@ -240,6 +240,22 @@ impl Page {
             p.family("gcwatch_watch_seconds", "gauge", "seconds", "Length of the watch.");
             p.sample("gcwatch_watch_seconds", &[], seconds(ns));
         }
+        if facts.watch.sample.is_some() {
+            let windows = facts.watch.windows;
+            p.family(
+                "gcwatch_windows",
+                "counter",
+                "",
+                "Windows in which roots were looked at, and those skipped.",
+            );
+            let skipped = [("background_gc", windows.busy), ("refused", windows.refused)];
+            for (outcome, n) in [("taken", windows.taken)].into_iter().chain(skipped) {
+                p.sample("gcwatch_windows_total", &[("outcome", outcome.to_owned())], n);
+            }
+            p.family("gcwatch_collections_with_roots", "counter", "", "Collections that showed their roots.");
+            let seen = sum.roots.as_ref().map_or(0, |roots| roots.gcs);
+            p.sample("gcwatch_collections_with_roots_total", &[], seen);
+        }
         p.family("gcwatch_watch", "info", "", "How the process is watched.");
         let background = facts.watch.background_gc.name().to_owned();
         let level = facts.watch.level.name().to_owned();

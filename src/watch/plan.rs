@@ -1,11 +1,10 @@
 //! What is wished, what is possible, and what watching will do to the target.
 
 use crate::exit::{Code, Failure};
-use crate::gc::facts::{Arming, BackgroundGc, Watch, Windows};
+use crate::gc::facts::{Arming, BackgroundGc, Sample, Watch, Windows};
 use crate::gc::record::Level;
 
 use super::profiler::Refusal;
-use super::windows;
 
 /// The level that was asked for. Without a demand: roots, or what works.
 #[derive(Debug, Clone, Copy)]
@@ -14,7 +13,7 @@ pub(crate) struct Wish {
     /// What the bounds to judge need: a verdict should not judge the observer.
     pub(crate) enough: Option<Level>,
     /// Roots in windows.
-    pub(crate) sampling: Option<windows::Plan>,
+    pub(crate) sampling: Option<Sample>,
 }
 
 impl Wish {
@@ -29,7 +28,7 @@ impl Wish {
         match self.demanded {
             Some(Level::Roots) => Err(refusal.into_failure()),
             _ => {
-                let between = self.sampling.map(|plan| plan.between);
+                let between = self.sampling.map(|sample| sample.between);
                 Ok((between.map_or(refusal.instead, |level| level.min(refusal.instead)), refusal.reason))
             }
         }
@@ -43,9 +42,9 @@ pub(crate) fn watch_facts(
     concurrent: Option<bool>,
     at_startup: bool,
     blocks: bool,
-    sampling: Option<windows::Plan>,
+    sampling: Option<Sample>,
 ) -> Watch {
-    let sample = sampling.filter(|_| level == Level::Roots).map(|plan| plan.sample);
+    let sample = sampling.filter(|_| level == Level::Roots);
     Watch {
         level,
         level_reason: reason,

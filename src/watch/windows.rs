@@ -18,7 +18,6 @@ use tokio::time::Instant;
 use super::profiler::{self, Ready};
 use super::stream::Detail;
 use crate::gc::facts::{Each, Sample};
-use crate::gc::record::Level;
 
 /// How long a background collection may delay a window; it is skipped then.
 const BUSY: Duration = Duration::from_secs(1);
@@ -32,14 +31,6 @@ const LEAVING: Duration = Duration::from_secs(16);
 const NOT_YET: Duration = Duration::from_millis(100);
 /// It connects before the runtime answers.
 const COMES: Duration = Duration::from_millis(500);
-
-/// What is asked of a sampling watch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Plan {
-    pub(crate) sample: Sample,
-    /// The level between two windows.
-    pub(crate) between: Level,
-}
 
 type Answer<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + 'a>>;
 
@@ -93,14 +84,14 @@ pub(crate) enum News {
 impl<'a, T: Transport> Windows<'a, T> {
     /// The first one begins at once.
     pub(crate) fn new(
-        plan: Plan,
+        sample: Sample,
         detail: Detail,
         ready: Ready,
         control: &'a Client<T>,
         aside: Option<fn(&str)>,
     ) -> Windows<'a, T> {
         Windows {
-            sample: plan.sample,
+            sample,
             detail,
             ready,
             control,
@@ -323,13 +314,14 @@ mod tests {
     use dotnet_diagnostics_client::Endpoint;
 
     use super::*;
+    use crate::gc::record::Level;
 
     /// Nothing answers there: whoever asks is refused without an answer of a runtime.
     fn windows(client: &Client<Endpoint>, sample: Sample) -> Windows<'_, Endpoint> {
         let ready =
             profiler::prepare(None, None, None, &std::env::temp_dir()).expect("a temporary directory");
         let detail = Detail { blocks: false, names: false, between: Some(Level::Basic) };
-        Windows::new(Plan { sample, between: Level::Basic }, detail, ready, client, None)
+        Windows::new(sample, detail, ready, client, None)
     }
 
     #[tokio::test]
@@ -337,7 +329,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let client = Client::new(Endpoint::socket(dir.path().join("nobody")));
         let every = Duration::from_secs(30);
-        let mut windows = windows(&client, Sample { each: Each::Gcs(1), every });
+        let mut windows = windows(&client, Sample { each: Each::Gcs(1), every, between: Level::Basic });
         let began = Instant::now();
         assert_eq!(windows.act(0, true).await, News::Nothing);
         assert!(windows.is_closed(), "nothing is asked of the target");

@@ -133,7 +133,8 @@ fn check_counted(document: &Document, story: &Story) -> Result<()> {
         let background = between.clone().any(|(_, kind)| kind == "background");
         ensure!(background, "no background collection in {pair:?}: {:?}", between.collect::<Vec<_>>());
     }
-    let expected = serde_json::json!({"gcs": 1, "window_ns": null, "every_ns": 1_000_000_000_u64});
+    let expected =
+        serde_json::json!({"gcs": 1, "window_ns": null, "every_ns": 1_000_000_000_u64, "between": "basic"});
     ensure!(document.0["watch"]["sample"] == expected, "{}", document.0["watch"]["sample"]);
     Ok(())
 }
@@ -228,7 +229,7 @@ fn by_time(clr: &Clr) -> Result<()> {
     check(&document, &story, "moves")?;
     check_replay(&document, &recording)?;
     let sample = &document.0["watch"]["sample"];
-    let expected = serde_json::json!({"gcs": null, "window_ns": 300_000_000, "every_ns": 1_000_000_000_u64});
+    let expected = serde_json::json!({"gcs": null, "window_ns": 300_000_000, "every_ns": 1_000_000_000_u64, "between": "moves"});
     ensure!(*sample == expected, "{sample}");
     program.send_line("exit")?;
     ensure!(program.wait(DEADLINE)?.success(), "{program:?}");

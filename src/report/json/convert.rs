@@ -141,7 +141,7 @@ impl Convert {
             Each::Gcs(n) => (Some(n), None),
             Each::Time(time) => (None, Some(ns(time))),
         };
-        wire::Sample { gcs, window_ns, every_ns: ns(sample.every) }
+        wire::Sample { gcs, window_ns, every_ns: ns(sample.every), between: sample.between.name() }
     }
 
     /// What was lost, and how many integers were cut so far: convert it last.

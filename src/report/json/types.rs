@@ -578,6 +578,8 @@ pub(super) struct Sample {
     pub(super) window_ns: Option<Int>,
     /// From the beginning of one window to that of the next.
     pub(super) every_ns: Int,
+    /// The level between the windows: "basic" or "moves".
+    pub(super) between: &'static str,
 }
 
 /// The windows of `--sample`. On how many collections the figures of roots rest is `summary.roots.gcs`.

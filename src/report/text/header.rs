@@ -71,15 +71,18 @@ pub(super) fn flavour(gc: &GcSettings) -> Option<String> {
     (!words.is_empty()).then(|| words.join(", "))
 }
 
-/// `of 1 GC every 30 s`.
+/// `of 1 GC every 30 s, basic between`.
 fn windows(sample: Sample, style: Style) -> String {
-    let time = |time: Duration| duration(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX), style.unicode);
-    let every = time(sample.every);
-    match sample.each {
-        Each::Gcs(1) => format!("of 1 GC every {every}"),
-        Each::Gcs(n) => format!("of {n} GCs every {every}"),
-        Each::Time(window) => format!("for {} every {every}", time(window)),
-    }
+    let time = |time: Duration| match time.subsec_nanos() {
+        0 => format!("{}\u{a0}s", time.as_secs()),
+        _ => duration(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX), style.unicode),
+    };
+    let what = match sample.each {
+        Each::Gcs(1) => "of 1\u{a0}GC".to_owned(),
+        Each::Gcs(n) => format!("of {n}\u{a0}GCs"),
+        Each::Time(window) => format!("for {}", time(window)),
+    };
+    format!("{what} every {}, {} between", time(sample.every), sample.between.name())
 }
 
 fn how(facts: &Facts, style: Style) -> String {
@@ -98,7 +101,7 @@ fn how(facts: &Facts, style: Style) -> String {
         }
         (Level::Roots, None) => "roots".to_owned(),
     };
-    let on_again = "(--level\u{a0}basic leaves it on)";
+    let on_again = "(--sample\u{a0}1/30s or --level\u{a0}basic leaves it on)";
     let background = match watch.background_gc {
         BackgroundGc::Untouched => "background GC is left alone".to_owned(),
         BackgroundGc::Walked => {

@@ -389,7 +389,7 @@ impl Page<'_> {
             Some(format!("{gcs} ran blocking: background GC is off {until} ({remedy})"))
         };
         let blocking = sum.gen2_blocking;
-        let remedy = "--level\u{a0}basic leaves it on";
+        let remedy = "--level\u{a0}basic leaves it on, --sample bounds it";
         match self.facts.watch.background_gc {
             BackgroundGc::OffWhileWatched if blocking.count > 0 => {
                 off(blocking.count, background == 0, "while we watch", remedy)
@@ -401,7 +401,7 @@ impl Page<'_> {
             BackgroundGc::OffInWindows if sum.gen2_blocking_at_roots.count > 0 => {
                 off(sum.gen2_blocking_at_roots.count, false, "in the windows", "--level\u{a0}basic has none")
             }
-            BackgroundGc::Walked if sum.extra_stops.count > 0 => Some(format!(
+            BackgroundGc::Walked | BackgroundGc::OffInWindows if sum.extra_stops.count > 0 => Some(format!(
                 "{} extra stops, {} in all, to walk what background GCs kept (--level\u{a0}basic has none)",
                 count(sum.extra_stops.count),
                 self.time(sum.extra_stops.ns),

@@ -1,5 +1,7 @@
 use super::{Terminal, TextOptions, TextReport};
-use crate::gc::facts::{BackgroundGc, Exit, Lost};
+use std::time::Duration;
+
+use crate::gc::facts::{BackgroundGc, Each, Exit, Lost, Sample, Windows};
 use crate::gc::record::{Gc, Kind, Level, Pause, Phase};
 use crate::report::sample::{NOTHING_LOST, facts, quiet_run, summed, tiny};
 use crate::report::{End, Facts, LiveState, Report, Units};
@@ -97,6 +99,24 @@ fn a_run_at_moves() {
     let (facts, gcs) = moves();
     let lost = Lost { events: 12, ranges: 3, roots: 0 };
     insta::assert_snapshot!(render(FILE, TextOptions::default(), &facts, &gcs, &lost));
+}
+
+/// Roots in windows: the first of each three.
+#[test]
+fn a_sampled_run() {
+    let (mut facts, mut gcs) = (facts(), quiet_run());
+    let (each, every) = (Each::Gcs(1), Duration::from_secs(30));
+    facts.watch.sample = Some(Sample { each, every, between: Level::Basic });
+    facts.watch.windows = Windows { taken: 5, busy: 2, refused: 1 };
+    facts.watch.background_gc = BackgroundGc::OffInWindows;
+    for (n, gc) in gcs.iter_mut().enumerate().filter(|(n, _)| n % 3 != 0) {
+        gc.level = Level::Basic;
+        (gc.roots, gc.moved, gc.surviving, gc.cost) = (None, None, None, None);
+        if gc.generation == Some(2) && n % 2 == 0 {
+            gc.kind = Some(Kind::Background);
+        }
+    }
+    insta::assert_snapshot!(render(FILE, TextOptions::default(), &facts, &gcs, &NOTHING_LOST));
 }
 
 #[test]
