@@ -8,7 +8,7 @@ use super::panel::{Cell, Panel, Stand, flow, table};
 use super::status::lost;
 use super::style::{Line, Role, Style, join, wrap};
 use crate::gc::facts::{BackgroundGc, Lost};
-use crate::gc::record::{BlockCount, Kind, MARK_TYPES, ROOT_FLAGS, ROOT_KINDS};
+use crate::gc::record::{BlockCount, Kind, Level, MARK_TYPES, ROOT_FLAGS, ROOT_KINDS};
 use crate::gc::summary::{INCOMPLETE, Samples, Summary, Tally};
 use crate::report::units::{Units, bytes, compact, count, duration, percent};
 use crate::report::{End, Facts};
@@ -337,12 +337,15 @@ impl Page<'_> {
 
     /// What roots were seen of.
     fn windows(&self) -> Option<String> {
-        self.facts.watch.sample?;
+        let what = match self.facts.watch.sample?.between {
+            Level::Basic => "roots and moves",
+            _ => "roots",
+        };
         let windows = self.facts.watch.windows;
         let with_roots = self.sum.roots.as_ref().map_or(0, |roots| roots.gcs);
         let taken = if windows.taken == 1 { "window" } else { "windows" };
         let mut text = format!(
-            "roots are those of {} of {} GCs, in {} {taken}",
+            "{what} are those of {} of {} GCs, in {} {taken}",
             count(with_roots),
             count(self.sum.gcs),
             count(windows.taken)
