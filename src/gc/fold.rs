@@ -3,8 +3,6 @@
 
 mod profiler;
 
-use std::collections::{HashMap, HashSet};
-
 use netcore_profiler::wire;
 
 use super::bounds::{Bound, Bounds, Table};
@@ -17,6 +15,7 @@ use super::queue::{Naming, Queue};
 use super::record::{Gc, Incomplete, Kind, Pause, Phase, Reason};
 use super::stops::{Owner, Stop, Stops};
 use super::told::Told;
+use crate::gc::map::{HashMap, HashSet};
 
 /// One event, free of the format it came in.
 #[derive(Debug, Clone, Copy)]

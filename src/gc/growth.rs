@@ -1,10 +1,10 @@
 //! What grows directly behind roots over a watch: what somebody looks for who suspects a leak.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
 
 use super::holders::Holders;
 use super::names::Name;
+use crate::gc::map::HashMap;
 
 /// A bound on memory; beyond it new names are not followed.
 const MOST: usize = 10_000;
@@ -80,7 +80,7 @@ impl Growth {
         }
         self.gcs += 1;
         self.cut = holders.untyped > 0;
-        let mut handles: HashMap<(What, Name), Sum> = HashMap::new();
+        let mut handles: HashMap<(What, Name), Sum> = HashMap::default();
         for row in holders.types.iter().filter(|row| row.kind == 1) {
             let what = if row.flags & 0b10 != 0 { What::WeakHandle } else { What::Handle };
             let sum = handles.entry((what, row.name.clone())).or_default();

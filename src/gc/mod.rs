@@ -10,6 +10,7 @@ pub(crate) mod histogram;
 pub(crate) mod holders;
 mod identity;
 pub(crate) mod lasting;
+mod map;
 pub(crate) mod names;
 mod open;
 mod profiled;

@@ -1,7 +1,5 @@
 //! A collection that is still being put together.
 
-use std::collections::HashMap;
-
 use super::bounds::{Bound, Bounds};
 use super::events::{
     GlobalHeapHistory, HeapStatsEvent, MovedRow, PerHeapHistory, Ranges, Rows, SurvivingRow,
@@ -12,6 +10,7 @@ use super::record::{
     BlockCount, Compacting, GENERATION_NAMES, Gc, GenerationStats, Incomplete, Kind, Level, Missing, Moved,
     MovedRange, Pause, Phase, Surviving, SurvivingRange, Transition,
 };
+use crate::gc::map::HashMap;
 
 /// A bound on memory; beyond it the generation stays unknown.
 const MAX_UNPLACED: usize = 100_000;
@@ -78,7 +77,7 @@ impl OpenGc {
             surviving_by_generation: Default::default(),
             bounds_known: true,
             start_bounds: None,
-            walks: HashMap::new(),
+            walks: HashMap::default(),
             damaged: false,
             naming: Naming::default(),
             unplaced: Vec::new(),

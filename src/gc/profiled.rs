@@ -44,21 +44,19 @@ impl Raw {
     pub(crate) fn moved(&mut self, m: &wire::MovedRanges<'_>) {
         let raw = self.part_of(m.gc_seq);
         raw.parts.moved = raw.parts.moved.saturating_add(1);
-        raw.moved.extend(m.ranges.map(|r| MovedRange {
-            old: r.old,
-            new: r.new,
-            bytes: r.bytes,
-            from: None,
-            to: None,
-        }));
+        raw.moved.reserve(m.ranges.len());
+        for r in m.ranges {
+            raw.moved.push(MovedRange { old: r.old, new: r.new, bytes: r.bytes, from: None, to: None });
+        }
     }
 
     pub(crate) fn surviving(&mut self, s: &wire::SurvivingRanges<'_>) {
         let raw = self.part_of(s.gc_seq);
         raw.parts.surviving = raw.parts.surviving.saturating_add(1);
-        let range =
-            |r: wire::SurvivingRange| SurvivingRange { start: r.start, bytes: r.bytes, generation: None };
-        raw.surviving.extend(s.ranges.map(range));
+        raw.surviving.reserve(s.ranges.len());
+        for r in s.ranges {
+            raw.surviving.push(SurvivingRange { start: r.start, bytes: r.bytes, generation: None });
+        }
     }
 
     pub(crate) fn roots(&mut self, b: &wire::RootBatch<'_>) {

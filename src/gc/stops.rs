@@ -6,9 +6,8 @@
 //! border is where the second one began, or where the first one let go, if that was later. A stop for something else
 //! (a sampling profiler) gets what is left by those of collections.
 
-use std::collections::HashMap;
-
 use super::open::OpenGc;
+use crate::gc::map::HashMap;
 
 /// Which of the collections that may be open at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

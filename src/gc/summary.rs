@@ -26,9 +26,22 @@ impl Samples {
         self.total = self.total.saturating_add(value);
         self.fresh.push(value);
         if self.fresh.len() > self.sorted.len() / 1024 {
-            self.sorted.append(&mut self.fresh);
-            // Adaptive: a long sorted head and a short tail cost about one pass.
-            self.sorted.sort();
+            self.merge();
+        }
+    }
+
+    /// Puts the fresh ones where they belong, from the largest down: what is larger than all of them stays untouched.
+    fn merge(&mut self) {
+        self.fresh.sort_unstable();
+        let mut end = self.sorted.len();
+        let mut shift = self.fresh.len();
+        self.sorted.resize(end + shift, 0);
+        for value in self.fresh.drain(..).rev() {
+            let at = self.sorted[..end].partition_point(|sorted| *sorted <= value);
+            self.sorted.copy_within(at..end, at + shift);
+            shift -= 1;
+            self.sorted[at + shift] = value;
+            end = at;
         }
     }
 

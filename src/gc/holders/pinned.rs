@@ -1,9 +1,9 @@
 //! What may not move, and because of whom.
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
 
 use super::Row;
+use crate::gc::map::{HashMap, HashSet};
 use crate::gc::names::{Name, Tables};
 
 /// Objects of one type that are pinned the same way.
@@ -48,7 +48,7 @@ pub(super) fn pinned(
     names: &mut Tables,
 ) -> Vec<PinnedRow> {
     type Key = (Name, &'static str, Option<&'static str>, Option<Name>, Option<u8>);
-    let mut found: HashMap<Key, (PinnedRow, HashSet<u64>)> = HashMap::new();
+    let mut found: HashMap<Key, (PinnedRow, HashSet<u64>)> = HashMap::default();
     for (row, type_name) in rows.iter().filter(|(row, _)| row.pinning()) {
         let (by, created_by) = match row.kind {
             0 => ("fixed local", Some(names.method_name(row.id))),
@@ -70,7 +70,7 @@ pub(super) fn pinned(
                 bytes: 0,
                 seen_in_gcs: 0,
             };
-            (pinned, HashSet::new())
+            (pinned, HashSet::default())
         });
         if objects.insert(row.object) {
             pinned.count += 1;

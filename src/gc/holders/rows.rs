@@ -1,10 +1,9 @@
 //! The rows of one collection as they come, and what is carried from one collection to the next.
 
-use std::collections::HashMap;
-
 use netcore_profiler::wire;
 
 use super::statics::Value;
+use crate::gc::map::HashMap;
 
 /// A root that was looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

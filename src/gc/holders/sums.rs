@@ -1,9 +1,9 @@
 //! Holders added up over collections.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
 
 use super::{Holders, Origins, TypeRow};
+use crate::gc::map::HashMap;
 use crate::gc::names::Name;
 use crate::gc::record::Gc;
 
@@ -101,7 +101,7 @@ impl HoldersSum {
         }
         self.add_types(&holders.types);
         // One row for each generation.
-        let mut now: HashMap<PinnedKey, PinnedSum> = HashMap::new();
+        let mut now: HashMap<PinnedKey, PinnedSum> = HashMap::default();
         for row in &holders.pinned {
             let key = (row.type_name.clone(), row.by, row.handle_type, row.created_by.clone());
             let sum = now.entry(key).or_insert_with(|| PinnedSum {
@@ -136,7 +136,7 @@ impl HoldersSum {
             (sum.last_count, sum.last_bytes) = (0, 0);
         }
         // Weak roots hold nothing.
-        let mut now: HashMap<(Name, u8), (u64, u64)> = HashMap::new();
+        let mut now: HashMap<(Name, u8), (u64, u64)> = HashMap::default();
         for row in rows.iter().filter(|row| row.flags & 0b10 == 0) {
             let (count, bytes) = now.entry((row.name.clone(), row.kind)).or_default();
             *count += row.count;

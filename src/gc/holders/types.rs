@@ -1,9 +1,9 @@
 //! Roots by the type of what they hold.
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
 
 use super::{Row, STATICS};
+use crate::gc::map::{HashMap, HashSet};
 use crate::gc::names::{Name, Tables};
 
 /// Roots of one kind, with the same flags, to objects of one type in one generation.
@@ -43,12 +43,12 @@ pub(super) fn typed(rows: &[Row], names: &mut Tables) -> Vec<(Row, Name)> {
 /// The largest first.
 pub(super) fn types(rows: &[(Row, Name)]) -> Vec<TypeRow> {
     type Key = (Name, u8, u8, Option<u8>);
-    let mut found: HashMap<Key, (TypeRow, HashSet<u64>)> = HashMap::new();
+    let mut found: HashMap<Key, (TypeRow, HashSet<u64>)> = HashMap::default();
     for (row, name) in rows {
         let key = (name.clone(), row.kind, row.flags, row.generation);
         let (held, objects) = found.entry(key).or_insert_with(|| {
             let (name, kind, flags, generation) = (name.clone(), row.kind, row.flags, row.generation);
-            (TypeRow { name, kind, flags, generation, count: 0, bytes: 0 }, HashSet::new())
+            (TypeRow { name, kind, flags, generation, count: 0, bytes: 0 }, HashSet::default())
         });
         held.count += row.count;
         if objects.insert(row.object) {

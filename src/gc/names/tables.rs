@@ -1,10 +1,9 @@
 //! The tables, and the way from an id to a text.
 
-use std::collections::HashMap;
-
 use super::compose::{self, Type};
 use super::origin::{self, Origin};
 use super::{DYNAMIC, LONGEST, NO_FRAME, Name, UNLOADED, UNNAMED, cut, generated, visible};
+use crate::gc::map::HashMap;
 
 /// How far arguments of arguments are followed.
 const DEPTH: usize = 8;
