@@ -18,6 +18,7 @@ mod queue;
 pub(crate) mod record;
 mod stops;
 pub(crate) mod summary;
+mod sums;
 pub(crate) mod told;
 
 #[cfg(test)]

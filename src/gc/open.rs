@@ -1,6 +1,6 @@
 //! A collection that is still being put together.
 
-use super::bounds::{Bound, Bounds};
+use super::bounds::Bounds;
 use super::events::{
     GlobalHeapHistory, HeapStatsEvent, MovedRow, PerHeapHistory, Ranges, Rows, SurvivingRow,
 };
@@ -10,13 +10,11 @@ use super::record::{
     BlockCount, Compacting, GENERATION_NAMES, Gc, GenerationStats, Incomplete, Kind, Level, Missing, Moved,
     MovedRange, Pause, Phase, Surviving, SurvivingRange, Transition,
 };
+use super::sums::{ByBound, ByGeneration, MovedSums, add, merge};
 use crate::gc::map::HashMap;
 
 /// A bound on memory; beyond it the generation stays unknown.
 const MAX_UNPLACED: usize = 100_000;
-
-/// By generation of the old address; the last is for addresses outside all bounds.
-type ByGeneration = [BlockCount; 6];
 
 /// One collection between its first and its last event.
 #[derive(Debug)]
@@ -202,7 +200,6 @@ impl OpenGc {
         self.bounds_known &= !bounds.is_empty();
     }
 
-    /// A recording may hold a thousand million of them: what is added up stays in registers as far as it can.
     fn moved_rows(
         &mut self,
         rows: impl ExactSizeIterator<Item = MovedRow> + Clone,
@@ -210,25 +207,8 @@ impl OpenGc {
         keep: bool,
     ) {
         let moved = self.record.moved.get_or_insert_default();
-        let (mut sizes, mut distances) = (moved.sizes.many(), moved.distances.many());
-        let (mut count, mut stayed) = (BlockCount::default(), BlockCount::default());
-        let mut by = ByBound::new(&mut self.moved_by_generation, bounds);
-        for (old, new, bytes) in rows.clone() {
-            if old == new {
-                add(&mut stayed, bytes);
-                continue;
-            }
-            add(&mut count, bytes);
-            sizes.add(bytes);
-            distances.add(new.abs_diff(old));
-            by.find(old);
-            add(&mut by.here, bytes);
-        }
-        by.end();
-        sizes.end();
-        distances.end();
-        merge(&mut moved.count, count);
-        merge(&mut moved.stayed, stayed);
+        let by = ByBound::new(&mut self.moved_by_generation, bounds);
+        MovedSums::new(moved, by).add(rows.clone());
         if keep && rows.len() > 0 {
             let range =
                 |(old, new, bytes)| MovedRange { old, new, bytes, from: bounds.generation(old), to: None };
@@ -260,21 +240,29 @@ impl OpenGc {
     ) {
         let surviving = self.record.surviving.get_or_insert_default();
         let mut sizes = surviving.sizes.many();
-        let mut count = BlockCount::default();
         let mut by = ByBound::new(&mut self.surviving_by_generation, bounds);
-        for (start, bytes) in rows.clone() {
-            add(&mut count, bytes);
-            sizes.add(bytes);
-            by.find(start);
-            if by.bound.generation == Bound::NONE.generation && self.unplaced.len() < MAX_UNPLACED {
-                self.unplaced.push((start, bytes));
+        let unplaced = &mut self.unplaced;
+        let before = unplaced.len();
+        let mut place = |(start, bytes)| {
+            if !by.find(start) && unplaced.len() < MAX_UNPLACED {
+                unplaced.push((start, bytes));
             } else {
-                add(&mut by.here, bytes);
+                by.add(start, bytes);
             }
+        };
+        let mut rest = rows.clone();
+        while rest.len() >= 4 {
+            let four: [SurvivingRow; 4] = std::array::from_fn(|_| rest.next().unwrap_or_default());
+            sizes.add_four(four.map(|(_, bytes)| bytes));
+            four.into_iter().for_each(&mut place);
         }
-        by.end();
+        for (start, bytes) in rest {
+            sizes.add(bytes);
+            place((start, bytes));
+        }
         sizes.end();
-        merge(&mut surviving.count, count);
+        merge(&mut surviving.count, by.end());
+        self.unplaced[before..].iter().for_each(|(_, bytes)| add(&mut surviving.count, *bytes));
         if keep && rows.len() > 0 {
             let range =
                 |(start, bytes)| SurvivingRange { start, bytes, generation: bounds.generation(start) };
@@ -466,47 +454,4 @@ impl OpenGc {
             (false, _) => Compacting::No,
         });
     }
-}
-
-/// Blocks by generation. Neighbours lie in one bound mostly, and are counted together.
-struct ByBound<'a> {
-    counts: &'a mut ByGeneration,
-    bounds: &'a mut Bounds,
-    bound: Bound,
-    /// Those in the present bound.
-    here: BlockCount,
-}
-
-impl<'a> ByBound<'a> {
-    fn new(counts: &'a mut ByGeneration, bounds: &'a mut Bounds) -> ByBound<'a> {
-        ByBound { counts, bounds, bound: Bound::NONE, here: BlockCount::default() }
-    }
-
-    /// Goes to the bound of an address.
-    #[inline]
-    fn find(&mut self, address: u64) {
-        if !self.bound.holds(address) {
-            self.count();
-            self.bound = self.bounds.bound(address);
-        }
-    }
-
-    fn count(&mut self) {
-        merge(&mut self.counts[usize::from(self.bound.generation)], std::mem::take(&mut self.here));
-    }
-
-    fn end(mut self) {
-        self.count();
-    }
-}
-
-fn merge(count: &mut BlockCount, more: BlockCount) {
-    count.blocks += more.blocks;
-    count.bytes = count.bytes.saturating_add(more.bytes);
-}
-
-#[inline]
-fn add(count: &mut BlockCount, bytes: u64) {
-    count.blocks += 1;
-    count.bytes = count.bytes.saturating_add(bytes);
 }

@@ -12,7 +12,7 @@ use crate::gc::events;
 use crate::sys;
 
 /// Read after something was passed over: the next header, which may have the next large payload behind it.
-const LEAST_BYTES: usize = 4 << 10;
+const LEAST_BYTES: usize = 1 << 10;
 /// Read where nothing is passed over. It stays in a processor's own cache.
 const MOST_BYTES: usize = 256 << 10;
 

@@ -1,0 +1,115 @@
+//! The blocks of one event added up. A recording may hold a thousand million of them: what is added stays in registers as
+//! far as it can.
+
+use super::bounds::{Bound, Bounds};
+use super::events::MovedRow;
+use super::histogram::Many;
+use super::record::{BlockCount, Moved};
+
+/// By generation of the old address; the last is for addresses outside all bounds.
+pub(super) type ByGeneration = [BlockCount; 6];
+
+/// Blocks that were moved, or could have been.
+pub(super) struct MovedSums<'a> {
+    sizes: Many<'a>,
+    distances: Many<'a>,
+    by: ByBound<'a>,
+    count: &'a mut BlockCount,
+    stayed: &'a mut BlockCount,
+}
+
+impl<'a> MovedSums<'a> {
+    /// To be added to what is there.
+    pub(super) fn new(moved: &'a mut Moved, by: ByBound<'a>) -> MovedSums<'a> {
+        let Moved { count, stayed, sizes, distances, .. } = moved;
+        MovedSums { sizes: sizes.many(), distances: distances.many(), by, count, stayed }
+    }
+
+    /// Takes in all rows.
+    pub(super) fn add(mut self, mut rows: impl ExactSizeIterator<Item = MovedRow>) {
+        while rows.len() >= 4 {
+            let four: [MovedRow; 4] = std::array::from_fn(|_| rows.next().unwrap_or_default());
+            if four.iter().all(|(old, new, _)| old != new) {
+                self.sizes.add_four(four.map(|(.., bytes)| bytes));
+                self.distances.add_four(four.map(|(old, new, _)| new.abs_diff(old)));
+                four.into_iter().for_each(|(old, _, bytes)| self.by.add(old, bytes));
+            } else {
+                four.into_iter().for_each(|row| self.one(row));
+            }
+        }
+        rows.for_each(|row| self.one(row));
+        merge(self.count, self.by.end());
+        self.sizes.end();
+        self.distances.end();
+    }
+
+    fn one(&mut self, (old, new, bytes): MovedRow) {
+        if old == new {
+            add(self.stayed, bytes);
+        } else {
+            self.sizes.add(bytes);
+            self.distances.add(new.abs_diff(old));
+            self.by.add(old, bytes);
+        }
+    }
+}
+
+/// Blocks by generation. Neighbours lie in one bound mostly, and are counted together.
+pub(super) struct ByBound<'a> {
+    counts: &'a mut ByGeneration,
+    bounds: &'a mut Bounds,
+    bound: Bound,
+    /// Those in the present bound.
+    here: BlockCount,
+    /// Those before.
+    all: BlockCount,
+}
+
+impl<'a> ByBound<'a> {
+    pub(super) fn new(counts: &'a mut ByGeneration, bounds: &'a mut Bounds) -> ByBound<'a> {
+        let none = BlockCount::default();
+        ByBound { counts, bounds, bound: Bound::NONE, here: none, all: none }
+    }
+
+    /// Goes to the bound of an address. Whether there is one.
+    #[inline]
+    pub(super) fn find(&mut self, address: u64) -> bool {
+        if !self.bound.holds(address) {
+            self.count();
+            self.bound = self.bounds.bound(address);
+        }
+        self.bound.generation != Bound::NONE.generation
+    }
+
+    /// Counts a block where it lies.
+    #[inline]
+    pub(super) fn add(&mut self, address: u64, bytes: u64) {
+        self.find(address);
+        add(&mut self.here, bytes);
+    }
+
+    fn count(&mut self) {
+        let here = std::mem::take(&mut self.here);
+        merge(&mut self.counts[usize::from(self.bound.generation)], here);
+        merge(&mut self.all, here);
+    }
+
+    /// How many were added.
+    pub(super) fn end(mut self) -> BlockCount {
+        self.count();
+        self.all
+    }
+}
+
+/// Adds what was counted elsewhere.
+pub(super) fn merge(count: &mut BlockCount, more: BlockCount) {
+    count.blocks += more.blocks;
+    count.bytes = count.bytes.saturating_add(more.bytes);
+}
+
+/// Counts one block.
+#[inline]
+pub(super) fn add(count: &mut BlockCount, bytes: u64) {
+    count.blocks += 1;
+    count.bytes = count.bytes.saturating_add(bytes);
+}
