@@ -163,7 +163,7 @@ impl<'a> Ranges<'a> {
     /// The rows that are there, of those that should be.
     fn rows<const N: usize>(self) -> impl ExactSizeIterator<Item = &'a [u8; N]> + Clone + use<'a, N> {
         let (rows, _) = self.cursor.bytes.as_chunks::<N>();
-        rows.iter().take(self.count as usize)
+        rows.get(..self.count as usize).unwrap_or(rows).iter()
     }
 }
 

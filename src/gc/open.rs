@@ -10,7 +10,7 @@ use super::record::{
     BlockCount, Compacting, GENERATION_NAMES, Gc, GenerationStats, Incomplete, Kind, Level, Missing, Moved,
     MovedRange, Pause, Phase, Surviving, SurvivingRange, Transition,
 };
-use super::sums::{ByBound, ByGeneration, MovedSums, add, merge};
+use super::sums::{ByBound, ByGeneration, MovedSums, add, merge, sum};
 use crate::gc::map::HashMap;
 
 /// A bound on memory; beyond it the generation stays unknown.
@@ -253,7 +253,8 @@ impl OpenGc {
         let mut rest = rows.clone();
         while rest.len() >= 4 {
             let four: [SurvivingRow; 4] = std::array::from_fn(|_| rest.next().unwrap_or_default());
-            sizes.add_four(four.map(|(_, bytes)| bytes));
+            let four_sizes = four.map(|(_, bytes)| bytes);
+            sizes.add_four(four_sizes, sum(four_sizes));
             four.into_iter().for_each(&mut place);
         }
         for (start, bytes) in rest {

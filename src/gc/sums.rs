@@ -30,9 +30,15 @@ impl<'a> MovedSums<'a> {
         while rows.len() >= 4 {
             let four: [MovedRow; 4] = std::array::from_fn(|_| rows.next().unwrap_or_default());
             if four.iter().all(|(old, new, _)| old != new) {
-                self.sizes.add_four(four.map(|(.., bytes)| bytes));
-                self.distances.add_four(four.map(|(old, new, _)| new.abs_diff(old)));
-                four.into_iter().for_each(|(old, _, bytes)| self.by.add(old, bytes));
+                let (sizes, distances) = (four.map(|row| row.2), four.map(|row| row.1.abs_diff(row.0)));
+                let bytes = sum(sizes);
+                self.sizes.add_four(sizes, bytes);
+                self.distances.add_four(distances, sum(distances));
+                if four.iter().all(|(old, ..)| self.by.bound.holds(*old)) {
+                    merge(&mut self.by.here, BlockCount { blocks: 4, bytes });
+                } else {
+                    four.into_iter().for_each(|(old, _, bytes)| self.by.add(old, bytes));
+                }
             } else {
                 four.into_iter().for_each(|row| self.one(row));
             }
@@ -101,7 +107,14 @@ impl<'a> ByBound<'a> {
     }
 }
 
+/// Of four.
+#[inline]
+pub(super) fn sum(values: [u64; 4]) -> u64 {
+    values.into_iter().fold(0, u64::saturating_add)
+}
+
 /// Adds what was counted elsewhere.
+#[inline]
 pub(super) fn merge(count: &mut BlockCount, more: BlockCount) {
     count.blocks += more.blocks;
     count.bytes = count.bytes.saturating_add(more.bytes);

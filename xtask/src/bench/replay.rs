@@ -14,6 +14,8 @@ use super::{Bench, Taken, process, tools};
 const ROW: &str = "replay";
 /// Survivors of each recorded collection; each is a range.
 const BLOCKS: u32 = 50_000;
+/// Collections that show how large a recording becomes.
+const FEW: u32 = 20;
 
 pub(super) fn measure(bench: &mut Bench) -> Result<()> {
     let (mut wall, mut memory) = (Vec::new(), Vec::new());
@@ -110,8 +112,11 @@ impl Bench {
         if free < f64::from(gib) + 10.0 {
             bail!("{free:.0} GiB of disk are free, 10 more than the recording have to be");
         }
-        // 16 bytes a surviving range.
-        let collections = (u64::from(gib) << 30) / (u64::from(BLOCKS) * 16);
+        // How many bytes a collection takes depends on whether the runtime moves the blocks or keeps them.
+        let few = self.record(FEW, BLOCKS)?;
+        let each = std::fs::metadata(&few)?.len() / u64::from(FEW);
+        std::fs::remove_file(few)?;
+        let collections = (u64::from(gib) << 30) / each.max(1);
         self.say(&format!("  a recording of {gib} GiB"));
         let recording = self.record(u32::try_from(collections)?, BLOCKS)?;
         let case = format!("recording of {:.2} GiB", tools::mib(&recording) / 1024.0);
