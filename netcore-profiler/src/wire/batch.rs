@@ -194,9 +194,7 @@ impl Layout for MovedRange {
     }
 
     fn write(&self, writer: &mut Writer<'_>) {
-        writer.u64(self.old);
-        writer.u64(self.new);
-        writer.u64(self.bytes);
+        writer.row::<24>(&[self.old, self.new, self.bytes], &[]);
     }
 }
 
@@ -220,8 +218,7 @@ impl Layout for SurvivingRange {
     }
 
     fn write(&self, writer: &mut Writer<'_>) {
-        writer.u64(self.start);
-        writer.u64(self.bytes);
+        writer.row::<16>(&[self.start, self.bytes], &[]);
     }
 }
 
@@ -294,10 +291,7 @@ impl Layout for Root {
     }
 
     fn write(&self, writer: &mut Writer<'_>) {
-        writer.u64(self.object);
-        writer.u64(self.root_id);
-        writer.u8(self.kind.0);
-        writer.u8(self.flags.0);
+        writer.row::<18>(&[self.object, self.root_id], &[self.kind.0, self.flags.0]);
     }
 }
 

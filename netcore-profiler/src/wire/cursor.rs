@@ -132,24 +132,43 @@ impl<'a> Writer<'a> {
         }
     }
 
+    #[inline(never)]
     pub(crate) fn u8(&mut self, value: u8) {
         self.bytes(&value.to_le_bytes());
     }
 
+    #[inline(never)]
     pub(crate) fn u16(&mut self, value: u16) {
         self.bytes(&value.to_le_bytes());
     }
 
+    #[inline(never)]
     pub(crate) fn u32(&mut self, value: u32) {
         self.bytes(&value.to_le_bytes());
     }
 
+    #[inline(never)]
     pub(crate) fn i32(&mut self, value: i32) {
         self.bytes(&value.to_le_bytes());
     }
 
+    #[inline(never)]
     pub(crate) fn u64(&mut self, value: u64) {
         self.bytes(&value.to_le_bytes());
+    }
+
+    /// Words and a few bytes in one piece: for rows, of which there may be very many.
+    #[inline(always)]
+    pub(crate) fn row<const N: usize>(&mut self, words: &[u64], rest: &[u8]) {
+        let mut bytes = [0; N];
+        let (places, end) = bytes.as_chunks_mut::<8>();
+        for (place, word) in places.iter_mut().zip(words) {
+            *place = word.to_le_bytes();
+        }
+        for (place, byte) in end.iter_mut().zip(rest) {
+            *place = *byte;
+        }
+        self.bytes(&bytes);
     }
 
     /// Reserves a 16-bit count, to be set by [`Writer::set_count`].

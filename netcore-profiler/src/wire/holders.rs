@@ -90,17 +90,10 @@ impl Layout for HolderRow {
     }
 
     fn write(&self, writer: &mut Writer<'_>) {
-        // There may be thousands in each pause: one piece.
-        let mut bytes = [0; Self::SIZE];
-        let (words, rest) = bytes.as_chunks_mut::<8>();
-        for (word, value) in
-            words.iter_mut().zip([self.object, self.root_id, self.class_id, self.bytes, self.creator])
-        {
-            *word = value.to_le_bytes();
-        }
+        let words = [self.object, self.root_id, self.class_id, self.bytes, self.creator];
         let [low, high] = self.repeats.to_le_bytes();
-        rest.copy_from_slice(&[self.kind.0, self.flags.0, self.generation.0, self.handle_kind.0, low, high]);
-        writer.bytes(&bytes);
+        let rest = [self.kind.0, self.flags.0, self.generation.0, self.handle_kind.0, low, high];
+        writer.row::<46>(&words, &rest);
     }
 }
 

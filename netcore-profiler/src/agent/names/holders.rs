@@ -292,10 +292,10 @@ impl Profiler {
         }
         self.names.roots.clear();
         drop(table);
-        self.names.budget.spend(sys::tick_ns().saturating_sub(entered_ns));
         naming.holders_parts = self.events.take_part(event_id::HOLDERS);
         naming.statics_parts = self.events.take_part(event_id::STATICS);
         naming.naming_ns = sys::tick_ns().saturating_sub(entered_ns);
+        self.names.budget.spend(naming.naming_ns);
         Some(naming)
     }
 
