@@ -101,15 +101,15 @@ fn counts(of: &wire::RangeTotals<'_>) -> [BlockCount; 6] {
 pub(crate) fn apply(gc: &mut OpenGc, totals: &GcTotals<'_>, raw: Raw, keep: bool, sampled: bool) {
     let armed = totals.flags.has(GcFlags::ARMED);
     let half = totals.flags.has(GcFlags::HALF_ARMED);
-    if sampled && (half || !armed) {
-        return;
-    }
     gc.record.cost = Some(Cost {
         callback_ns: totals.callback_ns,
         walk_ns: totals.walk_ns,
         naming_ns: totals.naming.map(|n| n.naming_ns),
         armed,
     });
+    if sampled && (half || !armed) {
+        return;
+    }
     gc.record.level = Level::Roots;
     if half || !armed {
         gc.record.incomplete = Some(Incomplete::HalfArmed);

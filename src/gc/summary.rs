@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 use super::growth::Growth;
 use super::holders::{HoldersSum, InducedSum};
 use super::record::{
-    BlockCount, Gc, Incomplete, Kind, Level, MARK_TYPES, Moved, ROOT_FLAGS, ROOT_KINDS, Reason, Roots,
-    Surviving,
+    BlockCount, Gc, Incomplete, Kind, MARK_TYPES, Moved, ROOT_FLAGS, ROOT_KINDS, Reason, Roots, Surviving,
 };
 
 /// Values of which every one differs, such as pauses.
@@ -232,8 +231,8 @@ pub(crate) struct Summary {
     pub(crate) other_suspensions: Stops,
     /// Gen2 collections that blocked, and their pauses.
     pub(crate) gen2_blocking: Stops,
-    /// Those of them that were seen with the profiler, which switches background GC off.
-    pub(crate) gen2_blocking_at_roots: Stops,
+    /// Those of them for which the profiler was there, which switches background GC off.
+    pub(crate) gen2_blocking_with_profiler: Stops,
     /// Stops inside collections that would not have been without us.
     pub(crate) extra_stops: Stops,
     pub(crate) cost: Option<CostSummary>,
@@ -293,8 +292,8 @@ impl Summary {
             }
             if generation == 2 && kind == Kind::Blocking {
                 self.gen2_blocking.add(gc.pause_ns.unwrap_or(0));
-                if gc.level == Level::Roots {
-                    self.gen2_blocking_at_roots.add(gc.pause_ns.unwrap_or(0));
+                if gc.cost.is_some() {
+                    self.gen2_blocking_with_profiler.add(gc.pause_ns.unwrap_or(0));
                 }
             }
         }
@@ -392,6 +391,7 @@ fn add_known(total: &mut Option<u64>, more: Option<u64>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gc::record::Level;
 
     #[test]
     fn percentiles_are_nearest_rank_whatever_the_order() {

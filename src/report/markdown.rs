@@ -214,11 +214,15 @@ impl<W: Write> Report for MarkdownReport<W> {
         if let Some(reason) = &facts.watch.level_reason {
             notes.push(format!("seen at `{}` only: {}", facts.watch.level.name(), plain(reason)));
         }
-        let blocking = sum.gen2_blocking_at_roots;
+        let blocking = sum.gen2_blocking_with_profiler;
         if blocking.count > 0 {
             notes.push(format!(
-                "{} gen2 collections ran blocking because background GC was off at `roots` (`--level basic` leaves it on)",
-                count(blocking.count)
+                "{} gen2 collections ran blocking because background GC was off {}",
+                count(blocking.count),
+                match facts.watch.sample {
+                    Some(_) => "in the windows",
+                    None => "at `roots` (`--level basic` leaves it on)",
+                }
             ));
         }
         let lost = end.lost;

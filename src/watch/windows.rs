@@ -175,6 +175,7 @@ impl<'a, T: Transport> Windows<'a, T> {
         let config = self.ready.config(self.detail, None, Some(window));
         let library = self.ready.library();
         let control = self.control;
+        tracing::debug!("window {number}: the profiler is asked in");
         self.try_at = now;
         self.state = State::Entering(Box::pin(async move {
             let (clsid, config) = (profiler::clsid(), config.as_bytes());

@@ -90,7 +90,9 @@ fn check(document: &Document, story: &Story, between: &str) -> Result<()> {
         let roots = gc["level"] == "roots";
         ensure!(roots || gc["level"] == between, "{}", brief(gc));
         ensure!(gc["moved"].is_object() == (roots || between == "moves"), "{}", brief(gc));
-        ensure!(gc["roots"]["total"].is_u64() == roots && gc["cost"].is_object() == roots, "{}", brief(gc));
+        ensure!(gc["roots"]["total"].is_u64() == roots, "{}", brief(gc));
+        // In a window there may be more of them, which the profiler lets pass.
+        ensure!((gc["cost"]["armed"] == true) == roots, "{}", brief(gc));
     }
     let with_roots = with_roots(document)?;
     let numbers: Vec<u64> = with_roots.iter().filter_map(|gc| gc["number"].as_u64()).collect();

@@ -401,8 +401,10 @@ impl Page<'_> {
                 let until = format!("until {} ends", title(&self.facts.target, NAME, self.style));
                 off(blocking.count, background == 0, &until, remedy)
             }
-            BackgroundGc::OffInWindows if sum.gen2_blocking_at_roots.count > 0 => {
-                off(sum.gen2_blocking_at_roots.count, false, "in the windows", "--level\u{a0}basic has none")
+            BackgroundGc::OffInWindows if sum.gen2_blocking_with_profiler.count > 0 => {
+                let n = sum.gen2_blocking_with_profiler.count;
+                let gcs = if n == 1 { "1 gen2 GC".to_owned() } else { format!("{} gen2 GCs", count(n)) };
+                Some(format!("at least {gcs} ran blocking in the windows, where background GC is off"))
             }
             BackgroundGc::Walked | BackgroundGc::OffInWindows if sum.extra_stops.count > 0 => Some(format!(
                 "{} extra stops, {} in all, to walk what background GCs kept (--level\u{a0}basic has none)",
