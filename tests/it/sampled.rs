@@ -25,6 +25,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.once("sampled::ends_within_a_window", &[], ends_within);
     suite.once("sampled::another_profiler", &[], another_profiler);
     suite.once("sampled::verdicts", &[], verdicts);
+    suite.plain("sampled::what_contradicts_itself", contradictions);
 }
 
 /// Each step makes so many handles: more than the runtime's own come and go.
@@ -311,4 +312,20 @@ fn verdicts(clr: &Clr) -> Result<()> {
     ensure!(assertions[1]["disturbed"] == true && assertions[1]["gcs_seen"].is_null(), "{}", assertions[1]);
     ensure!(seen > 0 && seen < document.complete()?.len(), "{seen} collections with roots");
     churn.stop(clr, WORK)
+}
+
+fn contradictions() -> Result<()> {
+    for (options, words) in [
+        ("--sample 1/30s --level basic", ["--level basic", "--between basic"]),
+        ("--sample 1/30s --level moves", ["--level moves", "--between moves"]),
+        ("--between moves", ["--sample", "--level moves"]),
+        ("--sample 5", ["1/30s", "2s/30s"]),
+        ("--sample 0/30s", ["without a collection", "1/30s"]),
+        ("--sample 3s/3s", ["shorter than its interval", "--level roots"]),
+        ("--sample 1/100ms", ["1 s to 30 d", "1/30s"]),
+    ] {
+        let ended = Gcwatch::new().arg("attach").args(options).arg("1").output()?.expect(2)?;
+        ended.says(&words).with_context(|| options.to_owned())?;
+    }
+    Ok(())
 }
