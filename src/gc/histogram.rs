@@ -132,8 +132,11 @@ impl Many<'_> {
     /// would have to wait for the time before.
     #[inline]
     pub(crate) fn add_four(&mut self, values: [u64; 4], sum: u64) {
-        values.iter().for_each(|value| self.widen(*value));
-        let [a, b, c, d] = values.map(step);
+        let [a, b, c, d] = values;
+        self.min = self.min.min(a.min(b)).min(c.min(d));
+        self.max = self.max.max(a.max(b)).max(c.max(d));
+        // Not by `map`, which is a call for four.
+        let [a, b, c, d] = [step(a), step(b), step(c), step(d)];
         if a == b && c == d && a == c {
             self.count(a, 4, sum);
         } else {

@@ -30,7 +30,10 @@ impl<'a> MovedSums<'a> {
         while rows.len() >= 4 {
             let four: [MovedRow; 4] = std::array::from_fn(|_| rows.next().unwrap_or_default());
             if four.iter().all(|(old, new, _)| old != new) {
-                let (sizes, distances) = (four.map(|row| row.2), four.map(|row| row.1.abs_diff(row.0)));
+                let [a, b, c, d] = four;
+                let sizes = [a.2, b.2, c.2, d.2];
+                let far = |row: MovedRow| row.1.abs_diff(row.0);
+                let distances = [far(a), far(b), far(c), far(d)];
                 let bytes = sum(sizes);
                 self.sizes.add_four(sizes, bytes);
                 self.distances.add_four(distances, sum(distances));
