@@ -33,7 +33,8 @@ pub(super) fn measure(bench: &mut Bench) -> Result<()> {
         return Err(Skip::because(format!("no ASP.NET Core beside .NET {}", bench.newest.name)).into());
     }
     let names = ["none", "basic", "moves", "roots", "dotnet-trace gc-verbose"];
-    let seconds = if bench.quick { 4 } else { 6 };
+    let seconds = if bench.quick { 4 } else { 5 };
+    bench.rounds = bench.rounds.min(3);
     for server in [false, true] {
         bench.serve_all(&web, server, seconds, &names);
     }
@@ -41,9 +42,8 @@ pub(super) fn measure(bench: &mut Bench) -> Result<()> {
         bench.skip("Kestrel: roots --sample 1/30s", &anyhow::anyhow!("this gcwatch has no --sample"));
         return Ok(());
     }
-    let rounds = std::mem::replace(&mut bench.rounds, 1);
+    bench.rounds = 1;
     bench.serve_all(&web, false, if bench.quick { 40 } else { 120 }, &["none", "roots --sample 1/30s"]);
-    bench.rounds = rounds;
     Ok(())
 }
 

@@ -25,7 +25,7 @@ pub(super) fn measure(bench: &mut Bench) -> Result<()> {
     let minute = if bench.quick { 5 } else { 60 };
     let short = minute.min(10);
     for (case, load, seconds, variants) in [
-        ("1,000 GCs/s of 100 blocks", "per_second=1000 blocks=100", minute, &MOST),
+        ("1,000 GCs/s of 100 blocks", "per_second=1000 blocks=100", minute, &["roots --blocks"]),
         ("100 GCs/s of 50,000 blocks", "per_second=100 blocks=50000", minute, &MOST),
         ("as many GCs of 100 blocks as it can", "per_second=0 blocks=100", short, &ALL),
         ("as many GCs of 500,000 blocks as it can", "per_second=0 blocks=500000", short, &ALL),

@@ -50,10 +50,11 @@ pub(crate) struct Bench {
 /// A group of figures: a row of the goals' table, or a few that are measured together.
 type Group = (&'static str, fn(&mut Bench) -> Result<()>);
 
-const GROUPS: [Group; 11] = [
+const GROUPS: [Group; 12] = [
     ("size", size::measure),
     ("callbacks", callbacks::measure),
     ("replay", replay::measure),
+    ("huge", replay::measure_huge),
     ("attaching", attaching::measure),
     ("toggle", toggle::measure),
     ("target", target::measure),
@@ -88,7 +89,7 @@ pub(crate) fn run(wish: &Wish) -> Result<(Value, String)> {
         clrs,
         newest,
         quick: wish.quick,
-        rounds: wish.rounds.unwrap_or(if wish.quick { 3 } else { 9 }),
+        rounds: wish.rounds.unwrap_or(if wish.quick { 3 } else { 5 }),
         dir: tempfile::tempdir_in(parent)?,
         findings: Findings::default(),
     };
@@ -97,9 +98,11 @@ pub(crate) fn run(wish: &Wish) -> Result<(Value, String)> {
             continue;
         }
         bench.say(&format!("{name} …"));
+        let rounds = bench.rounds;
         if let Err(error) = measure(&mut bench) {
             bench.skip(name, &error);
         }
+        bench.rounds = rounds;
     }
     let findings = bench.findings;
     let json = json!({

@@ -36,14 +36,15 @@ pub(super) fn measure(bench: &mut Bench) -> Result<()> {
         |what: &str, unit, points| Growth { row: ROW, input: "ranges", what: what.into(), unit, points };
     bench.findings.growth.push(growth("wall of gcwatch report", "ms", wall));
     bench.findings.growth.push(growth("memory of gcwatch report", "MiB", memory));
-    let large: &[u32] = if bench.quick { &[1] } else { &[1, 10] };
-    for gib in large {
-        let what = format!("replay: recording of {gib} GiB");
-        if let Err(error) = bench.large(*gib) {
-            bench.skip(&what, &error);
-        }
+    bench.large(1)
+}
+
+/// Ten times what is large already.
+pub(super) fn measure_huge(bench: &mut Bench) -> Result<()> {
+    if bench.quick {
+        bail!("left out by --quick");
     }
-    Ok(())
+    bench.large(10)
 }
 
 impl Bench {
@@ -63,7 +64,10 @@ impl Bench {
     }
 
     fn replay(&mut self, case: &str, recording: &Path) -> Vec<Taken<Cost>> {
-        let case = format!("{case}, {:.1} MiB", tools::mib(recording));
+        let size =
+            Figure::new(ROW, case, "size of the recording", "MiB").with("file", vec![tools::mib(recording)]);
+        self.findings.figures.push(size);
+        let case = case.to_owned();
         self.say(&format!("  {case}"));
         let names = ["cat", "gcwatch report", "gcwatch report --blocks", "TraceEvent"];
         let taken = self.interleave(&case, &names, |bench, name| {
@@ -119,7 +123,10 @@ impl Bench {
         let collections = (u64::from(gib) << 30) / each.max(1);
         self.say(&format!("  a recording of {gib} GiB"));
         let recording = self.record(u32::try_from(collections)?, BLOCKS)?;
-        let case = format!("recording of {:.2} GiB", tools::mib(&recording) / 1024.0);
+        let case = format!("recording of more than {gib} GiB");
+        let size = Figure::new(ROW, &case, "size of the recording", "MiB")
+            .with("file", vec![tools::mib(&recording)]);
+        self.findings.figures.push(size);
         let names = ["cat", "gcwatch report"];
         let rounds = std::mem::replace(&mut self.rounds, if gib > 1 { 1 } else { 3 });
         let taken = self.interleave(&case, &names, |bench, name| {

@@ -43,7 +43,9 @@ const ROOTS: &[&str] = &["none", "roots", "roots --no-names", "floor"];
 
 /// Heap, frames and handles at 1, 10 and 100 times.
 pub(super) fn measure(bench: &mut Bench) -> Result<()> {
-    let megabytes = if bench.quick { 600 } else { 2000 };
+    // Many cases that bear each other out; `toggle` has more rounds.
+    bench.rounds = bench.rounds.min(3);
+    let megabytes = if bench.quick { 600 } else { 1000 };
     let case = |name: String, arguments: String, gen0_mib, few_roots, variants| Case {
         name,
         arguments: format!("allocate_mb={megabytes} {arguments}"),
@@ -85,7 +87,8 @@ pub(super) fn measure(bench: &mut Bench) -> Result<()> {
 
 /// Kinds of work, with the proportions that GC developers test with.
 pub(super) fn measure_mixes(bench: &mut Bench) -> Result<()> {
-    let megabytes = if bench.quick { 1500 } else { 6000 };
+    bench.rounds = bench.rounds.min(3);
+    let megabytes = if bench.quick { 1500 } else { 4000 };
     let mixes = [
         ("plain", ""),
         ("pinning", "pin_every=10"),

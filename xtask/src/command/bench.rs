@@ -8,15 +8,15 @@ use anyhow::Result;
 /// Measure what gcwatch costs, beside no tool, the least possible, and other tools.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Bench {
-    /// Fewer cases, rounds and seconds: minutes instead of hours, for a look
+    /// Fewer cases, rounds and seconds: minutes instead of an hour, for a look
     #[arg(long)]
     quick: bool,
 
-    /// How often each variant is measured [default: 9; with --quick 3]
+    /// How often each variant is measured [default: 5; with --quick 3]
     #[arg(long, value_name = "N")]
     rounds: Option<usize>,
 
-    /// Only groups whose names contain this: size, callbacks, replay, attaching, toggle, target, blocks, mixes, kestrel, watching, loss
+    /// Only groups whose names contain this: size, callbacks, replay, huge, attaching, toggle, target, blocks, mixes, kestrel, watching, loss
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     only: Vec<String>,
 
