@@ -1,0 +1,66 @@
+//! How it was watched.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::report::json::number::Int;
+
+/// How the target was watched.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::report::json) struct Watch {
+    /// The level reached: "basic", "moves" or "roots".
+    pub(in crate::report::json) level: &'static str,
+    /// Why it is not the level that was wished; null when it is.
+    /// A recording cannot tell this.
+    pub(in crate::report::json) level_reason: Option<String>,
+    /// RFC 3339.
+    pub(in crate::report::json) started_at: Option<String>,
+    /// Length on the stream's clock.
+    pub(in crate::report::json) duration_ns: Option<Int>,
+    /// What watching did to background GC: "untouched", "walked" (each one got one more stop),
+    /// "off-in-windows", "off-while-watched", "off-until-exit", or "none" (the target has none).
+    pub(in crate::report::json) background_gc: &'static str,
+    /// "late": in each collection's mark phase; "always"; null without the profiler.
+    pub(in crate::report::json) arming: Option<&'static str>,
+    /// What `--sample` asks for; null without it.
+    pub(in crate::report::json) sample: Option<Sample>,
+    /// What became of it.
+    pub(in crate::report::json) windows: Windows,
+}
+
+/// Roots are watched in windows: either for some collections or for a time.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::report::json) struct Sample {
+    /// Blocking collections of a window; null where it is for a time.
+    pub(in crate::report::json) gcs: Option<u32>,
+    /// Length of a window; null where it is for collections.
+    pub(in crate::report::json) window_ns: Option<Int>,
+    /// From the beginning of one window to that of the next.
+    pub(in crate::report::json) every_ns: Int,
+    /// The level between the windows: "basic" or "moves".
+    pub(in crate::report::json) between: &'static str,
+}
+
+/// The windows of `--sample`. On how many collections the figures of roots rest is `summary.roots.gcs`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::report::json) struct Windows {
+    /// Windows in which the profiler was there.
+    pub(in crate::report::json) taken: Int,
+    pub(in crate::report::json) skipped: Int,
+    /// Why they were skipped.
+    pub(in crate::report::json) skipped_by: SkippedBy,
+}
+
+/// Windows that were skipped, by reason.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::report::json) struct SkippedBy {
+    /// A background collection ran for more than a second.
+    pub(in crate::report::json) background_gc: Int,
+    /// The runtime took no profiler (another one was active, for example). A recording does not tell of those
+    /// after the last window that was taken.
+    pub(in crate::report::json) refused: Int,
+}
