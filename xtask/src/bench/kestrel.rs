@@ -2,7 +2,7 @@
 
 use std::io::Read;
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail};
 use xtask::testkit::{Skip, peer};
 
 use super::figure::{Figure, Goal};
+use super::process::Ended;
 use super::{Bench, Tool};
 
 const ROW: &str = "Kestrel under wrk";
@@ -134,17 +135,6 @@ fn milliseconds(text: &str) -> Option<f64> {
     let (number, factor) =
         units.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)))?;
     Some(number.parse::<f64>().ok()? * factor)
-}
-
-/// A process that is over when this is dropped.
-struct Ended(Child);
-
-impl Drop for Ended {
-    fn drop(&mut self) {
-        // It may have ended.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 #[cfg(test)]

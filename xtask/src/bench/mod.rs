@@ -50,13 +50,12 @@ pub(crate) struct Bench {
 /// A group of figures: a row of the goals' table, or a few that are measured together.
 type Group = (&'static str, fn(&mut Bench) -> Result<()>);
 
-const GROUPS: [Group; 12] = [
+const GROUPS: [Group; 11] = [
     ("size", size::measure),
     ("callbacks", callbacks::measure),
     ("replay", replay::measure),
     ("huge", replay::measure_huge),
     ("attaching", attaching::measure),
-    ("toggle", toggle::measure),
     ("target", target::measure),
     ("blocks", blocks::measure),
     ("mixes", target::measure_mixes),

@@ -70,6 +70,18 @@ pub(crate) fn finish(mut child: Child, began: Instant, limit: Duration) -> Resul
     Ok(cost)
 }
 
+/// A process that is over when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Ended(pub(crate) Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// Waits for a process that was told to end; how it ends does not matter.
 pub(crate) fn finish_in_place(child: &mut Child, limit: Duration) -> Result<()> {
     let until = Instant::now() + limit;

@@ -1,17 +1,17 @@
-//! What watching does to the watched: wall and standstill per collection, by heap, roots, frames and kind of work.
+//! What watching does to the watched: time and standstill, by heap, roots, frames and kind of work.
 
-use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use xtask::Clr;
 
+use super::Bench;
 use super::figure::{Figure, Goal, Growth};
 use super::statistics::median;
-use super::{Bench, Taken, Tool, process};
+use super::toggle::{Load, Pair, Seen};
 
-const LIMIT: Duration = Duration::from_secs(300);
 const ROW: &str = "the target at each level";
+const TRACE: &str = "dotnet-trace 0x400001";
 
 /// A load to watch.
 #[derive(Debug, Clone)]
@@ -22,37 +22,18 @@ struct Case {
     gen0_mib: Option<u32>,
     /// Few roots and frames: the goals against no tool hold for it.
     few_roots: bool,
-    variants: &'static [&'static str],
+    tools: &'static [&'static str],
+    window_ms: u64,
 }
 
-/// What the program said of itself.
-#[derive(Debug, Clone, Copy)]
-struct Told {
-    wall_ms: f64,
-    /// Of the whole process, in steps of 10 ms: what other processes do to the machine is hardly in it.
-    cpu_ms: f64,
-    /// The middle one of its collections.
-    stall_ms: f64,
-    /// The mean, with what the machine did meanwhile.
-    stall_ms_per_gc: f64,
-}
-
-const ALL: &[&str] = &["none", "basic", "moves", "roots", "floor", "MONITOR_GC", "dotnet-trace 0x400001"];
+// Profilers stand apart from each other: one has to have left before another can come.
+const ALL: &[&str] = &["roots", "basic", "floor", "moves", "MONITOR_GC", TRACE];
+const MIX: &[&str] = &["roots", "basic", "floor", "moves", TRACE];
 /// For what one more root or frame costs.
-const ROOTS: &[&str] = &["none", "roots", "roots --no-names", "floor"];
+const ROOTS: &[&str] = &["roots", "floor", "roots --no-names"];
 
 /// Heap, frames and handles at 1, 10 and 100 times.
 pub(super) fn measure(bench: &mut Bench) -> Result<()> {
-    // Many cases that bear each other out; `toggle` has more rounds.
-    bench.rounds = bench.rounds.min(3);
-    let megabytes = if bench.quick { 600 } else { 1000 };
-    let case = |name: String, arguments: String, gen0_mib, few_roots, variants| Case {
-        name,
-        arguments: format!("allocate_mb={megabytes} {arguments}"),
-        gen0_mib,
-        few_roots,
-        variants,
-    };
     let live: &[u32] = if bench.quick { &[1_000_000] } else { &[100_000, 1_000_000, 10_000_000] };
     let handles: &[u32] = if bench.quick { &[100, 10_000] } else { &[100, 1000, 10_000, 100_000] };
     let frames: &[u32] = if bench.quick { &[10, 1000] } else { &[10, 100, 1000, 10_000] };
@@ -60,24 +41,34 @@ pub(super) fn measure(bench: &mut Bench) -> Result<()> {
         for server in [false, true] {
             let of_live = |old: u32, gen0_mib: Option<u32>| {
                 let gen0 = gen0_mib.map_or("gen0 default".to_owned(), |mib| format!("gen0 {mib} MiB"));
-                let name = format!("{old} live objects, {gen0}");
-                case(name, format!("old={old} handles=100"), gen0_mib, true, ALL)
+                Case {
+                    name: format!("{old} live objects, {gen0}"),
+                    arguments: format!("old={old} handles=100"),
+                    // A server heap's own choice leaves a collection a second or fewer.
+                    gen0_mib: gen0_mib.or(server.then_some(16)),
+                    few_roots: true,
+                    tools: ALL,
+                    window_ms: 300,
+                }
             };
             let series = live.iter().map(|old| (f64::from(*old), of_live(*old, None)));
             bench.series(&clr, server, "live objects", series.collect());
             bench.case(&clr, server, &of_live(1_000_000, Some(64)));
+            let small = |name: String, arguments: String, few_roots| Case {
+                name,
+                arguments: format!("old=100000 {arguments}"),
+                gen0_mib: Some(4),
+                few_roots,
+                tools: ROOTS,
+                window_ms: 250,
+            };
             let series = handles.iter().map(|count| {
-                let arguments = format!("old=100000 handles={count}");
-                let case = case(format!("{count} handles"), arguments, Some(16), *count <= 1000, ROOTS);
+                let case = small(format!("{count} handles"), format!("handles={count}"), *count <= 1000);
                 (f64::from(*count), case)
             });
             bench.series(&clr, server, "handles", series.collect());
             let series = frames.iter().map(|depth| {
-                let arguments = format!("old=100000 depth={depth}");
-                (
-                    f64::from(*depth),
-                    case(format!("{depth} frames"), arguments, Some(16), *depth <= 100, ROOTS),
-                )
+                (f64::from(*depth), small(format!("{depth} frames"), format!("depth={depth}"), *depth <= 100))
             });
             bench.series(&clr, server, "frames", series.collect());
         }
@@ -87,8 +78,6 @@ pub(super) fn measure(bench: &mut Bench) -> Result<()> {
 
 /// Kinds of work, with the proportions that GC developers test with.
 pub(super) fn measure_mixes(bench: &mut Bench) -> Result<()> {
-    bench.rounds = bench.rounds.min(3);
-    let megabytes = if bench.quick { 1500 } else { 4000 };
     let mixes = [
         ("plain", ""),
         ("pinning", "pin_every=10"),
@@ -106,11 +95,12 @@ pub(super) fn measure_mixes(bench: &mut Bench) -> Result<()> {
                 let case = Case {
                     name: format!("mix: {name}"),
                     arguments: format!(
-                        "allocate_mb={megabytes} threads=2 live_mb=100 size_min=100 size_max=4000 survive_every=50 {knobs}"
+                        "threads=2 live_mb=100 size_min=100 size_max=4000 survive_every=50 {knobs}"
                     ),
-                    gen0_mib: None,
+                    gen0_mib: server.then_some(16),
                     few_roots: true,
-                    variants: ALL,
+                    tools: MIX,
+                    window_ms: 400,
                 };
                 bench.case(&clr, server, &case);
             }
@@ -119,19 +109,19 @@ pub(super) fn measure_mixes(bench: &mut Bench) -> Result<()> {
     Ok(())
 }
 
+/// What a case gave: the pairs of each tool.
+type Pairs = Vec<(&'static str, Vec<Pair>)>;
+
 impl Bench {
     /// The same load at several sizes: each as a case, then what one more costs.
     fn series(&mut self, clr: &Clr, server: bool, input: &'static str, cases: Vec<(f64, Case)>) {
-        let taken: Vec<(f64, Vec<Taken<Told>>)> =
-            cases.iter().map(|(size, case)| (*size, self.case(clr, server, case))).collect();
-        let about = format!("{} {}, {}", clr.name, heap(server), of_gen0(cases.first()));
+        let taken: Vec<(f64, Pairs)> =
+            cases.iter().filter_map(|(size, case)| Some((*size, self.case(clr, server, case)?))).collect();
+        let about = format!("{} {}", clr.name, heap(server));
         for name in ["none", "floor", "roots"] {
-            let stall = |taken: &[Taken<Told>]| {
-                let variant = taken.iter().find(|variant| variant.name == name)?;
-                median(&variant.each(|told| told.stall_ms))
-            };
-            let points = taken.iter().filter_map(|(size, taken)| Some((*size, stall(taken)?))).collect();
-            let what = format!("pause per GC, {name}, {about}");
+            let points = taken.iter().filter_map(|(size, pairs)| Some((*size, stall_ms(pairs, name)?)));
+            let what = format!("pause of the median GC, {name}, {about}");
+            let points = points.collect();
             self.findings.growth.push(Growth { row: ROW, input, what, unit: "ms", points });
         }
         let (Some(least), Some(most)) = (taken.first(), taken.last()) else { return };
@@ -140,42 +130,46 @@ impl Bench {
         }
         // Per round: what watching adds at the large end beyond what it adds at the small one, shared among all.
         let mut figure = Figure::new(ROW, about, per_one(input), "ns");
-        for name in ["floor", "roots", "roots --no-names"] {
-            let added = |taken: &[Taken<Told>]| {
-                let of = |name| taken.iter().find(|variant| variant.name == name);
-                let (with, without) = (of(name)?, of("none")?);
-                let pairs = with.values.iter().zip(&without.values);
-                Some(pairs.map(|(a, b)| a.stall_ms - b.stall_ms).collect::<Vec<f64>>())
+        for name in ROOTS {
+            let (Some(small), Some(large)) = (added_ns(&least.1, name), added_ns(&most.1, name)) else {
+                continue;
             };
-            let (Some(small), Some(large)) = (added(&least.1), added(&most.1)) else { continue };
-            let each = small.iter().zip(&large).map(|(s, l)| (l - s) * 1e6 / (most.0 - least.0));
+            let each = small.iter().zip(&large).map(|(s, l)| (l - s) / (most.0 - least.0));
             figure = figure.with(name, each.collect());
         }
         self.findings.figures.push(figure);
     }
 
-    fn case(&mut self, clr: &Clr, server: bool, case: &Case) -> Vec<Taken<Told>> {
+    fn case(&mut self, clr: &Clr, server: bool, case: &Case) -> Option<Pairs> {
         let name = format!("{} {}, {}", clr.name, heap(server), case.name);
         self.say(&format!("  {name}"));
-        let taken = self.interleave(&name, case.variants, |bench, variant| {
-            bench.load(clr, server, case, Tool::named(variant))
-        });
-        let mut wall = Figure::new(ROW, &name, "wall", "ms").against("none");
-        let mut cpu = Figure::new(ROW, &name, "CPU of the target", "ms").against("none");
-        let mut stall = Figure::new(ROW, &name, "pause, the median GC", "ms").against("none");
-        let mut mean = Figure::new(ROW, &name, "pause, the mean GC", "ms").against("none");
-        for variant in &taken {
-            wall = wall.with(variant.name, variant.each(|told| told.wall_ms));
-            cpu = cpu.with(variant.name, variant.each(|told| told.cpu_ms));
-            stall = stall.with(variant.name, variant.each(|told| told.stall_ms));
-            mean = mean.with(variant.name, variant.each(|told| told.stall_ms_per_gc));
+        let mut settings = vec![("DOTNET_gcServer", u8::from(server).to_string())];
+        if let Some(mib) = case.gen0_mib {
+            settings.push(("DOTNET_GCgen0size", format!("{:x}", u64::from(mib) << 20)));
         }
+        let window = Duration::from_millis(case.window_ms);
+        let load = Load { arguments: &case.arguments, settings, tools: case.tools, window };
+        let pairs = match self.come_and_go(clr, &load) {
+            Ok(pairs) => pairs,
+            Err(error) => {
+                self.skip(&name, &error);
+                return None;
+            }
+        };
+        let of = |what, value: fn(&Seen) -> f64| {
+            let figure = Figure::new(ROW, &name, what, "x").against("none");
+            let rounds = pairs.first().map_or(0, |(_, each)| each.len());
+            let figure = figure.with("none", vec![1.0; rounds]);
+            pairs.iter().fold(figure, |figure, (tool, each)| {
+                figure.with(tool, each.iter().map(|pair| value(&pair.with) / value(&pair.without)).collect())
+            })
+        };
         let goals = |mut figure: Figure, roots_to_none: f64| {
-            if case.variants.contains(&"moves") {
+            if case.tools.contains(&"moves") {
                 figure = figure
                     .goal("basic", Goal::Same { to: "none", at_most: 1.03 })
                     .goal("moves", Goal::Ratio { to: "none", at_most: 1.05 })
-                    .goal("moves", Goal::Ratio { to: "dotnet-trace 0x400001", at_most: 1.0 });
+                    .goal("moves", Goal::Ratio { to: TRACE, at_most: 1.0 });
             }
             figure = figure.goal("roots", Goal::Ratio { to: "floor", at_most: 1.05 });
             if case.few_roots {
@@ -183,47 +177,36 @@ impl Bench {
             }
             figure
         };
-        self.findings.figures.extend([goals(wall, 1.10), goals(stall, 1.20), mean, cpu]);
-        taken
+        let alone = |what, unit, value: fn(&Seen) -> f64| {
+            let each = pairs.first().map(|(_, each)| each.iter().map(|pair| value(&pair.without)).collect());
+            Figure::new(ROW, &name, what, unit).with("none", each.unwrap_or_default())
+        };
+        self.findings.figures.extend([
+            goals(of("time for so much work", |seen| seen.ns_per_mb), 1.10),
+            goals(of("pause of the median GC", |seen| seen.median_stall_ns), 1.20),
+            of("pause of the mean GC", |seen| seen.mean_stall_ns),
+            alone("time per MB, no tool", "us", |seen| seen.ns_per_mb / 1e3),
+            alone("pause of the median GC, no tool", "ms", |seen| seen.median_stall_ns / 1e6),
+            alone("GCs in a window, no tool", "", |seen| seen.gcs),
+        ]);
+        Some(pairs)
     }
+}
 
-    /// Runs the load once, under a tool.
-    fn load(&self, clr: &Clr, server: bool, case: &Case, tool: Tool) -> Result<Told> {
-        let result = self.file("load.txt");
-        let mut arguments: Vec<String> = case.arguments.split_whitespace().map(str::to_owned).collect();
-        arguments.push(format!("result={}", result.display()));
-        let mut settings = vec![("DOTNET_gcServer", u8::from(server).to_string())];
-        if let Some(mib) = case.gen0_mib {
-            settings.push(("DOTNET_GCgen0size", format!("{:x}", u64::from(mib) << 20)));
-        }
-        let line = self.app(clr, "load", &settings, &arguments)?;
-        let mut command = self.run_under(tool, clr, &line)?;
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let began = Instant::now();
-        let child = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
-        process::finish(child, began, LIMIT)?;
-        let line = std::fs::read_to_string(&result).context("the load left no result")?;
-        std::fs::remove_file(&result)?;
-        let (stall_ns, stalls) = (process::fact(&line, "stall_ns")?, process::fact(&line, "stalls")?);
-        anyhow::ensure!(stalls >= 3.0, "only {stalls} collections: {line}");
-        Ok(Told {
-            wall_ms: process::fact(&line, "wall_ns")? / 1e6,
-            cpu_ms: process::fact(&line, "cpu_ns")? / 1e6,
-            stall_ms: process::fact(&line, "median_ns")? / 1e6,
-            stall_ms_per_gc: stall_ns / 1e6 / stalls,
-        })
-    }
+/// Of the median round; without a tool, what is held against the first.
+fn stall_ms(pairs: &Pairs, name: &str) -> Option<f64> {
+    let (_, each) = pairs.iter().find(|(tool, _)| *tool == name || name == "none")?;
+    let of = |pair: &Pair| if name == "none" { pair.without } else { pair.with };
+    Some(median(&each.iter().map(|pair| of(pair).median_stall_ns).collect::<Vec<f64>>())? / 1e6)
+}
+
+fn added_ns(pairs: &Pairs, name: &str) -> Option<Vec<f64>> {
+    let (_, each) = pairs.iter().find(|(tool, _)| *tool == name)?;
+    Some(each.iter().map(|pair| pair.with.median_stall_ns - pair.without.median_stall_ns).collect())
 }
 
 fn heap(server: bool) -> &'static str {
     if server { "server" } else { "workstation" }
-}
-
-fn of_gen0(case: Option<&(f64, Case)>) -> String {
-    match case.and_then(|(_, case)| case.gen0_mib) {
-        Some(mib) => format!("gen0 {mib} MiB"),
-        None => "gen0 default".to_owned(),
-    }
 }
 
 fn per_one(input: &str) -> &'static str {

@@ -1,8 +1,8 @@
-//! What watching does to a program, within one process: a tool comes and goes, again and again, and each time is held
-//! against the times just before and after it. Two processes of the same program differ by more than a tool costs.
+//! A program under which tools come and go: each time with a tool is held against the times just before and after it.
+//! Two processes of the same program differ by more than a tool costs.
 
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -11,136 +11,79 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::time::{ClockId, clock_gettime};
 use xtask::Clr;
 
-use super::figure::{Figure, Goal};
+use super::process::{self, Ended};
 use super::statistics::median;
-use super::{Bench, Tool, paced, process};
+use super::{Bench, Tool, paced};
 
-const ROW: &str = "one program, a tool coming and going";
-/// A profiler needs up to half a second to leave after its tool has ended.
+/// A profiler needs up to half a second to leave after its tool has ended; none else can come before.
 const LEAVING: Duration = Duration::from_millis(600);
+/// What a tool and the runtime still have to do when one has come or gone is not in the figures.
+const SETTLING: Duration = Duration::from_millis(150);
 
-const TOOLS: [&str; 5] = ["basic", "moves", "roots", "floor", "dotnet-trace 0x400001"];
-
-/// A stretch of time by the monotonic clock.
-#[derive(Debug, Clone, Copy)]
-struct Window {
-    from_ns: u64,
-    to_ns: u64,
+/// A program, and what to run under it.
+#[derive(Debug)]
+pub(super) struct Load<'a> {
+    pub(super) arguments: &'a str,
+    pub(super) settings: Vec<(&'static str, String)>,
+    pub(super) tools: &'static [&'static str],
+    pub(super) window: Duration,
 }
 
-/// So many megabytes allocated.
+/// What a stretch of time held.
 #[derive(Debug, Clone, Copy)]
-struct Step {
-    end_ns: u64,
-    stall_ns: f64,
-    stalls: f64,
+pub(super) struct Seen {
+    pub(super) ns_per_mb: f64,
+    /// The middle one of the gen0 collections, of all where there are too few.
+    pub(super) median_stall_ns: f64,
+    /// Of all collections.
+    pub(super) mean_stall_ns: f64,
+    pub(super) gcs: f64,
 }
 
-/// What a window holds.
+/// With a tool, and the means of just before and after.
 #[derive(Debug, Clone, Copy)]
-struct Seen {
-    ns_per_step: f64,
-    stall_ns_per_gc: f64,
-}
-
-pub(super) fn measure(bench: &mut Bench) -> Result<()> {
-    let loads = [
-        ("1 million live objects, 100 roots", "old=1000000 handles=100"),
-        ("100,000 live objects, 1,000 roots, 100 frames", "old=100000 handles=1000 depth=100"),
-    ];
-    for clr in bench.clrs.clone() {
-        for server in [false, true] {
-            for (name, arguments) in loads {
-                if bench.quick && name.contains("frames") {
-                    continue;
-                }
-                let heap = if server { "server" } else { "workstation" };
-                let case = format!("{} {heap}, {name}", clr.name);
-                bench.say(&format!("  {case}"));
-                if let Err(error) = bench.toggled(&clr, server, &case, arguments) {
-                    bench.skip(&case, &error);
-                }
-            }
-        }
-    }
-    Ok(())
+pub(super) struct Pair {
+    pub(super) with: Seen,
+    pub(super) without: Seen,
 }
 
 impl Bench {
-    fn toggled(&mut self, clr: &Clr, server: bool, case: &str, arguments: &str) -> Result<()> {
-        let (windows, steps) = self.come_and_go(clr, server, arguments)?;
-        let mut wall = Figure::new(ROW, case, "wall, of without a tool", "x").against("none");
-        let mut stall = Figure::new(ROW, case, "pause per GC, of without a tool", "x").against("none");
-        let mut alone = (Vec::new(), Vec::new());
-        for (index, tool) in TOOLS.iter().copied().enumerate() {
-            let (mut walls, mut stalls) = (Vec::new(), Vec::new());
-            for round in &windows {
-                let seen = |at: usize| look(&steps, round[at]).with_context(|| format!("{tool}: a window"));
-                let (before, with, after) = (seen(index * 2)?, seen(index * 2 + 1)?, seen(index * 2 + 2)?);
-                let without = |of: fn(&Seen) -> f64| f64::midpoint(of(&before), of(&after));
-                walls.push(with.ns_per_step / without(|seen| seen.ns_per_step));
-                stalls.push(with.stall_ns_per_gc / without(|seen| seen.stall_ns_per_gc));
-                if index == 0 {
-                    alone.0.push(before.ns_per_step / 1e6);
-                    alone.1.push(before.stall_ns_per_gc / 1e6);
-                }
-            }
-            if index == 0 {
-                wall = wall.with("none", vec![1.0; walls.len()]);
-                stall = stall.with("none", vec![1.0; stalls.len()]);
-            }
-            wall = wall.with(tool, walls);
-            stall = stall.with(tool, stalls);
-        }
-        let goals = |figure: Figure, roots_to_none: f64| {
-            figure
-                .goal("basic", Goal::Same { to: "none", at_most: 1.03 })
-                .goal("moves", Goal::Ratio { to: "none", at_most: 1.05 })
-                .goal("moves", Goal::Ratio { to: "dotnet-trace 0x400001", at_most: 1.0 })
-                .goal("roots", Goal::Ratio { to: "floor", at_most: 1.05 })
-                .goal("roots", Goal::Ratio { to: "none", at_most: roots_to_none })
-        };
-        self.findings.figures.extend([
-            goals(wall, 1.10),
-            goals(stall, 1.20),
-            Figure::new(ROW, case, "wall per 32 MB, no tool", "ms").with("none", alone.0),
-            Figure::new(ROW, case, "pause per GC, no tool", "ms").with("none", alone.1),
-        ]);
-        Ok(())
-    }
-
-    /// Windows of each round: without a tool, with the first, without, with the second, and so on.
-    fn come_and_go(&self, clr: &Clr, server: bool, arguments: &str) -> Result<(Vec<Vec<Window>>, Vec<Step>)> {
-        let window = Duration::from_millis(if self.quick { 400 } else { 700 });
-        let result = self.file("steps.txt");
-        let mut arguments: Vec<String> = arguments.split(' ').map(str::to_owned).collect();
-        arguments.extend(["step_mb=32".to_owned(), format!("result={}", result.display())]);
-        // A server heap's own choice of gen0's size would leave a collection a second.
-        let gen0 = ("DOTNET_GCgen0size", format!("{:x}", 16 << 20));
-        let settings = [("DOTNET_gcServer", u8::from(server).to_string()), gen0];
-        let line = self.app(clr, "load", &settings, &arguments)?;
+    /// For each tool, a pair per round.
+    pub(super) fn come_and_go(&self, clr: &Clr, load: &Load<'_>) -> Result<Vec<(&'static str, Vec<Pair>)>> {
+        let result = self.file("met.txt");
+        let mut arguments: Vec<String> = load.arguments.split_whitespace().map(str::to_owned).collect();
+        arguments.push(format!("result={}", result.display()));
+        let line = self.app(clr, "load", &load.settings, &arguments)?;
         let mut command = self.run_under(Tool::None, clr, &line)?;
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut program = Ended(command.spawn()?);
         let stdout = program.0.stdout.as_mut().context("no stdout")?;
         std::io::Read::read_exact(stdout, &mut [0]).context("the program ended at once")?;
-        // Its code is compiled again, better, while it runs.
-        thread::sleep(Duration::from_secs(1));
         let mut rounds = Vec::new();
+        let mut left = None;
         // The first round is not counted: what a tool meets for the first time is made then.
         for round in 0..=self.rounds {
-            let mut windows = vec![stretch(window)];
-            for tool in TOOLS {
+            let mut windows = vec![stretch(load.window)];
+            for name in load.tools {
+                let tool = Tool::named(name);
+                if tool.is_profiler() {
+                    thread::sleep(
+                        left.map_or(Duration::ZERO, |left: Instant| LEAVING.saturating_sub(left.elapsed())),
+                    );
+                }
                 let output = self.file("watched");
                 if output.exists() {
                     std::fs::remove_file(&output)?;
                 }
-                let command = self.attach(Tool::named(tool), clr, program.0.id(), &output)?;
-                windows.push(with_tool(Tool::named(tool), command.context("a tool")?, &output, window)?);
-                if matches!(tool, "roots" | "floor") {
-                    thread::sleep(LEAVING);
+                let command = self.attach(tool, clr, program.0.id(), &output)?.context("a tool")?;
+                windows.push(
+                    with_tool(tool, command, &output, load.window).with_context(|| (*name).to_owned())?,
+                );
+                if tool.is_profiler() {
+                    left = Some(Instant::now());
                 }
-                windows.push(stretch(window));
+                thread::sleep(SETTLING);
+                windows.push(stretch(load.window));
             }
             if round > 0 {
                 rounds.push(windows);
@@ -152,7 +95,28 @@ impl Bench {
         }
         let text = std::fs::read_to_string(&result).context("the program left no result")?;
         std::fs::remove_file(&result)?;
-        Ok((rounds, text.lines().filter_map(step).collect()))
+        let met = Met::parse(&text);
+        let pairs = |(index, name): (usize, &&'static str)| {
+            let each = rounds.iter().map(|round| {
+                met.pair(&round[index * 2..=index * 2 + 2])
+                    .with_context(|| format!("{name}: too few collections"))
+            });
+            Ok((*name, each.collect::<Result<Vec<Pair>>>()?))
+        };
+        load.tools.iter().enumerate().map(pairs).collect()
+    }
+}
+
+/// A stretch of time by the monotonic clock.
+#[derive(Debug, Clone, Copy)]
+struct Window {
+    from_ns: u64,
+    to_ns: u64,
+}
+
+impl Window {
+    fn holds(self, ns: u64) -> bool {
+        self.from_ns <= ns && ns < self.to_ns
     }
 }
 
@@ -161,6 +125,7 @@ fn with_tool(tool: Tool, mut command: Command, output: &Path, window: Duration) 
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut watcher = Ended(command.spawn()?);
     paced::wait_for(tool, output, &mut watcher.0)?;
+    thread::sleep(SETTLING);
     let found = stretch(window);
     if watcher.0.try_wait()?.is_some() {
         bail!("{command:?} ended by itself");
@@ -174,8 +139,7 @@ fn with_tool(tool: Tool, mut command: Command, output: &Path, window: Duration) 
 /// Lets time pass.
 fn stretch(window: Duration) -> Window {
     let from_ns = now_ns();
-    let until = Instant::now() + window;
-    thread::sleep(until.saturating_duration_since(Instant::now()));
+    thread::sleep(window);
     Window { from_ns, to_ns: now_ns() }
 }
 
@@ -184,34 +148,68 @@ fn now_ns() -> u64 {
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }
 
-fn step(line: &str) -> Option<Step> {
-    let mut words = line.strip_prefix("step ")?.split(' ');
-    let mut next = || words.next()?.parse::<u64>().ok();
-    Some(Step { end_ns: next()?, stall_ns: next()? as f64, stalls: next()? as f64 })
+/// What the program noted.
+#[derive(Debug, Default)]
+struct Met {
+    megabytes_ns: Vec<u64>,
+    gcs: Vec<Gc>,
 }
 
-/// The middle one of the steps that lie in a window as a whole; too few say nothing.
-fn look(steps: &[Step], window: Window) -> Option<Seen> {
-    let inside = |pair: &&[Step]| pair[0].end_ns >= window.from_ns && pair[1].end_ns <= window.to_ns;
-    let (mut each_ns, mut stalls_ns) = (Vec::new(), Vec::new());
-    for pair in steps.windows(2).filter(inside) {
-        each_ns.push((pair[1].end_ns - pair[0].end_ns) as f64);
-        if pair[1].stalls > 0.0 {
-            stalls_ns.push(pair[1].stall_ns / pair[1].stalls);
+#[derive(Debug, Clone, Copy)]
+struct Gc {
+    end_ns: u64,
+    stall_ns: f64,
+    generation: u64,
+}
+
+impl Met {
+    fn parse(text: &str) -> Self {
+        let mut met = Self::default();
+        for line in text.lines() {
+            let mut words = line.split(' ');
+            let kind = words.next();
+            let mut next = || words.next()?.parse::<u64>().ok();
+            match kind {
+                Some("mb") => met.megabytes_ns.extend(next()),
+                Some("gc") => {
+                    if let (Some(end_ns), Some(stall_ns), Some(generation)) = (next(), next(), next()) {
+                        met.gcs.push(Gc { end_ns, stall_ns: stall_ns as f64, generation });
+                    }
+                }
+                _ => {}
+            }
         }
+        met
     }
-    (stalls_ns.len() >= 3)
-        .then(|| Some(Seen { ns_per_step: median(&each_ns)?, stall_ns_per_gc: median(&stalls_ns)? }))?
-}
 
-/// A process that is over when this is dropped.
-struct Ended(Child);
+    /// Three windows: before, with, after.
+    fn pair(&self, windows: &[Window]) -> Option<Pair> {
+        let [before, with, after] = windows else { return None };
+        let (before, after) = (self.look(*before)?, self.look(*after)?);
+        let of = |value: fn(&Seen) -> f64| f64::midpoint(value(&before), value(&after));
+        let without = Seen {
+            ns_per_mb: of(|seen| seen.ns_per_mb),
+            median_stall_ns: of(|seen| seen.median_stall_ns),
+            mean_stall_ns: of(|seen| seen.mean_stall_ns),
+            gcs: of(|seen| seen.gcs),
+        };
+        Some(Pair { with: self.look(*with)?, without })
+    }
 
-impl Drop for Ended {
-    fn drop(&mut self) {
-        // It may have ended.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+    /// Too few collections say nothing.
+    fn look(&self, window: Window) -> Option<Seen> {
+        let megabytes = self.megabytes_ns.iter().filter(|ns| window.holds(**ns)).count();
+        let gcs: Vec<Gc> = self.gcs.iter().filter(|gc| window.holds(gc.end_ns)).copied().collect();
+        let all: Vec<f64> = gcs.iter().map(|gc| gc.stall_ns).collect();
+        let young: Vec<f64> = gcs.iter().filter(|gc| gc.generation == 0).map(|gc| gc.stall_ns).collect();
+        let mean_stall_ns = all.iter().sum::<f64>() / all.len() as f64;
+        let median_stall_ns = median(if young.len() >= 3 { &young } else { &all })?;
+        (all.len() >= 3 && megabytes >= 3).then(|| Seen {
+            ns_per_mb: (window.to_ns - window.from_ns) as f64 / megabytes as f64,
+            median_stall_ns,
+            mean_stall_ns,
+            gcs: all.len() as f64,
+        })
     }
 }
 
@@ -220,15 +218,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_across_a_border_are_left_out() {
-        let steps: Vec<Step> =
-            ["step 100 7 1", "step 200 5 1", "done gcs=3", "step 300 10 1", "step 400 15 2", "step 500 9 1"]
-                .into_iter()
-                .filter_map(step)
-                .collect();
-        assert_eq!(steps.len(), 5);
-        let seen = look(&steps, Window { from_ns: 100, to_ns: 450 }).unwrap();
-        assert_eq!((seen.ns_per_step, seen.stall_ns_per_gc), (100.0, 7.5));
-        assert!(look(&steps, Window { from_ns: 150, to_ns: 450 }).is_none());
+    fn a_window_holds_what_ended_in_it() {
+        let text = "mb 100\nmb 150\nmb 200\nmb 299\nmb 300\n\
+                    gc 90 1 0\ngc 110 7 0\ngc 120 900 2\ngc 130 9 0\ngc 140 8 0\ngc 300 5 0\n";
+        let seen = Met::parse(text).look(Window { from_ns: 100, to_ns: 300 }).unwrap();
+        // Of the younger collections alone; the mean is of all.
+        assert_eq!((seen.ns_per_mb, seen.median_stall_ns, seen.mean_stall_ns), (50.0, 8.0, 231.0));
+        assert!(Met::parse(text).look(Window { from_ns: 0, to_ns: 120 }).is_none());
     }
 }

@@ -46,6 +46,12 @@ impl Tool {
     pub(super) fn named(name: &str) -> Self {
         TOOLS.iter().find(|(known, _)| *known == name).map_or(Self::None, |(_, tool)| *tool)
     }
+
+    /// Whether it loads a profiler.
+    pub(super) fn is_profiler(self) -> bool {
+        matches!(self, Self::Measured(_))
+            || matches!(self, Self::Gcwatch(options) if options.contains(&"roots"))
+    }
 }
 
 impl Bench {

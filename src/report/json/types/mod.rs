@@ -21,9 +21,7 @@ pub(in crate::report::json) use collection::{
     Compacting, Cost, Finalization, Gc, Generation, Heap, Missing, Mixed, Pause,
 };
 pub(in crate::report::json) use roots::{PromotedBytes, Root, RootCount, RootFlags, RootKinds, Roots};
-pub(in crate::report::json) use several::{
-    Overall, OverallGroup, OverallPauses, Processes, VerdictCounts,
-};
+pub(in crate::report::json) use several::{Overall, OverallGroup, OverallPauses, Processes, VerdictCounts};
 pub(in crate::report::json) use watch::{Sample, SkippedBy, Watch, Windows};
 
 /// The name and version of this format.
