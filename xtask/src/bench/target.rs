@@ -149,7 +149,12 @@ impl Bench {
         }
         let window = Duration::from_millis(case.window_ms);
         let load = Load { arguments: &case.arguments, settings, tools: case.tools, window };
-        let pairs = match self.come_and_go(clr, &load) {
+        let pairs = match self.come_and_go(clr, &load).or_else(|error| {
+            self.findings
+                .notes
+                .push(format!("{name}: measured anew, for the first time it failed: {error:#}"));
+            self.come_and_go(clr, &load)
+        }) {
             Ok(pairs) => pairs,
             Err(error) => {
                 self.skip(&name, &error);
