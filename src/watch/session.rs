@@ -211,7 +211,18 @@ impl<'r> Session<'r> {
     /// Takes in the next bytes, in pieces of any size.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Result<Progress, ReportError> {
         self.reader.feed(bytes);
-        let drained = self.drain();
+        if self.recorder.is_none() {
+            return self.drain();
+        }
+        // Whatever kills us, what was shown is in the recording: it is written in between.
+        let mut finished = Vec::new();
+        let progress = loop {
+            let progress = self.step();
+            finished.extend(std::iter::from_fn(|| self.fold.take()));
+            if let Some(progress) = progress {
+                break progress;
+            }
+        };
         let (boundary, objects) = (self.reader.boundary(), self.reader.objects());
         if let Some(recorder) = &mut self.recorder
             && let Err(e) = recorder.write(bytes, boundary, objects)
@@ -220,7 +231,10 @@ impl<'r> Session<'r> {
             self.recorder = None;
             self.not_recorded(path, e)?;
         }
-        drained
+        for gc in &finished {
+            self.show(gc)?;
+        }
+        Ok(progress)
     }
 
     /// The recording ends here, or could not even begin. Watching goes on without.
@@ -299,90 +313,104 @@ impl<'r> Session<'r> {
 
     fn drain(&mut self) -> Result<Progress, ReportError> {
         loop {
-            match self.reader.next_item() {
-                Ok(None) => return Ok(Progress::Goes),
-                Ok(Some(Item::Trace(trace))) => {
-                    self.facts.watch.started_at =
-                        jiff::Timestamp::from_nanosecond(trace.sync_time_utc.into()).ok();
-                    self.facts.target.pid.get_or_insert(trace.process_id);
-                    self.clock = Some(trace.clone());
-                }
-                Ok(Some(Item::Event(event))) => {
-                    let Some(clock) = &self.clock else { continue };
-                    let repeated = event.capture_thread_id == CARRIED_THREAD;
-                    if repeated && self.border == (Border::Reached { lost: false }) {
-                        // Each file tells again what the one before has told.
-                        continue;
-                    }
-                    if !repeated {
-                        self.border = Border::None;
-                    }
-                    let mut occurrence = occurrence(&event, clock);
-                    if let (Some(place), Some(payloads)) = (event.deferred, &mut self.payloads) {
-                        match payloads.read(place) {
-                            Ok(payload) => occurrence.payload = payload,
-                            // The file is no longer what it was.
-                            Err(_) => {
-                                self.damages += 1;
-                                self.fold.lost(1);
-                                continue;
-                            }
-                        }
-                    }
-                    if let Some(recorder) = &mut self.recorder
-                        && let Some(lasting) = lasting(&occurrence)
-                    {
-                        recorder.lasting(lasting, &event);
-                    }
-                    self.fold.event(occurrence);
-                    if repeated && self.border == Border::Start {
-                        self.fold.told.repeated();
-                    }
-                }
-                Ok(Some(Item::SequencePoint { .. })) => {
-                    self.later_part |= self.border == Border::Start;
-                    if let Some(recorder) = &mut self.recorder {
-                        recorder.sequence_point();
-                    }
-                }
-                Ok(Some(Item::Lost(lost))) => {
-                    if let Border::Reached { lost } = &mut self.border {
-                        *lost = true;
-                    }
-                    self.lost.events = self.lost.events.saturating_add(lost.events);
-                    self.fold.lost(lost.events);
-                }
-                Ok(Some(Item::Cut)) => self.fold.cut(),
-                Ok(Some(Item::End(end))) => {
-                    return Ok(if end.clean { Progress::Ended } else { Progress::Broken });
-                }
-                Ok(Some(_)) => {}
-                Err(error) => {
-                    self.damaged.get_or_insert(error);
-                    self.damages += 1;
-                    self.fold.lost(1);
-                }
+            let progress = self.step();
+            self.show_finished()?;
+            if let Some(progress) = progress {
+                return Ok(progress);
             }
-            self.show()?;
         }
     }
 
-    /// Hands finished records on.
-    fn show(&mut self) -> Result<(), ReportError> {
-        while let Some(gc) = self.fold.take() {
-            if !self.began {
-                if !self.looked_ahead {
-                    self.learn();
+    /// Takes in what comes next; how far the stream has come, once nothing does.
+    fn step(&mut self) -> Option<Progress> {
+        match self.reader.next_item() {
+            Ok(None) => return Some(Progress::Goes),
+            Ok(Some(Item::Trace(trace))) => {
+                self.facts.watch.started_at =
+                    jiff::Timestamp::from_nanosecond(trace.sync_time_utc.into()).ok();
+                self.facts.target.pid.get_or_insert(trace.process_id);
+                self.clock = Some(trace.clone());
+            }
+            Ok(Some(Item::Event(event))) => {
+                let Some(clock) = &self.clock else { return None };
+                let repeated = event.capture_thread_id == CARRIED_THREAD;
+                if repeated && self.border == (Border::Reached { lost: false }) {
+                    // Each file tells again what the one before has told.
+                    return None;
                 }
-                self.begin()?;
+                if !repeated {
+                    self.border = Border::None;
+                }
+                let mut occurrence = occurrence(&event, clock);
+                if let (Some(place), Some(payloads)) = (event.deferred, &mut self.payloads) {
+                    match payloads.read(place) {
+                        Ok(payload) => occurrence.payload = payload,
+                        // The file is no longer what it was.
+                        Err(_) => {
+                            self.damages += 1;
+                            self.fold.lost(1);
+                            return None;
+                        }
+                    }
+                }
+                if let Some(recorder) = &mut self.recorder
+                    && let Some(lasting) = lasting(&occurrence)
+                {
+                    recorder.lasting(lasting, &event);
+                }
+                self.fold.event(occurrence);
+                if repeated && self.border == Border::Start {
+                    self.fold.told.repeated();
+                }
             }
-            self.learn();
-            self.count(&gc);
-            self.report.gc(&self.facts, &gc)?;
-            if self.fold.told.makers_given_up() {
-                // It is said once.
-                self.report.warn(MAKERS_GIVEN_UP)?;
+            Ok(Some(Item::SequencePoint { .. })) => {
+                self.later_part |= self.border == Border::Start;
+                if let Some(recorder) = &mut self.recorder {
+                    recorder.sequence_point();
+                }
             }
+            Ok(Some(Item::Lost(lost))) => {
+                if let Border::Reached { lost } = &mut self.border {
+                    *lost = true;
+                }
+                self.lost.events = self.lost.events.saturating_add(lost.events);
+                self.fold.lost(lost.events);
+            }
+            Ok(Some(Item::Cut)) => self.fold.cut(),
+            Ok(Some(Item::End(end))) => {
+                return Some(if end.clean { Progress::Ended } else { Progress::Broken });
+            }
+            Ok(Some(_)) => {}
+            Err(error) => {
+                self.damaged.get_or_insert(error);
+                self.damages += 1;
+                self.fold.lost(1);
+            }
+        }
+        None
+    }
+
+    /// Hands finished records on.
+    fn show_finished(&mut self) -> Result<(), ReportError> {
+        while let Some(gc) = self.fold.take() {
+            self.show(&gc)?;
+        }
+        Ok(())
+    }
+
+    fn show(&mut self, gc: &Gc) -> Result<(), ReportError> {
+        if !self.began {
+            if !self.looked_ahead {
+                self.learn();
+            }
+            self.begin()?;
+        }
+        self.learn();
+        self.count(gc);
+        self.report.gc(&self.facts, gc)?;
+        if self.fold.told.makers_given_up() {
+            // It is said once.
+            self.report.warn(MAKERS_GIVEN_UP)?;
         }
         Ok(())
     }
@@ -472,7 +500,7 @@ impl<'r> Session<'r> {
     /// And there is no other file.
     pub(crate) fn over(&mut self) -> Result<(), ReportError> {
         self.fold.end();
-        self.show()?;
+        self.show_finished()?;
         self.learn();
         Ok(())
     }

@@ -55,10 +55,16 @@ impl Part {
     }
 
     /// Appends whole objects. A write can be cut off by a signal, between any two pages: so everything is written
-    /// behind the old end tag, the new one included, and then the few bytes that take the old one's place.
+    /// behind the old end tag, the new one included, and then the few bytes that take the old one's place. The first
+    /// write has no end tag to hide behind, and should fit into a page.
     pub(super) fn append(&mut self, objects: &[u8]) -> io::Result<()> {
         if self.written == 0 && objects.starts_with(MAGIC_6) {
             self.end = END_6;
+        }
+        if self.written == 0 {
+            self.file.write_all(&[objects, self.end].concat())?;
+            self.written = objects.len() as u64;
+            return Ok(());
         }
         let Some((first, rest)) = objects.split_at_checked(self.end.len()) else {
             return Ok(());

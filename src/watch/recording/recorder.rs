@@ -101,7 +101,13 @@ impl Recorder {
         self.taken += whole as u64;
         match &mut self.rotating {
             Some(rotating) => rotating.write(&mut self.part, &stream, from, objects),
-            None => self.part.append(&stream),
+            None => {
+                // Header and trace object first: that little is written whole or not at all.
+                let head = objects.first().filter(|_| from == 0).map_or(0, |trace| trace.end);
+                let head = usize::try_from(head).unwrap_or(usize::MAX).min(stream.len());
+                self.part.append(&stream[..head])?;
+                self.part.append(&stream[head..])
+            }
         }
     }
 }
@@ -124,6 +130,10 @@ impl Rotating {
                 self.remove_oldest();
             }
             object.append(bytes, &mut out, part.len());
+            if part.len() == 0 {
+                part.append(&out)?;
+                out.clear();
+            }
             match object.kind {
                 BlockKind::TRACE | BlockKind::METADATA => self.kept.push((object.clone(), bytes.to_vec())),
                 BlockKind::SEQUENCE_POINT => {
