@@ -18,9 +18,11 @@ use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
 use crate::cli::config::Config;
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Command, Format, OutputArgs};
 use crate::exit::{Code, Failure};
-use crate::gc::facts::Exit;
+use crate::gc::facts::{Exit, Lost};
+use crate::gc::summary::Summary;
+use crate::report::{End, Facts, Report};
 use crate::sys::Signal;
 use crate::watch::pump::Ended;
 use crate::watch::session::Session;
@@ -82,6 +84,23 @@ fn finish(session: Session<'_>, exit: Exit, output: Option<&Path>) -> Result<Cod
         // Said in any case; what counts more keeps its code.
         Some(failure) => Err(Failure { code, ..failure }),
         None => Ok(code),
+    }
+}
+
+/// Where nothing could be watched or read a script still gets its document, with the code.
+fn document_of_failure(
+    report: &mut dyn Report,
+    facts: &Facts,
+    exit: &Exit,
+    args: &OutputArgs,
+) -> Result<(), Failure> {
+    if args.format == Format::Text {
+        return Ok(());
+    }
+    let end = End { summary: &Summary::default(), lost: &Lost::default(), verdicts: &[], exit };
+    match report.start(facts).and_then(|()| report.end(facts, &end)) {
+        Ok(()) => Ok(()),
+        Err(e) => report_failed(&e, args.output.as_deref()).map(drop),
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::input::{recording, unreadable};
 use super::verdict;
 use super::watches;
-use super::{finish, output, report_failed};
+use super::{document_of_failure, finish, output, report_failed};
 use crate::check::Checks;
 use crate::cli::{Format, ReportArgs};
 use crate::exit::{Code, Failure};
@@ -102,12 +102,19 @@ fn one(
     if let Err(e) = session.over() {
         return report_failed(&e, place).map(|code| (code, END));
     }
-    if !session.is_trace() {
+    let unread = if session.is_trace() {
+        let damage = damages.iter().find(|(_, what)| what != CUT);
+        damage.filter(|_| session.records == 0).map(|(file, what)| unreadable(file, what))
+    } else {
         let what = damages.first().map_or(NO_TRACE, |(_, what)| what);
-        return Err(unreadable(&files[0], if what == CUT { NO_TRACE } else { what }));
-    }
-    if let (0, Some((file, what))) = (session.records, damages.iter().find(|(_, what)| what != CUT)) {
-        return Err(unreadable(file, what));
+        Some(unreadable(&files[0], if what == CUT { NO_TRACE } else { what }))
+    };
+    if let Some(failure) = unread {
+        let facts = session.facts.clone();
+        drop(session);
+        let exit = Exit { gcwatch: failure.code.0, child: None, reason: UNREADABLE };
+        document_of_failure(report, &facts, &exit, &args.output)?;
+        return Err(failure);
     }
     if args.output.format == Format::Text && session.is_later_part() {
         let first = "it begins in the middle of a watch: the files before it are not here";
@@ -138,7 +145,9 @@ fn one(
     finish(session, Exit { gcwatch: code.0, child: None, reason }, place).map(|code| (code, reason))
 }
 
-const NO_TRACE: &str = "it is empty, or ends before its header does";
+const NO_TRACE: &str = "it ends before its header does: the writer was killed, or the rest is missing";
+/// The reason of a document about it.
+const UNREADABLE: &str = "unreadable";
 const CUT: &str = "it ends before its end mark: the writer was killed, or the rest is missing";
 
 /// Reads one file to its end. What is wrong with it, if anything.

@@ -8,13 +8,12 @@ use tokio::process::Child;
 use super::attach::{begin, recording, sampled, wish};
 use super::output::Sink;
 use super::startup::{describe, profiler_is_there, start};
-use super::{ending, finish, follow, output, report_failed, verdict};
-use crate::cli::{Format, RunArgs};
+use super::{document_of_failure, ending, finish, follow, output, report_failed, verdict};
+use crate::cli::RunArgs;
 use crate::exit::{Code, Failure};
-use crate::gc::facts::{Exit, Lost};
+use crate::gc::facts::Exit;
 use crate::gc::record::Level;
-use crate::gc::summary::Summary;
-use crate::report::{End, Facts, NOT_WATCHED, Report};
+use crate::report::{Facts, NOT_WATCHED, Report};
 use crate::sys::{self, Signal, Signals};
 use crate::watch::launch::{self, Launched, NextOrExit, Others, Suspended};
 use crate::watch::plan::watch_facts;
@@ -43,7 +42,10 @@ async fn watch(args: &RunArgs) -> Result<Code, Failure> {
     let recording = recording(&args.watch, false)?;
     let to_stderr = output::sink(&args.output, true) == Sink::Stdout;
     let mut output = output::open(&args.output, true, true, !checks.is_empty())?;
-    let mut launched = launch::launch(&args.command, to_stderr)?;
+    let mut launched = match launch::launch(&args.command, to_stderr) {
+        Ok(launched) => launched,
+        Err(failure) => return unwatched(args, output.report.as_mut(), None, failure),
+    };
     let pid = launched.pid;
     let suspended = match first_runtime(&mut launched, &mut signals).await? {
         First::Runtime(s) => *s,
@@ -208,16 +210,8 @@ fn unwatched(
         Some(n) if n != 0 => Failure { code: Code(n), ..failure },
         _ => failure,
     };
-    if args.output.format != Format::Text {
-        let exit = Exit { gcwatch: failure.code.0, child, reason: NOT_WATCHED };
-        let (facts, lost) = (Facts::default(), Lost::default());
-        let ended = report.start(&facts).and_then(|()| {
-            report.end(&facts, &End { summary: &Summary::default(), lost: &lost, verdicts: &[], exit: &exit })
-        });
-        if let Err(e) = ended {
-            report_failed(&e, args.output.output.as_deref())?;
-        }
-    }
+    let exit = Exit { gcwatch: failure.code.0, child, reason: NOT_WATCHED };
+    document_of_failure(report, &Facts::default(), &exit, &args.output)?;
     Err(failure)
 }
 

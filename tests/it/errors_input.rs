@@ -41,12 +41,19 @@ fn bad_arguments() -> Result<()> {
 
 fn unreadable() -> Result<()> {
     let dir = tempfile::tempdir()?;
-    for (name, content) in
-        [("garbage", &b"This is not a recording.\n"[..]), ("empty", b""), ("half", b"Nettrace\x14")]
-    {
+    for (name, content, says) in [
+        ("garbage", &b"This is not a recording.\n"[..], "does not start with \"Nettrace\""),
+        ("empty", b"", "it is empty"),
+        ("part", b"Nett", "ends before its header does"),
+        ("half", b"Nettrace\x14", "ends before its header does"),
+    ] {
         let path = dir.path().join(name);
         std::fs::write(&path, content)?;
-        Gcwatch::new().arg("report").arg(&path).output()?.expect(12)?.says(&[name])?;
+        Gcwatch::new().arg("report").arg(&path).output()?.expect(12)?.says(&[name, says])?;
+        // A script gets the code in its document, too.
+        let ended = Gcwatch::new().args("report --format json").arg(&path).output()?.expect(12)?;
+        let exit = Document::parse(&ended.stdout)?.0["exit"].clone();
+        ensure!(exit["gcwatch"] == 12 && exit["reason"] == "unreadable", "{name}: {exit}");
     }
     let missing = dir.path().join("missing");
     Gcwatch::new().arg("report").arg(&missing).output()?.expect(12)?.says(&["missing"])?;

@@ -91,6 +91,9 @@ fn not_found() -> Result<()> {
         .output()?
         .expect(127)?
         .says(&["/nonexistent/program"])?;
+    let ended = Gcwatch::new().args("run --format json -- /nonexistent/program").output()?.expect(127)?;
+    let exit = Document::parse(&ended.stdout)?.0["exit"].clone();
+    ensure!(exit["gcwatch"] == 127 && exit["child"].is_null() && exit["reason"] == "not-watched", "{exit}");
     Ok(())
 }
 

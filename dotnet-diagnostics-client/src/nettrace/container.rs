@@ -239,6 +239,8 @@ impl Container {
         match std::mem::replace(&mut self.state, State::Over) {
             State::Over => return,
             State::Damaged => self.accounted = self.offset,
+            State::Magic if self.offset == 0 => self.objects.push_back(Object::Failed(Error::Empty)),
+            State::Magic if MAGIC.starts_with(&self.head) => {}
             State::Magic => self.objects.push_back(Object::Failed(Error::NotNettrace)),
             State::Content { kind } if kind != BlockKind::TRACE => self.push_block(kind, false, blocks),
             State::ContentEndTag { kind } => self.push_block(kind, true, blocks),

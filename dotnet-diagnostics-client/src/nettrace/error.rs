@@ -6,6 +6,9 @@ use super::bytes::Malformed;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// There is not a single byte.
+    #[error("it is empty: its writer ended, or was killed, before anything came to be written")]
+    Empty,
     /// The first bytes are not those of a nettrace stream.
     #[error("this is not a nettrace stream: it does not start with \"Nettrace\"")]
     NotNettrace,
