@@ -1,7 +1,9 @@
 // A known amount of allocation work: survivors, large objects, pinned handles. The checksum depends on the
 // arguments only, never on when collections happen or who watches.
 //
-//   churn [batch|interactive] [work=N] [seed=N] [live=N] [threads=N] [exit=N]
+//   churn [batch|interactive] [work=N] [gcs=N] [seed=N] [live=N] [threads=N] [exit=N]
+//
+// With gcs=N it goes on after its work until there were N collections; the checksum then depends on when they happen.
 //
 // stdout: "ready pid=N"; in the interactive mode it then waits for the line "go" and works until the line
 // "stop" (or the end of stdin); at the end "done work= checksum= gc0= gc1= gc2= pause_ns=".
@@ -13,11 +15,13 @@ using System.Threading;
 static class Churn
 {
     static volatile bool stop;
+    static int gcs;
 
     static int Main(string[] args)
     {
         bool interactive = args.Contains("interactive");
         long work = App.Number(args, "work", 200_000);
+        gcs = App.Number(args, "gcs", 0);
         ulong seed = (ulong)App.Number(args, "seed", 1);
         int live = App.Number(args, "live", 20_000);
         var workers = new Worker[App.Number(args, "threads", 1)];
@@ -62,7 +66,7 @@ static class Churn
 
         public void Run(long work)
         {
-            for (; Done < work && !stop; Done++)
+            for (; (Done < work || GC.CollectionCount(0) < gcs) && !stop; Done++)
             {
                 ulong random = App.Random(ref state);
                 Replace(live, random, 16 + (int)((random >> 32) % 240));
