@@ -12,7 +12,7 @@
 //   pin_every       every so-manieth survivor is pinned until it is replaced
 //   finalize_every  every so-manieth allocation has a finalizer
 //
-// Without size_max every allocation is a node of 40 bytes, and each 16th is hung into an old one.
+// Without size_max every allocation is a node of 40 bytes, and each 256th is hung into an old one.
 // stdout: "ready pid=N", once it allocates. It goes on until stdin has a line or ends; then FILE gets, by the monotonic
 // clock, "mb END_NS" for each million bytes that a thread has allocated, and "gc END_NS STALL_NS GENERATION" for each
 // collection that the first thread met. STALL_NS is the time between two allocations in which it began: what the
@@ -195,9 +195,8 @@ static class Load
             for (int i = 0; i < 1_000_000 / 40; i++)
             {
                 var node = new Node { Value = i };
-                if (i % 16 != 0) continue;
-                old[App.Random(ref state) % (ulong)old.Length].Young = node;
-                met.Look();
+                if (i % 256 == 0) old[App.Random(ref state) % (ulong)old.Length].Young = node;
+                if (i % 16 == 0) met.Look();
             }
             met.Megabyte();
         }
