@@ -1,7 +1,7 @@
 //! A web service under load, watched at each level.
 
-use std::io::Read;
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,10 +11,13 @@ use xtask::testkit::{Skip, peer};
 
 use super::figure::{Figure, Goal};
 use super::process::Ended;
+use super::toggle::{LEAVING, while_watched};
 use super::{Bench, Tool};
 
 const ROW: &str = "Kestrel under wrk";
 const PATH: &str = "large/100";
+/// Seconds until its code has been compiled again, better.
+const WARMING: u32 = 5;
 
 /// What wrk said.
 #[derive(Debug, Clone, Copy)]
@@ -35,26 +38,23 @@ pub(super) fn measure(bench: &mut Bench) -> Result<()> {
     }
     let names = ["none", "basic", "moves", "roots", "dotnet-trace gc-verbose"];
     let seconds = if bench.quick { 4 } else { 5 };
-    bench.rounds = bench.rounds.min(3);
     for server in [false, true] {
-        bench.serve_all(&web, server, seconds, &names);
-    }
-    if !bench.has_option("attach", "--sample") {
-        bench.skip("Kestrel: roots --sample 1/30s", &anyhow::anyhow!("this gcwatch has no --sample"));
-        return Ok(());
+        bench.serve_all(&web, server, seconds, &names)?;
     }
     bench.rounds = 1;
-    bench.serve_all(&web, false, if bench.quick { 40 } else { 120 }, &["none", "roots --sample 1/30s"]);
-    Ok(())
+    bench.serve_all(&web, false, if bench.quick { 40 } else { 120 }, &["none", "roots --sample 1/30s"])
 }
 
 impl Bench {
-    fn serve_all(&mut self, web: &std::path::Path, server: bool, seconds: u32, names: &[&'static str]) {
+    /// One service, under load for so many seconds with each tool in turn: it is warm before the first comes.
+    fn serve_all(&mut self, web: &Path, server: bool, seconds: u32, names: &[&'static str]) -> Result<()> {
         let heap = if server { "server" } else { "workstation" };
         let case = format!("{} {heap}, /{PATH}, 16 connections, {seconds} s", self.newest.name);
         self.say(&format!("  {case}"));
-        let taken =
-            self.interleave(&case, names, |bench, name| bench.serve(web, server, seconds, Tool::named(name)));
+        let (service, url) = self.service(web, server)?;
+        let taken = self.interleave(&case, names, |bench, name| {
+            bench.serve(service.0.id(), &url, seconds, Tool::named(name))
+        });
         let of = |what, unit, value: fn(&Served) -> f64| {
             let figure = Figure::new(ROW, &case, what, unit).against("none");
             taken.iter().fold(figure, |figure, variant| figure.with(variant.name, variant.each(value)))
@@ -68,10 +68,10 @@ impl Bench {
             }
         }
         self.findings.figures.extend([rate, p50, p99]);
+        Ok(())
     }
 
-    /// A fresh service, warm before the tool comes and the requests count.
-    fn serve(&self, web: &std::path::Path, server: bool, seconds: u32, tool: Tool) -> Result<Served> {
+    fn service(&self, web: &Path, server: bool) -> Result<(Ended, String)> {
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let url = format!("http://127.0.0.1:{port}");
         let mut command = self.newest.command(web);
@@ -86,27 +86,18 @@ impl Bench {
             thread::sleep(Duration::from_millis(20));
         }
         let url = format!("{url}/{PATH}");
-        wrk(&url, 2)?;
+        wrk(&url, WARMING)?;
+        Ok((service, url))
+    }
+
+    fn serve(&self, pid: u32, url: &str, seconds: u32, tool: Tool) -> Result<Served> {
         let output = self.file("service");
-        if output.exists() {
-            std::fs::remove_file(&output)?;
+        let Some(command) = self.attach(tool, &self.newest, pid, &output)? else { return wrk(url, seconds) };
+        let served = while_watched(tool, command, &output, || wrk(url, seconds));
+        if tool.is_profiler() {
+            thread::sleep(LEAVING);
         }
-        let mut watcher = None;
-        if let Some(mut command) = self.attach(tool, &self.newest, service.0.id(), &output)? {
-            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-            let mut child = Ended(command.spawn()?);
-            super::paced::wait_for(tool, &output, &mut child.0)?;
-            watcher = Some(child);
-        }
-        let served = wrk(&url, seconds)?;
-        if let Some(Ended(watcher)) = &mut watcher
-            && watcher.try_wait()?.is_some()
-        {
-            let mut said = String::new();
-            watcher.stderr.take().map(|mut stderr| stderr.read_to_string(&mut said)).transpose()?;
-            bail!("the tool did not watch to the end: {}", said.trim());
-        }
-        Ok(served)
+        served
     }
 }
 

@@ -1,6 +1,7 @@
 //! A program under which tools come and go: each time with a tool is held against the times just before and after it.
 //! Two processes of the same program differ by more than a tool costs.
 
+use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -16,7 +17,7 @@ use super::statistics::median;
 use super::{Bench, Tool, paced};
 
 /// A profiler needs up to half a second to leave after its tool has ended; none else can come before.
-const LEAVING: Duration = Duration::from_millis(600);
+pub(super) const LEAVING: Duration = Duration::from_millis(600);
 /// What a tool and the runtime still have to do when one has come or gone is not in the figures.
 const SETTLING: Duration = Duration::from_millis(150);
 
@@ -58,7 +59,7 @@ impl Bench {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut program = Ended(command.spawn()?);
         let stdout = program.0.stdout.as_mut().context("no stdout")?;
-        std::io::Read::read_exact(stdout, &mut [0]).context("the program ended at once")?;
+        stdout.read_exact(&mut [0]).context("the program ended at once")?;
         let mut rounds = Vec::new();
         let mut left = None;
         // The first round is not counted: what a tool meets for the first time is made then.
@@ -72,13 +73,9 @@ impl Bench {
                     );
                 }
                 let output = self.file("watched");
-                if output.exists() {
-                    std::fs::remove_file(&output)?;
-                }
                 let command = self.attach(tool, clr, program.0.id(), &output)?.context("a tool")?;
-                windows.push(
-                    with_tool(tool, command, &output, load.window).with_context(|| (*name).to_owned())?,
-                );
+                let window = while_watched(tool, command, &output, || Ok(stretch(load.window)));
+                windows.push(window.with_context(|| (*name).to_owned())?);
                 if tool.is_profiler() {
                     left = Some(Instant::now());
                 }
@@ -119,15 +116,25 @@ impl Window {
     }
 }
 
-/// A window in which a tool watches.
-fn with_tool(tool: Tool, mut command: Command, output: &Path, window: Duration) -> Result<Window> {
+/// What is done while a tool watches; the tool ends as Ctrl-C ends it.
+pub(super) fn while_watched<T>(
+    tool: Tool,
+    mut command: Command,
+    output: &Path,
+    work: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    if output.exists() {
+        std::fs::remove_file(output)?;
+    }
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut watcher = Ended(command.spawn()?);
     paced::wait_for(tool, output, &mut watcher.0)?;
     thread::sleep(SETTLING);
-    let found = stretch(window);
+    let found = work()?;
     if watcher.0.try_wait()?.is_some() {
-        bail!("{command:?} ended by itself");
+        let mut said = String::new();
+        watcher.0.stderr.take().map(|mut stderr| stderr.read_to_string(&mut said)).transpose()?;
+        bail!("it did not watch to the end: {}", said.trim());
     }
     let pid = i32::try_from(watcher.0.id()).ok().and_then(Pid::from_raw).context("a process id")?;
     kill_process(pid, Signal::INT)?;

@@ -149,12 +149,6 @@ impl Bench {
     pub(super) fn file(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
-
-    /// Whether this gcwatch takes an option of a command.
-    pub(super) fn has_option(&self, command: &str, option: &str) -> bool {
-        let help = self.gcwatch().args([command, "--help"]).output();
-        help.is_ok_and(|help| String::from_utf8_lossy(&help.stdout).contains(option))
-    }
 }
 
 /// dotnet-trace's program.
