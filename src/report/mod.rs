@@ -13,6 +13,7 @@ pub(crate) mod together;
 mod units;
 
 use std::io;
+use std::time::Duration;
 
 use crate::check::Verdict;
 use crate::gc::facts::{Arming, BackgroundGc, Exit, Lost, Target, Watch, Windows};
@@ -87,6 +88,11 @@ pub(crate) trait Report: std::fmt::Debug {
 
     /// A finished record, complete or cut off; it never changes again.
     fn gc(&mut self, facts: &Facts, gc: &Gc) -> io::Result<()>;
+
+    /// How often it wants a [tick](Self::tick) as things stand: each one wakes a processor that may sleep.
+    fn tick_every(&self) -> Option<Duration> {
+        None
+    }
 
     /// Now and then, whether something happened or not.
     fn tick(&mut self, _state: &LiveState) -> io::Result<()> {

@@ -6,6 +6,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::time::Duration;
 
 use super::overall::Overall;
 use super::together::Format;
@@ -281,6 +282,10 @@ impl Report for OpenMetricsReport {
             mine.summary.add(gc);
         });
         Ok(())
+    }
+
+    fn tick_every(&self) -> Option<Duration> {
+        self.to_file().then_some(Duration::from_nanos(EVERY_NS))
     }
 
     fn tick(&mut self, state: &LiveState) -> io::Result<()> {

@@ -1,6 +1,7 @@
 //! A report whose reader may go while a verdict is still owed: the watch goes on without it.
 
 use std::io::{self, ErrorKind};
+use std::time::Duration;
 
 use super::{End, Facts, LiveState, Report};
 use crate::gc::record::Gc;
@@ -38,6 +39,10 @@ impl Report for Outlive {
 
     fn gc(&mut self, facts: &Facts, gc: &Gc) -> io::Result<()> {
         self.tell(|report| report.gc(facts, gc))
+    }
+
+    fn tick_every(&self) -> Option<Duration> {
+        self.report.tick_every().filter(|_| !self.gone)
     }
 
     fn tick(&mut self, state: &LiveState) -> io::Result<()> {

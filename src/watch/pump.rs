@@ -16,7 +16,12 @@ use crate::sys::{Lease, Signal, Signals};
 /// Mostly a flush shows where it ends, and what was held back for order goes at once. Where it does not, the next
 /// one follows after 100 ms if anything happens; after this much silence nothing has, and the flush is whole.
 const QUIET: Duration = Duration::from_secs(1);
-const TICK: Duration = Duration::from_millis(100);
+/// A runtime writes a flush in a dozen pieces, most of them of some bytes: whoever reads each as it comes is woken as
+/// often. So where a flush has only begun, we are away for as long as it takes, and read the rest at once. Not the
+/// timer of the loop: there each piece would wake us, too.
+const WRITING: Duration = Duration::from_micros(500);
+/// More than this, and the rest is not waited for: the socket's buffer holds no more than a few hundred KiB.
+const BEGUN: usize = 16 * 1024;
 const BEAT: Duration = Duration::from_secs(1);
 /// How long the profiler may take to say that it leaves. It goes anyway.
 const LEAVING: Duration = Duration::from_millis(1500);
@@ -103,12 +108,13 @@ impl<'a, T: Transport> Pump<'a, T> {
         let started = Instant::now();
         let id = self.stream.id();
         let mut buffer = vec![0; 256 * 1024];
-        let mut tick = interval(TICK);
         let mut beat = interval(BEAT);
-        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let end_at = self.limits.duration.map(|d| started + d);
         let mut last_bytes = started;
+        let mut last_tick = started;
+        // Without the profiler nobody needs it.
+        let beats = self.lease.is_some() || self.windows.is_some();
         let mut why: Option<Ended> = None;
         let mut signalled = false;
         let mut hang_up_at: Option<Instant> = None;
@@ -124,6 +130,7 @@ impl<'a, T: Transport> Pump<'a, T> {
                 }
             }
             let window_at = self.windows.as_ref().and_then(Windows::wake);
+            let tick_at = session.tick_every().map(|every| last_tick + every);
             let wake = [end_at.filter(|_| why.is_none()), leave_by, hang_up_at, quiet_at, window_at]
                 .into_iter()
                 .flatten()
@@ -143,7 +150,7 @@ impl<'a, T: Transport> Pump<'a, T> {
                         }
                     }
                 },
-                _ = beat.tick() => {
+                _ = beat.tick(), if beats => {
                     if let Some(lease) = &mut self.lease {
                         // A profiler that has gone is found out by what it sends, not here.
                         let _gone = lease.beat().await;
@@ -152,7 +159,8 @@ impl<'a, T: Transport> Pump<'a, T> {
                         windows.beat().await;
                     }
                 }
-                _ = tick.tick() => {
+                () = async { if let Some(at) = tick_at { sleep_until(at).await } }, if tick_at.is_some() => {
+                    last_tick = Instant::now();
                     let elapsed_ns = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
                     if let Err(e) = session.tick(elapsed_ns) {
                         stop = Some(Ended::Report(e));
@@ -175,6 +183,9 @@ impl<'a, T: Transport> Pump<'a, T> {
                         let mut progress = session.bytes(&buffer[..n]);
                         if matches!(progress, Ok(Progress::Goes)) && session.holds() && session.flush_ended() {
                             progress = session.quiet().map(|()| Progress::Goes);
+                        }
+                        if n < BEGUN && session.flush_runs() {
+                            std::thread::sleep(WRITING);
                         }
                         last_bytes = Instant::now();
                         if leave_by.is_none() {

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use dotnet_diagnostics_client::nettrace::{self, Item, Reader};
 use netcore_profiler::wire;
@@ -285,6 +286,11 @@ impl<'r> Session<'r> {
         self.reader.flush_ended()
     }
 
+    /// More bytes are on their way: a flush has begun, and its end has not been seen.
+    pub(crate) fn flush_runs(&self) -> bool {
+        self.reader.within_object() || !self.reader.flush_ended()
+    }
+
     /// A flush is over: what is held back for order may go. Live only; a file has the next flush.
     pub(crate) fn quiet(&mut self) -> Result<(), ReportError> {
         self.reader.release_held();
@@ -299,6 +305,11 @@ impl<'r> Session<'r> {
     /// A background collection is going on.
     pub(crate) fn background_runs(&self) -> bool {
         self.fold.background_runs()
+    }
+
+    /// How often the report wants a tick.
+    pub(crate) fn tick_every(&self) -> Option<Duration> {
+        self.report.tick_every()
     }
 
     /// The line that is alive; `elapsed_ns` since the watch began.

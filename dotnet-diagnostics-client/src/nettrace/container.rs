@@ -194,6 +194,11 @@ impl Container {
         self.boundary
     }
 
+    /// The bytes so far end within an object.
+    pub(super) fn within_object(&self) -> bool {
+        self.offset != self.boundary
+    }
+
     pub(super) fn feed(&mut self, mut bytes: &[u8], blocks: &mut Blocks) {
         self.spans.clear();
         while !bytes.is_empty() {

@@ -192,6 +192,11 @@ impl Reader {
         self.flush_ended
     }
 
+    /// The bytes so far end within an object: the rest of it is on its way.
+    pub fn within_object(&self) -> bool {
+        self.container.within_object()
+    }
+
     /// How many events are held back at present.
     pub fn held_events(&self) -> usize {
         self.order.len()

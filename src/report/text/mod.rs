@@ -16,6 +16,7 @@ mod verdicts;
 use std::collections::HashSet;
 use std::fmt;
 use std::io::{self, Write};
+use std::time::Duration;
 
 use super::units::Units;
 use super::{End, Facts, Filter, LiveState, Report};
@@ -183,11 +184,11 @@ impl<W: Write> TextReport<W> {
         {
             self.print_row(&folded)?;
         }
-        let row = self.lines.row(gc, mark);
         if swallowed {
-            self.storm.add(gc, row);
+            self.storm.add(gc, || self.lines.row(gc, mark));
             return Ok(());
         }
+        let row = self.lines.row(gc, mark);
         self.marks.shown(mark);
         self.print_row(&row)?;
         if facts.watch.blocks {
@@ -230,6 +231,17 @@ impl<W: Write> Report for TextReport<W> {
         self.status.add(gc);
         self.show(facts, gc)?;
         self.out.flush()
+    }
+
+    fn tick_every(&self) -> Option<Duration> {
+        const LIVE: Duration = Duration::from_millis(100);
+        const FOLDED: Duration = Duration::from_millis(250);
+        match (self.quiet, self.terminal.live) {
+            (true, _) => None,
+            (false, true) => Some(LIVE),
+            // A fold ends by itself where no other collection comes.
+            (false, false) => self.storm.folds().then_some(FOLDED),
+        }
     }
 
     fn tick(&mut self, state: &LiveState) -> io::Result<()> {

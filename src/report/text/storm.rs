@@ -53,8 +53,13 @@ impl Storm {
         self.raging && !rare && !odd && gc.complete()
     }
 
+    /// Something is folded.
+    pub(super) fn folds(&self) -> bool {
+        self.fold.is_some()
+    }
+
     /// Adds a collection to the fold; `line` is what it would have been alone.
-    pub(super) fn add(&mut self, gc: &Gc, line: String) {
+    pub(super) fn add(&mut self, gc: &Gc, line: impl FnOnce() -> String) {
         let at = gc.at_ns.unwrap_or(0);
         let pause = gc.pause_ns.unwrap_or(0);
         let fold = self.fold.get_or_insert(Fold {
@@ -66,11 +71,10 @@ impl Storm {
             shortest_ns: None,
             longest_ns: None,
             paused_ns: 0,
-            single: Some(line),
+            single: None,
         });
-        if fold.counts.iter().sum::<u64>() > 0 {
-            fold.single = None;
-        }
+        // Most are shown in no line: none is made for them.
+        fold.single = fold.counts.iter().all(|n| *n == 0).then(line);
         fold.last = gc.number;
         // A background collection is told after younger ones.
         fold.from_ns = fold.from_ns.min(at);
@@ -155,7 +159,7 @@ mod tests {
             let swallowed = storm.swallows(&gc, false);
             lines.extend(storm.due(gc.at_ns.unwrap_or(0), style));
             if swallowed {
-                storm.add(&gc, String::new());
+                storm.add(&gc, String::new);
             }
         }
         assert!(!storm.swallows(&gc(1250, 3400), true));

@@ -8,6 +8,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::io;
 use std::rc::Rc;
+use std::time::Duration;
 
 use super::overall::Overall;
 use super::{End, Facts, LiveState, Report};
@@ -99,6 +100,10 @@ impl Report for Counted {
 
     fn gc(&mut self, facts: &Facts, gc: &Gc) -> io::Result<()> {
         self.report.gc(facts, gc)
+    }
+
+    fn tick_every(&self) -> Option<Duration> {
+        self.report.tick_every()
     }
 
     fn tick(&mut self, state: &LiveState) -> io::Result<()> {
