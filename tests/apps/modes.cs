@@ -53,6 +53,8 @@ static class Modes
             int end = GC.CollectionCount(0) + storm;
             while (GC.CollectionCount(0) < end) Allocate(100_000);
         });
+        // Waits for a background collection that the storm may have left: the end of the program would cut it off.
+        Phase("induced-compacting", () => GC.Collect(2, GCCollectionMode.Forced, blocking: true, compacting: true));
         Console.WriteLine($"done {App.Counts()}");
         while (wait && Console.ReadLine() is string line && line != "exit") { }
         return 0;
