@@ -4,7 +4,7 @@
 //! startup, it is the environment variable [`VARIABLE`], as the runtime sees it.
 //!
 //! ```text
-//! gcwatch=2 arming=late blocks=0 names=1 window=3/1/0/30000/0 lease=/tmp/with spaces/lease.sock
+//! gcwatch=3 arming=late blocks=0 names=1 window=3/1/0/30000/0 lease=/tmp/with spaces/lease.sock
 //! ```
 //!
 //! `gcwatch` is [`ABI_VERSION`] and required. Every other key may be left out, unknown keys are
@@ -171,9 +171,9 @@ mod tests {
     #[test]
     fn keys_may_be_missing_unknown_or_far_apart() {
         let default = Config::default();
-        assert_eq!(Config::parse("gcwatch=2"), Ok(default));
-        assert_eq!(Config::parse("  colour=red   gcwatch=2  "), Ok(default));
-        assert_eq!(Config::parse("gcwatch=2 lease="), Ok(default));
+        assert_eq!(Config::parse("gcwatch=3"), Ok(default));
+        assert_eq!(Config::parse("  colour=red   gcwatch=3  "), Ok(default));
+        assert_eq!(Config::parse("gcwatch=3 lease="), Ok(default));
     }
 
     #[test]
@@ -183,22 +183,22 @@ mod tests {
         }
         for text in [
             "gcwatch=x",
-            "gcwatch=2 arming=soon",
-            "gcwatch=2 blocks=2",
-            "gcwatch=2 names=yes",
-            "gcwatch=2 unset=",
-            "gcwatch=2 word",
-            "gcwatch=2 word blocks=1",
-            "gcwatch=2 =1",
-            "gcwatch=2 lease=/a\0b",
-            "gcwatch=2 window=0/1/0/1000/0",
-            "gcwatch=2 window=1/1/0/1000",
-            "gcwatch=2 window=1/1/0/1000/0/2",
-            "gcwatch=2 window=x",
+            "gcwatch=3 arming=soon",
+            "gcwatch=3 blocks=2",
+            "gcwatch=3 names=yes",
+            "gcwatch=3 unset=",
+            "gcwatch=3 word",
+            "gcwatch=3 word blocks=1",
+            "gcwatch=3 =1",
+            "gcwatch=3 lease=/a\0b",
+            "gcwatch=3 window=0/1/0/1000/0",
+            "gcwatch=3 window=1/1/0/1000",
+            "gcwatch=3 window=1/1/0/1000/0/2",
+            "gcwatch=3 window=x",
         ] {
             assert_eq!(Config::parse(text), Err(ConfigError::Malformed), "{text:?}");
         }
-        let long = format!("gcwatch=2 lease=/{}", "x".repeat(MAX_LENGTH));
+        let long = format!("gcwatch=3 lease=/{}", "x".repeat(MAX_LENGTH));
         assert_eq!(Config::parse(&long), Err(ConfigError::Malformed));
     }
 }

@@ -96,7 +96,8 @@ pub struct BatchHeader {
     pub part: u32,
     /// Number of rows that follow.
     pub rows: u32,
-    /// [`BoundsPhase`] of bounds, [`StaticsPhase`](super::StaticsPhase) of statics; 0 elsewhere.
+    /// [`BoundsPhase`] of bounds, [`StaticsPhase`](super::StaticsPhase) of statics,
+    /// [`Holders::PACKED`](super::Holders::PACKED) of holders; 0 elsewhere.
     pub phase: u8,
 }
 
@@ -116,10 +117,13 @@ impl BatchHeader {
         bytes
     }
 
+    pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, WireError> {
+        Ok(Self { gc_seq: reader.u64()?, part: reader.u32()?, rows: reader.u32()?, phase: reader.u8()? })
+    }
+
     pub(super) fn decode<'a, T: Row>(payload: &'a [u8]) -> Result<(Self, Rows<'a, T>), WireError> {
         let mut reader = Reader::new(payload);
-        let header =
-            Self { gc_seq: reader.u64()?, part: reader.u32()?, rows: reader.u32()?, phase: reader.u8()? };
+        let header = Self::read(&mut reader)?;
         let count = usize::try_from(header.rows).unwrap_or(usize::MAX);
         Ok((header, Rows::take(&mut reader, count)?))
     }

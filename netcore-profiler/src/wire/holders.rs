@@ -3,6 +3,7 @@
 use super::batch::layout::Layout;
 use super::batch::{BatchHeader, RootFlags, RootKind, Row, Rows};
 use super::cursor::{Reader, WireError, Writer};
+use super::packed::PackedRows;
 
 /// Where an object lies after the collection. An open set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -69,34 +70,6 @@ pub struct HolderRow {
     pub repeats: u16,
 }
 
-impl Row for HolderRow {}
-
-impl Layout for HolderRow {
-    const SIZE: usize = 46;
-
-    fn read(reader: &mut Reader<'_>) -> Result<Self, WireError> {
-        Ok(Self {
-            object: reader.u64()?,
-            root_id: reader.u64()?,
-            class_id: reader.u64()?,
-            bytes: reader.u64()?,
-            creator: reader.u64()?,
-            kind: RootKind(reader.u8()?),
-            flags: RootFlags(reader.u8()?),
-            generation: Generation(reader.u8()?),
-            handle_kind: HandleKind(reader.u8()?),
-            repeats: reader.u16()?,
-        })
-    }
-
-    fn write(&self, writer: &mut Writer<'_>) {
-        let words = [self.object, self.root_id, self.class_id, self.bytes, self.creator];
-        let [low, high] = self.repeats.to_le_bytes();
-        let rest = [self.kind.0, self.flags.0, self.generation.0, self.handle_kind.0, low, high];
-        writer.row::<46>(&words, &rest);
-    }
-}
-
 /// Roots with types, in the order in which the runtime told them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Holders<'a> {
@@ -105,13 +78,22 @@ pub struct Holders<'a> {
     /// Number of this part, from 0.
     pub part: u32,
     /// The roots.
-    pub rows: Rows<'a, HolderRow>,
+    pub rows: PackedRows<'a>,
 }
 
 impl<'a> Holders<'a> {
-    pub(super) fn decode(payload: &'a [u8]) -> Result<Self, WireError> {
-        let (header, rows) = BatchHeader::decode(payload)?;
-        Ok(Self { gc_seq: header.gc_seq, part: header.part, rows })
+    /// [`BatchHeader::phase`] of packed rows. Rows of the first version were told otherwise, with 0.
+    pub const PACKED: u8 = 1;
+
+    /// `None`: rows that are told another way.
+    pub(super) fn decode(payload: &'a [u8]) -> Result<Option<Self>, WireError> {
+        let mut reader = Reader::new(payload);
+        let header = BatchHeader::read(&mut reader)?;
+        if header.phase != Self::PACKED {
+            return Ok(None);
+        }
+        let rows = PackedRows::take(&mut reader, header.rows)?;
+        Ok(Some(Self { gc_seq: header.gc_seq, part: header.part, rows }))
     }
 }
 

@@ -24,6 +24,7 @@ mod hello;
 pub mod histogram;
 mod holders;
 mod note;
+mod packed;
 mod text;
 mod totals;
 
@@ -38,6 +39,7 @@ pub use hello::{Arming, Hello, Load, Window};
 pub use histogram::{Bucket, Histogram};
 pub use holders::{Generation, HandleKind, HolderRow, Holders, StaticRow, Statics, StaticsPhase};
 pub use note::{Note, NoteCode};
+pub use packed::{PACKED_ROW_BYTES, PackedRows, Packer};
 pub use text::{MAX_TEXT_UNITS, MAX_TEXTS, Text, Texts};
 pub use totals::{
     BLOCK_GENERATIONS, GcFlags, GcTotals, Naming, Parts, ROOT_CELLS, RangeTotals, RootCount, RootCounts,
@@ -48,7 +50,7 @@ pub use totals::{
 pub const PROVIDER_NAME: &str = "Gcwatch-Profiler";
 
 /// Version of this schema and of the configuration text. Both sides must have the same.
-pub const ABI_VERSION: u32 = 2;
+pub const ABI_VERSION: u32 = 3;
 
 /// Class identifier of the profiler, in the byte order of a COM `GUID` in memory:
 /// `{8E1CBDBC-A372-4EAE-8F84-91DA39DA2C47}`.
@@ -172,7 +174,7 @@ pub fn decode(event_id: u32, payload: &[u8]) -> Result<Record<'_>, WireError> {
         event_id::SURVIVING => Record::Surviving(SurvivingRanges::decode(payload)?),
         event_id::ROOTS => Record::Roots(RootBatch::decode(payload)?),
         event_id::NOTE => Record::Note(Note::decode(payload)?),
-        event_id::HOLDERS => Record::Holders(Holders::decode(payload)?),
+        event_id::HOLDERS => Holders::decode(payload)?.map_or(Record::Unknown(event_id), Record::Holders),
         event_id::CLASS => Record::Class(Class::decode(payload)?),
         event_id::METHOD => Record::Method(Method::decode(payload)?),
         event_id::MODULE => Record::Module(Module::decode(payload)?),

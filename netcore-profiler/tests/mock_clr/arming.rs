@@ -23,7 +23,7 @@ fn some_ranges() -> Collection {
 #[test]
 fn attached_it_is_armed_from_mark_to_end() {
     let (library, clr) = (Library::load(), Clr::new());
-    assert_eq!(library.attach(clr, "gcwatch=2 arming=late"), 0);
+    assert_eq!(library.attach(clr, "gcwatch=3 arming=late"), 0);
     assert_eq!(take_masks(clr), [ON, OFF], "with the flag first, then without");
     for _ in 0..3 {
         library.collect(clr, &some_ranges());
@@ -34,7 +34,7 @@ fn attached_it_is_armed_from_mark_to_end() {
 #[test]
 fn started_with_the_process_the_first_collection_switches_it_off() {
     let (library, clr) = (Library::load(), Clr::new());
-    assert_eq!(library.start(clr, "gcwatch=2 arming=late"), 0);
+    assert_eq!(library.start(clr, "gcwatch=3 arming=late"), 0);
     assert_eq!(take_masks(clr), [ON]);
     clr.take_written();
     library.collect(clr, &some_ranges());
@@ -47,7 +47,7 @@ fn started_with_the_process_the_first_collection_switches_it_off() {
 #[test]
 fn always_means_always() {
     let (library, clr) = (Library::load(), Clr::new());
-    assert_eq!(library.attach(clr, "gcwatch=2 arming=always"), 0);
+    assert_eq!(library.attach(clr, "gcwatch=3 arming=always"), 0);
     clr.take_written();
     for _ in 0..3 {
         library.collect(clr, &some_ranges());
@@ -59,7 +59,7 @@ fn always_means_always() {
 #[test]
 fn a_background_collection_is_not_armed() {
     let (library, clr) = (Library::load(), Clr::new());
-    assert_eq!(library.attach(clr, "gcwatch=2"), 0);
+    assert_eq!(library.attach(clr, "gcwatch=3"), 0);
     take_masks(clr);
     library.collect(clr, &Collection { kind: 1, ..some_ranges() });
     assert_eq!(take_masks(clr), []);
@@ -68,7 +68,7 @@ fn a_background_collection_is_not_armed() {
 #[test]
 fn a_refused_mask_costs_one_collection() {
     let (library, clr) = (Library::load(), Clr::new());
-    assert_eq!(library.attach(clr, "gcwatch=2"), 0);
+    assert_eq!(library.attach(clr, "gcwatch=3"), 0);
     clr.take_written();
     clr.refusals.store(1, std::sync::atomic::Ordering::SeqCst);
     library.collect(clr, &some_ranges());
@@ -95,7 +95,7 @@ fn a_refused_mask_costs_one_collection() {
 #[test]
 fn after_three_refusals_in_a_row_it_stays_on() {
     let (library, clr) = (Library::load(), Clr::new());
-    assert_eq!(library.attach(clr, "gcwatch=2"), 0);
+    assert_eq!(library.attach(clr, "gcwatch=3"), 0);
     clr.take_written();
     clr.refusals.store(3, std::sync::atomic::Ordering::SeqCst);
     for _ in 0..3 {
@@ -119,7 +119,7 @@ fn after_three_refusals_in_a_row_it_stays_on() {
 #[test]
 fn a_runtime_that_delivers_nothing_is_watched_all_the_time() {
     let (library, clr) = (Library::load(), Clr::new());
-    assert_eq!(library.attach(clr, "gcwatch=2"), 0);
+    assert_eq!(library.attach(clr, "gcwatch=3"), 0);
     for _ in 0..3 {
         library.collect(clr, &Collection { is_old: true, ..some_ranges() });
     }
@@ -133,7 +133,7 @@ fn a_runtime_that_delivers_nothing_is_watched_all_the_time() {
 fn without_a_session_it_is_watched_all_the_time_from_the_start() {
     let (library, clr) = (Library::load(), Clr::new());
     clr.fails_sessions.store(true, std::sync::atomic::Ordering::SeqCst);
-    assert_eq!(library.attach(clr, "gcwatch=2"), 0);
+    assert_eq!(library.attach(clr, "gcwatch=3"), 0);
     assert!(clr.has_note(NoteCode::SESSION_FAILED));
     assert_eq!(hellos(&clr.take_written()).last().unwrap().arming, Arming::ALWAYS);
     library.collect(clr, &some_ranges());
@@ -144,7 +144,7 @@ fn without_a_session_it_is_watched_all_the_time_from_the_start() {
 #[test]
 fn a_mask_written_in_mid_collection_is_told() {
     let (library, clr) = (Library::load(), Clr::new());
-    assert_eq!(library.start(clr, "gcwatch=2"), 0);
+    assert_eq!(library.start(clr, "gcwatch=3"), 0);
     clr.take_written();
     library.collect_with(clr, &some_ranges(), || {
         // SAFETY: no arguments.

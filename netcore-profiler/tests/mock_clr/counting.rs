@@ -139,7 +139,7 @@ fn check_totals(told: &Collection, found: &GcTotals<'_>, regions: &[GenerationRa
 fn totals_are_what_was_told_by_all_heaps() {
     let (library, clr) = (Library::load(), Clr::new());
     *lock(&clr.bounds) = regions();
-    assert_eq!(library.attach(clr, "gcwatch=2"), 0);
+    assert_eq!(library.attach(clr, "gcwatch=3"), 0);
     clr.take_written();
     let mut random = Random(11);
     for number in 1..=20 {
@@ -163,7 +163,7 @@ fn totals_are_what_was_told_by_all_heaps() {
 fn an_empty_collection_has_empty_totals() {
     let (library, clr) = (Library::load(), Clr::new());
     *lock(&clr.bounds) = regions();
-    assert_eq!(library.attach(clr, "gcwatch=2 blocks=1"), 0);
+    assert_eq!(library.attach(clr, "gcwatch=3 blocks=1"), 0);
     let full = collection(1, heaps(3, &mut Random(5)), roots(&mut Random(6)));
     library.collect(clr, &full);
     clr.take_written();
@@ -221,7 +221,7 @@ fn rows(written: &[Written], gc_seq: u64) -> Rows {
 fn raw_rows_are_what_was_told_in_numbered_parts() {
     let (library, clr) = (Library::load(), Clr::new());
     *lock(&clr.bounds) = regions();
-    assert_eq!(library.attach(clr, "gcwatch=2 blocks=1"), 0);
+    assert_eq!(library.attach(clr, "gcwatch=3 blocks=1"), 0);
     clr.take_written();
     let mut random = Random(21);
     for number in 1..=8 {
@@ -269,7 +269,7 @@ fn raw_rows_are_what_was_told_in_numbered_parts() {
 fn a_runtime_with_only_the_first_callbacks_is_counted_too() {
     let (library, clr) = (Library::load(), Clr::new());
     *lock(&clr.bounds) = regions();
-    assert_eq!(library.attach(clr, "gcwatch=2 arming=always blocks=1"), 0);
+    assert_eq!(library.attach(clr, "gcwatch=3 arming=always blocks=1"), 0);
     clr.take_written();
     let mut told = collection(0, heaps(3, &mut Random(31)), roots(&mut Random(32)));
     told.is_old = true;
@@ -305,7 +305,7 @@ fn a_runtime_with_only_the_first_callbacks_is_counted_too() {
 fn a_start_without_end_and_an_end_without_start_are_survived() {
     let (library, clr) = (Library::load(), Clr::new());
     *lock(&clr.bounds) = regions();
-    assert_eq!(library.attach(clr, "gcwatch=2"), 0);
+    assert_eq!(library.attach(clr, "gcwatch=3"), 0);
     clr.take_written();
     let mut random = Random(41);
     let second =
@@ -345,7 +345,7 @@ fn a_start_without_end_and_an_end_without_start_are_survived() {
 fn null_arrays_are_empty() {
     use std::ptr::null;
     let (library, clr) = (Library::load(), Clr::new());
-    assert_eq!(library.attach(clr, "gcwatch=2 arming=always blocks=1"), 0);
+    assert_eq!(library.attach(clr, "gcwatch=3 arming=always blocks=1"), 0);
     clr.take_written();
     let (table, this) = (library.table(), library.callback());
     // SAFETY: that this is safe is what is tested.

@@ -27,7 +27,7 @@ fn wait_until_gone(clr: &Clr, requests: u32) {
 #[test]
 fn it_leaves_when_nobody_listens_any_more() {
     let (library, clr) = (Library::load(), Clr::new());
-    assert_eq!(library.attach(clr, "gcwatch=2"), 0);
+    assert_eq!(library.attach(clr, "gcwatch=3"), 0);
     clr.switch_provider(true);
     wait_for("a second greeting", LIMIT, || hellos(&lock(&clr.written)).len() == 2);
     clr.switch_provider(false);
@@ -46,7 +46,7 @@ fn it_leaves_when_nobody_listens_any_more() {
 #[test]
 fn it_stays_when_another_listener_comes() {
     let (library, clr) = (Library::load(), Clr::new());
-    assert_eq!(library.attach(clr, "gcwatch=2"), 0);
+    assert_eq!(library.attach(clr, "gcwatch=3"), 0);
     clr.switch_provider(true);
     wait_for("a second greeting", LIMIT, || hellos(&lock(&clr.written)).len() == 2);
     clr.switch_provider(false);
@@ -82,7 +82,7 @@ mod lease {
         }
 
         fn config(&self) -> String {
-            format!("gcwatch=2 lease={}", self.directory.path().join("lease").display())
+            format!("gcwatch=3 lease={}", self.directory.path().join("lease").display())
         }
 
         /// The connection; made while loading, so it is there by now.

@@ -44,14 +44,14 @@ fn other_classes_are_not_available() {
 #[test]
 fn it_reports_in() {
     let (library, clr) = (Library::load(), Clr::new());
-    assert_eq!(library.attach(clr, "gcwatch=2 arming=always blocks=1"), 0);
+    assert_eq!(library.attach(clr, "gcwatch=3 arming=always blocks=1"), 0);
     let [hello] = hellos(&clr.take_written())[..] else { panic!("one greeting") };
     assert_eq!((hello.abi, hello.load, hello.arming), (ABI_VERSION, Load::ATTACH, Arming::ALWAYS));
     assert_eq!((hello.blocks, hello.clr_version), (true, [9, 8, 7, 6]));
     assert!(hello.slots >= 8 && !hello.lease_connected && hello.tick_ns > 0);
 
     let (library, clr) = (Library::load(), Clr::new());
-    assert_eq!(library.start(clr, "gcwatch=2"), 0);
+    assert_eq!(library.start(clr, "gcwatch=3"), 0);
     let [hello] = hellos(&clr.take_written())[..] else { panic!("one greeting") };
     assert_eq!((hello.load, hello.arming, hello.blocks), (Load::STARTUP, Arming::LATE, false));
 }
@@ -63,7 +63,7 @@ fn who_cannot_be_served_is_refused_and_left_as_before() {
         ("", CONFIG_MISSING),
         ("gcwatch=1", CONFIG_VERSION),
         ("arming=late", CONFIG_VERSION),
-        ("gcwatch=2 arming=never", CONFIG_MALFORMED),
+        ("gcwatch=3 arming=never", CONFIG_MALFORMED),
     ] {
         let clr = Clr::new();
         assert_eq!(library.attach(clr, config), expected, "{config}");
@@ -77,11 +77,11 @@ fn who_cannot_be_served_is_refused_and_left_as_before() {
     assert_untouched(clr);
     let clr = Clr::new();
     clr.has_info12.store(false, SeqCst);
-    assert_eq!(library.attach(clr, "gcwatch=2"), RUNTIME_TOO_OLD);
+    assert_eq!(library.attach(clr, "gcwatch=3"), RUNTIME_TOO_OLD);
     assert_untouched(clr);
     // After all that it still serves.
     let clr = Clr::new();
-    assert_eq!(library.attach(clr, "gcwatch=2"), 0);
+    assert_eq!(library.attach(clr, "gcwatch=3"), 0);
 }
 
 fn assert_untouched(clr: &Clr) {
@@ -96,10 +96,10 @@ fn a_refused_mask_refuses_the_attach() {
     use crate::mock::info::REFUSED;
     let (library, clr) = (Library::load(), Clr::new());
     clr.refusals.store(1, SeqCst);
-    assert_eq!(library.attach(clr, "gcwatch=2"), REFUSED);
+    assert_eq!(library.attach(clr, "gcwatch=3"), REFUSED);
     assert_eq!(clr.references.load(SeqCst), 0);
     assert_eq!(clr.session.load(SeqCst), 0);
-    assert_eq!(library.attach(clr, "gcwatch=2"), 0, "the next one is served");
+    assert_eq!(library.attach(clr, "gcwatch=3"), 0, "the next one is served");
     assert_eq!(clr.providers_made.load(SeqCst), 1, "by the same provider");
 }
 
@@ -108,11 +108,11 @@ fn a_refused_mask_refuses_the_attach() {
 fn a_lease_that_cannot_be_had_is_refused_where_it_is_the_only_one() {
     let (library, clr) = (Library::load(), Clr::new());
     clr.has_info14.store(false, SeqCst);
-    let config = "gcwatch=2 lease=/nonexistent/socket";
+    let config = "gcwatch=3 lease=/nonexistent/socket";
     assert_eq!(library.attach(clr, config), NO_LEASE);
     assert_eq!(clr.references.load(SeqCst), 0);
     assert_eq!(*lock(&clr.masks), []);
-    assert_eq!(library.attach(clr, "gcwatch=2"), 0);
+    assert_eq!(library.attach(clr, "gcwatch=3"), 0);
 
     let (library, clr) = (Library::load(), Clr::new());
     assert_eq!(library.attach(clr, config), 0, "the provider is the lease");
@@ -127,7 +127,7 @@ fn a_variable_is_taken_from_the_environment_at_startup() {
     // SAFETY: no other test reads or writes the environment through the C library at the same time
     // in a way that a changed variable of ours could disturb.
     unsafe { std::env::set_var(NAME, "x") };
-    assert_eq!(library.start(clr, &format!("gcwatch=2 unset={NAME}")), 0);
+    assert_eq!(library.start(clr, &format!("gcwatch=3 unset={NAME}")), 0);
     assert_eq!(std::env::var_os(NAME), None);
 }
 
@@ -146,7 +146,7 @@ fn only_an_accepted_library_stays_mapped() {
 
     let library = Library::load();
     let path = library.path();
-    assert_eq!(library.attach(Clr::new(), "gcwatch=2"), 0);
+    assert_eq!(library.attach(Clr::new(), "gcwatch=3"), 0);
     let kept = library.unload();
     assert!(is_mapped(&path));
     drop(kept);

@@ -8,7 +8,9 @@ use crate::agent::accumulator::{ROWS_BYTES, Roots as Batch, Sink};
 use crate::agent::bounds::Span;
 use crate::info::HeapRange;
 use crate::sys;
-use crate::wire::{Generation, HandleKind, HolderRow, Naming, RootFlags, RootKind, Row, event_id};
+use crate::wire::{
+    Generation, HandleKind, HolderRow, Holders, Naming, PACKED_ROW_BYTES, Packer, RootFlags, RootKind, event_id,
+};
 
 /// Roots whose types are looked up in one collection.
 const CAPACITY: usize = 10_000;
@@ -301,57 +303,62 @@ impl Profiler {
 
     /// Sends a row for each root, and gives the number of roots they stand for.
     fn tell_rows(&self, roots: &[Kept], lookup: &mut Lookup<'_>) -> u64 {
-        const ROWS: usize = ROWS_BYTES / HolderRow::BYTES;
         // SAFETY: this thread alone is finishing, and neither the bounds' turn nor the totals' is now.
         let buffer = unsafe { self.events.scratch() };
+        let buffer = buffer.get_mut(..ROWS_BYTES).unwrap_or_default();
         let (mut told, mut last, mut last_function) = (0_u64, None, 0);
-        for part in roots.chunks(ROWS) {
-            let (mut length, mut rows) = (0_usize, 0_u32);
-            for roots in part.chunks(TOGETHER) {
-                // Handles and objects lie all over the memory: what is fetched at once is waited for once.
-                let mut ahead = [(None, Seen::NOTHING); TOGETHER];
-                for (root, (maker, seen)) in roots.iter().zip(&mut ahead) {
-                    if root.kind == RootKind::HANDLE.0 {
-                        *maker = self.names.handles.maker(root.root_id);
-                    }
-                    *seen = lookup.see(root.object);
+        let (mut packer, mut length, mut rows) = (Packer::new(), 0_usize, 0_u32);
+        for roots in roots.chunks(TOGETHER) {
+            // Handles and objects lie all over the memory: what is fetched at once is waited for once.
+            let mut ahead = [(None, Seen::NOTHING); TOGETHER];
+            for (root, (maker, seen)) in roots.iter().zip(&mut ahead) {
+                if root.kind == RootKind::HANDLE.0 {
+                    *maker = self.names.handles.maker(root.root_id);
                 }
-                for (root, (maker, seen)) in roots.iter().zip(&ahead) {
-                    let object = match last {
-                        Some((address, object)) if address == root.object => object,
-                        _ => lookup.known(root.object, *seen),
-                    };
-                    last = Some((root.object, object));
-                    if root.kind == RootKind::STACK.0 && root.root_id != last_function {
-                        last_function = root.root_id;
-                        // SAFETY: the frame is on a stack that stands still.
-                        unsafe { self.tell_method(lookup.sink.info, root.root_id as usize) };
-                    }
-                    let (handle_kind, creator) = match *maker {
-                        Some(maker) => self.tell_maker(lookup.sink.info, maker),
-                        None => (HandleKind::UNKNOWN, 0),
-                    };
-                    let row = HolderRow {
-                        object: root.object,
-                        root_id: root.root_id,
-                        class_id: object.class as u64,
-                        bytes: object.bytes,
-                        creator,
-                        kind: RootKind(root.kind),
-                        flags: RootFlags(root.flags),
-                        generation: object.generation,
-                        handle_kind,
-                        repeats: root.repeats,
-                    };
-                    if let Ok(bytes) = row.encode(buffer.get_mut(length..).unwrap_or_default()) {
-                        length = length.saturating_add(bytes);
-                        rows = rows.saturating_add(1);
-                        told = told.saturating_add(1).saturating_add(u64::from(root.repeats));
-                    }
+                *seen = lookup.see(root.object);
+            }
+            for (root, (maker, seen)) in roots.iter().zip(&ahead) {
+                let object = match last {
+                    Some((address, object)) if address == root.object => object,
+                    _ => lookup.known(root.object, *seen),
+                };
+                last = Some((root.object, object));
+                if root.kind == RootKind::STACK.0 && root.root_id != last_function {
+                    last_function = root.root_id;
+                    // SAFETY: the frame is on a stack that stands still.
+                    unsafe { self.tell_method(lookup.sink.info, root.root_id as usize) };
+                }
+                let (handle_kind, creator) = match *maker {
+                    Some(maker) => self.tell_maker(lookup.sink.info, maker),
+                    None => (HandleKind::UNKNOWN, 0),
+                };
+                let row = HolderRow {
+                    object: root.object,
+                    root_id: root.root_id,
+                    class_id: object.class as u64,
+                    bytes: object.bytes,
+                    creator,
+                    kind: RootKind(root.kind),
+                    flags: RootFlags(root.flags),
+                    generation: object.generation,
+                    handle_kind,
+                    repeats: root.repeats,
+                };
+                if buffer.len().saturating_sub(length) < PACKED_ROW_BYTES {
+                    let bytes = buffer.get(..length).unwrap_or_default();
+                    self.events.write_rows(lookup.sink, event_id::HOLDERS, Holders::PACKED, rows, bytes);
+                    (packer, length, rows) = (Packer::new(), 0, 0);
+                }
+                if let Ok(bytes) = packer.encode(&row, buffer.get_mut(length..).unwrap_or_default()) {
+                    length = length.saturating_add(bytes);
+                    rows = rows.saturating_add(1);
+                    told = told.saturating_add(1).saturating_add(u64::from(root.repeats));
                 }
             }
+        }
+        if rows > 0 {
             let bytes = buffer.get(..length).unwrap_or_default();
-            self.events.write_rows(lookup.sink, event_id::HOLDERS, 0, rows, bytes);
+            self.events.write_rows(lookup.sink, event_id::HOLDERS, Holders::PACKED, rows, bytes);
         }
         told
     }

@@ -135,29 +135,106 @@ fn lists_are_cut_at_what_their_count_can_say() {
 #[test]
 fn rows_round_trip() {
     let header = BatchHeader { gc_seq: 9, part: 4, rows: 2, phase: 1 };
-    let row = HolderRow {
-        object: 1,
-        root_id: 2,
-        class_id: 3,
-        bytes: 4,
-        creator: u64::MAX,
-        kind: RootKind::HANDLE,
-        flags: RootFlags(RootFlags::PINNING),
-        generation: Generation::FROZEN,
-        handle_kind: HandleKind::PINNED,
-        repeats: 0xfffe,
-    };
-    let rows = [row, HolderRow { handle_kind: HandleKind::UNKNOWN, generation: Generation(2), ..row }];
-    let payload = batch(header, &rows);
-    assert_eq!(payload.len(), BatchHeader::SIZE + 2 * 46);
-    let Ok(Record::Holders(decoded)) = decode(event_id::HOLDERS, &payload) else { panic!() };
-    assert!(decoded.gc_seq == 9 && decoded.part == 4 && decoded.rows.eq(rows));
-    round_trip(event_id::HOLDERS, &payload, Record::Holders(decoded));
-
     let row = StaticRow { field: 1, object: 2, class_id: 3, bytes: 4, generation: Generation(0) };
     let rows = [row, StaticRow { field: u32::MAX, object: 0, ..row }];
     let payload = batch(header, &rows);
     let Ok(Record::Statics(decoded)) = decode(event_id::STATICS, &payload) else { panic!() };
     assert!(decoded.phase == StaticsPhase::FULL && decoded.part == 4 && decoded.rows.eq(rows));
     round_trip(event_id::STATICS, &payload, Record::Statics(decoded));
+}
+
+const ZERO: HolderRow = HolderRow {
+    object: 0,
+    root_id: 0,
+    class_id: 0,
+    bytes: 0,
+    creator: 0,
+    kind: RootKind(0),
+    flags: RootFlags(0),
+    generation: Generation(0),
+    handle_kind: HandleKind(0),
+    repeats: 0,
+};
+
+fn any_row(random: &mut Random, before: &HolderRow) -> HolderRow {
+    let word = |random: &mut Random, before: u64| match random.below(6) {
+        0 => random.next(),
+        1 => [0, u64::MAX, 1 << 63, i64::MAX as u64][random.below(4) as usize],
+        2 => before.wrapping_add(random.below(1000)),
+        3 => before.wrapping_sub(1 << random.below(64)),
+        _ => before,
+    };
+    let rest = word(random, 0).to_le_bytes();
+    HolderRow {
+        object: word(random, before.object),
+        root_id: word(random, before.root_id),
+        class_id: word(random, before.class_id),
+        bytes: word(random, before.bytes),
+        creator: word(random, before.creator),
+        kind: RootKind(rest[0]),
+        flags: RootFlags(rest[1]),
+        generation: Generation(rest[2]),
+        handle_kind: HandleKind(rest[3]),
+        repeats: u16::from_le_bytes([rest[4], rest[5]]),
+    }
+}
+
+fn packed(rows: &[HolderRow]) -> Vec<u8> {
+    let count = rows.len() as u32;
+    let mut payload = BatchHeader { gc_seq: 9, part: 4, rows: count, phase: Holders::PACKED }.encode().to_vec();
+    let mut packer = Packer::new();
+    for row in rows {
+        let mut buffer = [0xee; PACKED_ROW_BYTES];
+        let length = packer.encode(row, &mut buffer).unwrap();
+        payload.extend(&buffer[..length]);
+    }
+    payload
+}
+
+#[test]
+fn packed_rows_round_trip() {
+    let mut random = Random(11);
+    for count in (0..200).chain([5000]) {
+        let mut rows: Vec<HolderRow> = Vec::new();
+        for _ in 0..count {
+            let before = rows.last().copied().unwrap_or(ZERO);
+            rows.push(any_row(&mut random, &before));
+        }
+        let payload = packed(&rows);
+        let Ok(Record::Holders(decoded)) = decode(event_id::HOLDERS, &payload) else { panic!() };
+        assert_eq!((decoded.gc_seq, decoded.part, decoded.rows.len()), (9, 4, count));
+        assert!(decoded.rows.eq(rows.iter().copied()));
+        if count == 20 {
+            round_trip(event_id::HOLDERS, &payload, Record::Holders(decoded));
+        }
+    }
+    let mut small = [0; PACKED_ROW_BYTES - 1];
+    let full = WireError::BufferFull { capacity: small.len() };
+    assert_eq!(Packer::new().encode(&ZERO, &mut small), Err(full));
+}
+
+/// Handles of one sort that one method made, to objects of one class that lie close together.
+#[test]
+fn rows_that_are_alike_are_small() {
+    let row = |n: u64| HolderRow {
+        object: 0x7f00_0000_0000 + n * 48,
+        root_id: 0x7e00_0000_1000 + n * 8,
+        class_id: 0x7d00_0000_2000,
+        bytes: 24,
+        creator: 0x7d00_0000_4000,
+        kind: RootKind::HANDLE,
+        flags: RootFlags(RootFlags::PINNING),
+        generation: Generation(2),
+        handle_kind: HandleKind::PINNED,
+        repeats: 0,
+    };
+    let rows: Vec<HolderRow> = (0..1000).map(row).collect();
+    assert!(packed(&rows).len() < 1000 * 5 + 100, "{}", packed(&rows).len());
+}
+
+/// They were told otherwise before, without a phase.
+#[test]
+fn rows_of_another_layout_are_not_guessed_at() {
+    let payload = batch(BatchHeader { gc_seq: 9, part: 0, rows: 0, phase: 0 }, &[] as &[StaticRow]);
+    assert_eq!(decode(event_id::HOLDERS, &payload), Ok(Record::Unknown(event_id::HOLDERS)));
 }

@@ -1,0 +1,151 @@
+//! Rows of holders, packed: of most words little or nothing differs from the row before.
+//!
+//! A row is six words, each told as its difference to the same word of the row before (of a row of zeros at the
+//! beginning of a part, so that each part is read alone): three bytes with the lengths of the six, half a byte for
+//! each, lowest first, then as many bytes of each difference. Differences have their sign in the lowest bit.
+
+use super::batch::{RootFlags, RootKind};
+use super::cursor::{Reader, WireError};
+use super::holders::{Generation, HandleKind, HolderRow};
+
+const WORDS: usize = 6;
+/// Bytes that hold the lengths.
+const LENGTHS: usize = WORDS / 2;
+const WORD: usize = size_of::<u64>();
+
+/// The room that a row may need.
+pub const PACKED_ROW_BYTES: usize = LENGTHS.saturating_add(WORDS.saturating_mul(WORD));
+
+impl HolderRow {
+    /// All zeros: what the first row of a part differs from.
+    const ZERO: [u64; WORDS] = [0; WORDS];
+
+    fn words(&self) -> [u64; WORDS] {
+        let [low, high] = self.repeats.to_le_bytes();
+        let rest = [low, high, self.kind.0, self.flags.0, self.generation.0, self.handle_kind.0, 0, 0];
+        [self.object, self.root_id, self.class_id, self.bytes, self.creator, u64::from_le_bytes(rest)]
+    }
+
+    fn of_words([object, root_id, class_id, bytes, creator, rest]: [u64; WORDS]) -> Self {
+        let [low, high, kind, flags, generation, handle_kind, _, _] = rest.to_le_bytes();
+        Self {
+            object,
+            root_id,
+            class_id,
+            bytes,
+            creator,
+            kind: RootKind(kind),
+            flags: RootFlags(flags),
+            generation: Generation(generation),
+            handle_kind: HandleKind(handle_kind),
+            repeats: u16::from_le_bytes([low, high]),
+        }
+    }
+}
+
+/// Packs the rows of one part.
+#[derive(Debug)]
+pub struct Packer {
+    before: [u64; WORDS],
+}
+
+impl Packer {
+    /// At the beginning of a part.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { before: HolderRow::ZERO }
+    }
+
+    /// Writes a row to the front of `buffer`, which has [`PACKED_ROW_BYTES`], and returns its size.
+    ///
+    /// # Errors
+    /// [`WireError::BufferFull`].
+    pub fn encode(&mut self, row: &HolderRow, buffer: &mut [u8]) -> Result<usize, WireError> {
+        let capacity = buffer.len();
+        let full = WireError::BufferFull { capacity };
+        let space: &mut [u8; PACKED_ROW_BYTES] = buffer.first_chunk_mut().ok_or(full)?;
+        let words = row.words();
+        let (mut at, mut lengths) = (LENGTHS, 0_u32);
+        for (word, before) in words.iter().zip(&self.before).rev() {
+            let difference = word.wrapping_sub(*before).cast_signed();
+            let bits = (difference.wrapping_shl(1) ^ (difference >> 63)).cast_unsigned();
+            let length = u64::BITS.saturating_sub(bits.leading_zeros()).div_ceil(8);
+            // All of it, without a branch: what is beyond its length is written over.
+            if let Some(place) = space.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<WORD>()) {
+                *place = bits.to_le_bytes();
+            }
+            at = at.saturating_add(length as usize);
+            lengths = lengths << 4 | length;
+        }
+        let [a, b, c, _] = lengths.to_le_bytes();
+        if let Some(place) = space.first_chunk_mut::<LENGTHS>() {
+            *place = [a, b, c];
+        }
+        self.before = words;
+        Ok(at)
+    }
+}
+
+impl Default for Packer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Iterator over the packed rows of a part.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PackedRows<'a> {
+    rest: &'a [u8],
+    count: u32,
+    before: [u64; WORDS],
+}
+
+/// The lengths of a row's words, from the last to the first.
+fn lengths(reader: &mut Reader<'_>) -> Result<[usize; WORDS], WireError> {
+    let mut lengths = [0; WORDS];
+    for pair in lengths.as_chunks_mut::<2>().0.iter_mut().rev() {
+        let both = usize::from(reader.u8()?);
+        *pair = [both >> 4, both & 15];
+    }
+    Ok(lengths)
+}
+
+impl<'a> PackedRows<'a> {
+    /// So many rows, all of which are there.
+    pub(super) fn take(reader: &mut Reader<'a>, count: u32) -> Result<Self, WireError> {
+        let all = reader.rest();
+        for _ in 0..count {
+            let bytes = lengths(reader)?.iter().fold(0_usize, |sum, length| sum.saturating_add(*length));
+            reader.take(bytes)?;
+        }
+        let length = all.len().saturating_sub(reader.rest().len());
+        Ok(Self { rest: all.get(..length).unwrap_or_default(), count, before: HolderRow::ZERO })
+    }
+}
+
+impl Iterator for PackedRows<'_> {
+    type Item = HolderRow;
+
+    fn next(&mut self) -> Option<HolderRow> {
+        self.count = self.count.checked_sub(1)?;
+        let mut reader = Reader::new(self.rest);
+        let lengths = lengths(&mut reader).ok()?;
+        for (word, length) in self.before.iter_mut().rev().zip(lengths) {
+            let mut bytes = [0; WORD];
+            for (byte, told) in bytes.iter_mut().zip(reader.take(length).ok()?) {
+                *byte = *told;
+            }
+            let bits = u64::from_le_bytes(bytes);
+            let difference = bits >> 1 ^ (bits & 1).wrapping_neg();
+            *word = word.wrapping_add(difference);
+        }
+        self.rest = reader.rest();
+        Some(HolderRow::of_words(self.before))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.count as usize, Some(self.count as usize))
+    }
+}
+
+impl ExactSizeIterator for PackedRows<'_> {}
