@@ -67,15 +67,19 @@ impl Packer {
         let words = row.words();
         let (mut at, mut lengths) = (LENGTHS, 0_u32);
         for (word, before) in words.iter().zip(&self.before).rev() {
+            lengths <<= 4;
+            if word == before {
+                continue;
+            }
             let difference = word.wrapping_sub(*before).cast_signed();
             let bits = (difference.wrapping_shl(1) ^ (difference >> 63)).cast_unsigned();
             let length = u64::BITS.saturating_sub(bits.leading_zeros()).div_ceil(8);
-            // All of it, without a branch: what is beyond its length is written over.
+            // All of it: what is beyond its length is written over.
             if let Some(place) = space.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<WORD>()) {
                 *place = bits.to_le_bytes();
             }
             at = at.saturating_add(length as usize);
-            lengths = lengths << 4 | length;
+            lengths |= length;
         }
         let [a, b, c, _] = lengths.to_le_bytes();
         if let Some(place) = space.first_chunk_mut::<LENGTHS>() {

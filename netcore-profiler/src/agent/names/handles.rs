@@ -17,6 +17,8 @@ const CAPACITY: usize = 65_536;
 const MOST: usize = CAPACITY / 4 * 3;
 /// How far a search goes.
 const STEPS: usize = 64;
+/// Handles that lie side by side here as they do in the runtime's tables.
+const PAGE: usize = 512;
 /// Was used, and is free.
 const FREED: u64 = 1;
 /// So many handles a second, for so many seconds in a row, are too many.
@@ -91,11 +93,16 @@ impl Handles {
         unsafe { core::slice::from_raw_parts(memory, CAPACITY) }
     }
 
-    /// The places where a handle may be.
+    /// The places where a handle may be. Handles that lie side by side have places side by side: the runtime tells
+    /// roots in the order of their handles, and thousands of places far apart would each be waited for.
     fn places(&self, address: u64) -> impl Iterator<Item = &Handle> {
-        let first = (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as usize;
+        let handle = address / size_of::<u64>() as u64;
+        let page = (handle / PAGE as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48;
+        let first = (page as usize).wrapping_mul(PAGE) | handle as usize & PAGE.wrapping_sub(1);
         let all = self.all();
-        (0..STEPS).filter_map(move |step| all.get(first.wrapping_add(step) & CAPACITY.wrapping_sub(1)))
+        (0..STEPS).filter_map(move |step| {
+            all.get(first.wrapping_add(step.wrapping_mul(PAGE)) & CAPACITY.wrapping_sub(1))
+        })
     }
 
     fn find(&self, address: u64) -> Option<&Handle> {

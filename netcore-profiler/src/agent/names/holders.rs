@@ -308,6 +308,7 @@ impl Profiler {
         let buffer = buffer.get_mut(..ROWS_BYTES).unwrap_or_default();
         let (mut told, mut last, mut last_function) = (0_u64, None, 0);
         let (mut packer, mut length, mut rows) = (Packer::new(), 0_usize, 0_u32);
+        let (mut last_maker, mut made) = (None, (HandleKind::UNKNOWN, 0));
         for roots in roots.chunks(TOGETHER) {
             // Handles and objects lie all over the memory: what is fetched at once is waited for once.
             let mut ahead = [(None, Seen::NOTHING); TOGETHER];
@@ -328,10 +329,11 @@ impl Profiler {
                     // SAFETY: the frame is on a stack that stands still.
                     unsafe { self.tell_method(lookup.sink.info, root.root_id as usize) };
                 }
-                let (handle_kind, creator) = match *maker {
-                    Some(maker) => self.tell_maker(lookup.sink.info, maker),
-                    None => (HandleKind::UNKNOWN, 0),
-                };
+                if *maker != last_maker {
+                    last_maker = *maker;
+                    made = maker.map_or((HandleKind::UNKNOWN, 0), |m| self.tell_maker(lookup.sink.info, m));
+                }
+                let (handle_kind, creator) = made;
                 let row = HolderRow {
                     object: root.object,
                     root_id: root.root_id,
