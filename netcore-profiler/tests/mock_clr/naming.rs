@@ -162,7 +162,7 @@ fn roots_are_told_with_what_they_hold_and_who_they_are() {
     }
     let naming = naming(&written);
     assert_eq!((naming.typed_roots, naming.untyped_roots), (roots.len() as u64, 0));
-    assert!(naming.holders_parts >= 2 && is_pending(&written));
+    assert!(naming.holders_parts >= 2, "{}", naming.holders_parts);
 
     let (mut classes, mut methods) = (HashSet::new(), HashSet::new());
     for event in &written {
@@ -189,7 +189,9 @@ fn roots_are_told_with_what_they_hold_and_who_they_are() {
     }
     assert_eq!((classes.len(), methods.len()), (40, 30));
 
-    let named = definitions(&names(clr, written, 1));
+    // While so many roots are looked up, all names may have been read.
+    let written = if is_pending(&written) { names(clr, written, 1) } else { written };
+    let named = definitions(&written);
     for id in classes.into_iter().filter(|id| !is_array(*id)) {
         let (module, row) = definition(id);
         assert_eq!(named[&(module as u64, 0x0200_0000 | row)], Some(format!("Ns.Type{row}")));

@@ -9,7 +9,8 @@ use crate::agent::bounds::Span;
 use crate::info::HeapRange;
 use crate::sys;
 use crate::wire::{
-    Generation, HandleKind, HolderRow, Holders, Naming, PACKED_ROW_BYTES, Packer, RootFlags, RootKind, event_id,
+    Generation, HandleKind, HolderRow, Holders, Naming, PACKED_ROW_BYTES, Packer, RootFlags, RootKind,
+    event_id,
 };
 
 /// Roots whose types are looked up in one collection.

@@ -181,7 +181,8 @@ fn any_row(random: &mut Random, before: &HolderRow) -> HolderRow {
 
 fn packed(rows: &[HolderRow]) -> Vec<u8> {
     let count = rows.len() as u32;
-    let mut payload = BatchHeader { gc_seq: 9, part: 4, rows: count, phase: Holders::PACKED }.encode().to_vec();
+    let mut payload =
+        BatchHeader { gc_seq: 9, part: 4, rows: count, phase: Holders::PACKED }.encode().to_vec();
     let mut packer = Packer::new();
     for row in rows {
         let mut buffer = [0xee; PACKED_ROW_BYTES];
