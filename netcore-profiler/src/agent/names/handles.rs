@@ -96,8 +96,8 @@ impl Handles {
     /// The places where a handle may be. Handles that lie side by side have places side by side: the runtime tells
     /// roots in the order of their handles, and thousands of places far apart would each be waited for.
     fn places(&self, address: u64) -> impl Iterator<Item = &Handle> {
-        let handle = address / size_of::<u64>() as u64;
-        let page = (handle / PAGE as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48;
+        let handle = address >> 3;
+        let page = (handle >> PAGE.trailing_zeros()).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48;
         let first = (page as usize).wrapping_mul(PAGE) | handle as usize & PAGE.wrapping_sub(1);
         let all = self.all();
         (0..STEPS).filter_map(move |step| {
