@@ -1,6 +1,6 @@
 use netcore_profiler::wire::{
-    self, BatchHeader, Generation, HandleKind, HolderRow, Naming, Record, RootFlags, RootKind, StaticRow,
-    StaticsPhase,
+    self, BatchHeader, Generation, HandleKind, HolderRow, Naming, PACKED_ROW_BYTES, Packer, Record,
+    RootFlags, RootKind, Row, StaticRow, StaticsPhase,
 };
 
 use super::{Coming, Holders};
@@ -34,33 +34,34 @@ fn static_value(field: u32, object: u64, bytes: u64) -> StaticRow {
 }
 
 /// The rows of a batch, written and read again.
-fn batch<R: wire::Row>(
-    id: u32,
-    gc_seq: u64,
-    part: u32,
-    phase: u8,
-    rows: &[R],
-    take: impl FnOnce(Record<'_>),
-) {
-    let header = BatchHeader { gc_seq, part, rows: rows.len() as u32, phase };
-    let mut buffer = header.encode().to_vec();
-    for row in rows {
-        let mut room = [0; 64];
-        let used = row.encode(&mut room).expect("there is room");
-        buffer.extend(&room[..used]);
-    }
-    take(wire::decode(id, &buffer).expect("it is what was written"));
+fn batch(id: u32, header: BatchHeader, rows: Vec<u8>, take: impl FnOnce(Record<'_>)) {
+    let payload = [header.encode().to_vec(), rows].concat();
+    take(wire::decode(id, &payload).expect("it is what was written"));
 }
 
 fn tell(coming: &mut Coming, gc_seq: u64, part: u32, rows: &[HolderRow]) {
-    batch(wire::event_id::HOLDERS, gc_seq, part, 0, rows, |record| {
+    let (mut packer, mut packed) = (Packer::new(), Vec::new());
+    for row in rows {
+        let mut room = [0; PACKED_ROW_BYTES];
+        let used = packer.encode(row, &mut room).expect("there is room");
+        packed.extend(&room[..used]);
+    }
+    let header = BatchHeader { gc_seq, part, rows: rows.len() as u32, phase: wire::Holders::PACKED };
+    batch(wire::event_id::HOLDERS, header, packed, |record| {
         let Record::Holders(part) = record else { panic!("{record:?}") };
         coming.holders(&part, kind);
     });
 }
 
 fn tell_statics(coming: &mut Coming, gc_seq: u64, phase: StaticsPhase, rows: &[StaticRow]) {
-    batch(wire::event_id::STATICS, gc_seq, 0, phase.0, rows, |record| {
+    let mut encoded = Vec::new();
+    for row in rows {
+        let mut room = [0; 64];
+        let used = row.encode(&mut room).expect("there is room");
+        encoded.extend(&room[..used]);
+    }
+    let header = BatchHeader { gc_seq, part: 0, rows: rows.len() as u32, phase: phase.0 };
+    batch(wire::event_id::STATICS, header, encoded, |record| {
         let Record::Statics(part) = record else { panic!("{record:?}") };
         coming.statics(&part);
     });
