@@ -16,9 +16,9 @@ const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 ///
 /// # Errors
 /// It cannot be opened, or is not readable from its start.
-pub(super) fn open(path: &Path) -> Result<Box<dyn Read>, Failure> {
-    let opened: io::Result<Box<dyn Read>> = if path == Path::new("-") {
-        decompressed(BufReader::with_capacity(1 << 16, io::stdin().lock()))
+pub(super) fn open(path: &Path) -> Result<Box<dyn Read + Send>, Failure> {
+    let opened: io::Result<Box<dyn Read + Send>> = if path == Path::new("-") {
+        decompressed(BufReader::with_capacity(1 << 16, io::stdin()))
     } else {
         File::open(path).and_then(|file| decompressed(BufReader::with_capacity(1 << 16, file)))
     };
@@ -52,7 +52,7 @@ pub(super) fn unreadable(path: &Path, why: &str) -> Failure {
     )
 }
 
-fn decompressed<R: BufRead + 'static>(mut input: R) -> io::Result<Box<dyn Read>> {
+fn decompressed<R: BufRead + Send + 'static>(mut input: R) -> io::Result<Box<dyn Read + Send>> {
     // A pipe may give its first bytes one by one.
     let mut first = Vec::new();
     input.by_ref().take(XZ.len() as u64).read_to_end(&mut first)?;

@@ -14,8 +14,8 @@ use crate::gc::facts::{BackgroundGc, Exit, Target, Watch, Windows};
 use crate::gc::record::Level;
 use crate::report::{Facts, Outlive, Report, label};
 use crate::target;
-use crate::watch::replay::Source;
-use crate::watch::session::{Progress, ReportError, Session, look_ahead};
+use crate::watch::playback::{PartEnd, Playback};
+use crate::watch::session::{ReportError, Session, look_ahead};
 
 /// Reads files to their ends, damaged or not. Those of one rotation are one watch.
 pub(crate) fn run(args: &ReportArgs) -> Result<Code, Failure> {
@@ -69,15 +69,16 @@ fn several(args: &ReportArgs, watches: &[watches::Watch], checks: &Checks) -> Re
 const END: &str = "end-of-file";
 const TRUNCATED: &str = "truncated";
 
-fn inputs(files: &[PathBuf]) -> Result<Vec<Source>, Failure> {
-    files.iter().map(|file| recording(file)).collect()
+/// All are opened before anything is said, and their first bytes read meanwhile.
+fn inputs(files: &[PathBuf]) -> Result<Playback, Failure> {
+    files.iter().map(|file| recording(file)).collect::<Result<_, _>>().map(Playback::new)
 }
 
 /// Reports one watch. The code, and why it ends.
 fn one(
     args: &ReportArgs,
     files: &[PathBuf],
-    inputs: Vec<Source>,
+    mut inputs: Playback,
     facts: Facts,
     report: &mut dyn Report,
     checks: &Checks,
@@ -89,11 +90,11 @@ fn one(
     }
     let place = args.output.output.as_deref();
     let mut damages = Vec::new();
-    for (n, (file, mut input)) in files.iter().zip(inputs).enumerate() {
+    for (n, file) in files.iter().enumerate() {
         if n > 0 {
             session.next_part();
         }
-        match read(&mut session, &mut input) {
+        match read(&mut session, &mut inputs) {
             Ok(None) => {}
             Ok(Some(damage)) => damages.push((file, damage)),
             Err(e) => return report_failed(&e, place).map(|code| (code, END)),
@@ -151,34 +152,8 @@ const UNREADABLE: &str = "unreadable";
 const CUT: &str = "it ends before its end mark: the writer was killed, or the rest is missing";
 
 /// Reads one file to its end. What is wrong with it, if anything.
-fn read(session: &mut Session<'_>, source: &mut Source) -> Result<Option<String>, ReportError> {
-    session.reads(source);
-    let mut clean = false;
-    let mut broken = None;
-    loop {
-        let passed = source.pass_over(session.passes_over());
-        let progress = if passed > 0 {
-            session.pass_over(passed)?
-        } else {
-            match source.next() {
-                Ok([]) => break,
-                Ok(bytes) => session.bytes(bytes)?,
-                Err(e) => {
-                    broken = Some(e.to_string());
-                    break;
-                }
-            }
-        };
-        match progress {
-            Progress::Goes => {}
-            Progress::Ended => {
-                clean = true;
-                break;
-            }
-            Progress::Broken => break,
-        }
-    }
-    clean |= session.end_of_part()? == Progress::Ended;
+fn read(session: &mut Session<'_>, inputs: &mut Playback) -> Result<Option<String>, ReportError> {
+    let PartEnd { clean, broken } = session.replay(inputs)?;
     let damage = session.damage().map(ToString::to_string);
     Ok(damage.or(broken).or_else(|| (!clean).then(|| CUT.to_owned())))
 }

@@ -128,6 +128,10 @@ pub(crate) enum Rows<Narrow, Wide> {
     Wide(Wide),
 }
 
+/// Rows of one payload, one after the other.
+pub(crate) trait RowsOf<Row>: ExactSizeIterator<Item = Row> + Clone {}
+impl<Row, Iter: ExactSizeIterator<Item = Row> + Clone> RowsOf<Row> for Iter {}
+
 /// Old and new start, and bytes, of a range that was moved.
 pub(crate) type MovedRow = (u64, u64, u64);
 /// Start and bytes of a range that was not.
@@ -135,12 +139,7 @@ pub(crate) type SurvivingRow = (u64, u64);
 
 impl<'a> Ranges<'a> {
     /// The rows of GCBulkMovedObjectRanges. Two kinds of iterators, so that a loop over either is compiled for it.
-    pub(crate) fn moved(
-        self,
-    ) -> Rows<
-        impl ExactSizeIterator<Item = MovedRow> + Clone + use<'a>,
-        impl ExactSizeIterator<Item = MovedRow> + Clone + use<'a>,
-    > {
+    pub(crate) fn moved(self) -> Rows<impl RowsOf<MovedRow> + use<'a>, impl RowsOf<MovedRow> + use<'a>> {
         match self.cursor.pointer_size {
             4 => Rows::Narrow(self.rows::<16>().map(|r| (half(r, 0), half(r, 4), whole(r, 8)))),
             _ => Rows::Wide(self.rows::<24>().map(|r| (whole(r, 0), whole(r, 8), whole(r, 16)))),
@@ -150,10 +149,7 @@ impl<'a> Ranges<'a> {
     /// The rows of GCBulkSurvivingObjectRanges.
     pub(crate) fn surviving(
         self,
-    ) -> Rows<
-        impl ExactSizeIterator<Item = SurvivingRow> + Clone + use<'a>,
-        impl ExactSizeIterator<Item = SurvivingRow> + Clone + use<'a>,
-    > {
+    ) -> Rows<impl RowsOf<SurvivingRow> + use<'a>, impl RowsOf<SurvivingRow> + use<'a>> {
         match self.cursor.pointer_size {
             4 => Rows::Narrow(self.rows::<12>().map(|r| (half(r, 0), whole(r, 4)))),
             _ => Rows::Wide(self.rows::<16>().map(|r| (whole(r, 0), whole(r, 8)))),
@@ -161,7 +157,7 @@ impl<'a> Ranges<'a> {
     }
 
     /// The rows that are there, of those that should be.
-    fn rows<const N: usize>(self) -> impl ExactSizeIterator<Item = &'a [u8; N]> + Clone + use<'a, N> {
+    fn rows<const N: usize>(self) -> impl RowsOf<&'a [u8; N]> + use<'a, N> {
         let (rows, _) = self.cursor.bytes.as_chunks::<N>();
         rows.get(..self.count as usize).unwrap_or(rows).iter()
     }

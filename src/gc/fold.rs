@@ -258,10 +258,14 @@ impl Fold {
             }
             RuntimeEvent::GenerationRange { .. } => {}
             RuntimeEvent::Moved(ranges) => {
-                self.blocks(current, |gc, bounds, keep| gc.moved_event(e.thread, ranges, bounds, keep));
+                self.blocks(current, |gc, bounds, keep| {
+                    gc.ranges_event(e.thread, true, ranges, bounds, keep)
+                });
             }
             RuntimeEvent::Surviving(ranges) => {
-                self.blocks(current, |gc, bounds, keep| gc.surviving_event(e.thread, ranges, bounds, keep));
+                self.blocks(current, |gc, bounds, keep| {
+                    gc.ranges_event(e.thread, false, ranges, bounds, keep)
+                });
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::bounds::Bounds;
 use super::events::{
-    GlobalHeapHistory, HeapStatsEvent, MovedRow, PerHeapHistory, Ranges, Rows, SurvivingRow,
+    GlobalHeapHistory, HeapStatsEvent, MovedRow, PerHeapHistory, Ranges, Rows, RowsOf, SurvivingRow,
 };
 use super::heaps::Histories;
 use super::queue::Naming;
@@ -190,22 +190,31 @@ impl OpenGc {
         self.histories.add(heap, self.record.generation.unwrap_or(2));
     }
 
-    /// Ranges that the runtime's own events told.
-    pub(crate) fn moved_event(&mut self, thread: u64, ranges: Ranges<'_>, bounds: &mut Bounds, keep: bool) {
-        self.walk(thread, true, ranges.index);
-        match ranges.moved() {
-            Rows::Narrow(rows) => self.moved_rows(rows, bounds, keep),
-            Rows::Wide(rows) => self.moved_rows(rows, bounds, keep),
+    /// Ranges that the runtime's own events told; `moving`: those of GCBulkMovedObjectRanges.
+    pub(crate) fn ranges_event(
+        &mut self,
+        thread: u64,
+        moving: bool,
+        ranges: Ranges<'_>,
+        bounds: &mut Bounds,
+        keep: bool,
+    ) {
+        self.walk(thread, moving, ranges.index);
+        if moving {
+            match ranges.moved() {
+                Rows::Narrow(rows) => self.moved_rows(rows, bounds, keep),
+                Rows::Wide(rows) => self.moved_rows(rows, bounds, keep),
+            }
+        } else {
+            match ranges.surviving() {
+                Rows::Narrow(rows) => self.surviving_rows(rows, bounds, keep),
+                Rows::Wide(rows) => self.surviving_rows(rows, bounds, keep),
+            }
         }
         self.bounds_known &= !bounds.is_empty();
     }
 
-    fn moved_rows(
-        &mut self,
-        rows: impl ExactSizeIterator<Item = MovedRow> + Clone,
-        bounds: &mut Bounds,
-        keep: bool,
-    ) {
+    fn moved_rows(&mut self, rows: impl RowsOf<MovedRow>, bounds: &mut Bounds, keep: bool) {
         let moved = self.record.moved.get_or_insert_default();
         let by = ByBound::new(&mut self.moved_by_generation, bounds);
         MovedSums::new(moved, by).add(rows.clone());
@@ -216,28 +225,7 @@ impl OpenGc {
         }
     }
 
-    /// Ranges that the runtime's own events told.
-    pub(crate) fn surviving_event(
-        &mut self,
-        thread: u64,
-        ranges: Ranges<'_>,
-        bounds: &mut Bounds,
-        keep: bool,
-    ) {
-        self.walk(thread, false, ranges.index);
-        match ranges.surviving() {
-            Rows::Narrow(rows) => self.surviving_rows(rows, bounds, keep),
-            Rows::Wide(rows) => self.surviving_rows(rows, bounds, keep),
-        }
-        self.bounds_known &= !bounds.is_empty();
-    }
-
-    fn surviving_rows(
-        &mut self,
-        rows: impl ExactSizeIterator<Item = SurvivingRow> + Clone,
-        bounds: &mut Bounds,
-        keep: bool,
-    ) {
+    fn surviving_rows(&mut self, rows: impl RowsOf<SurvivingRow>, bounds: &mut Bounds, keep: bool) {
         let surviving = self.record.surviving.get_or_insert_default();
         let mut sizes = surviving.sizes.many();
         let mut by = ByBound::new(&mut self.surviving_by_generation, bounds);

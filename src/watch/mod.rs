@@ -3,6 +3,7 @@
 pub(crate) mod launch;
 mod library;
 pub(crate) mod plan;
+pub(crate) mod playback;
 pub(crate) mod port_guard;
 pub(crate) mod profiler;
 pub(crate) mod pump;

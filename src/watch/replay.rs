@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use dotnet_diagnostics_client::nettrace::{Deferred, Metadata};
 use netcore_profiler::wire;
@@ -25,23 +25,31 @@ pub(crate) struct Source {
 }
 
 enum From {
-    File { file: Rc<File>, at: u64, len: u64 },
-    Stream(Box<dyn Read>),
+    File { file: Arc<File>, at: u64, len: u64 },
+    Stream(Box<dyn Read + Send>),
 }
 
 impl Source {
     /// A file that can be read at any place.
     pub(crate) fn file(file: File, len: u64) -> Source {
-        Source::new(From::File { file: Rc::new(file), at: 0, len })
+        Source::new(From::File { file: Arc::new(file), at: 0, len })
     }
 
     /// What comes only once.
-    pub(crate) fn stream(stream: Box<dyn Read>) -> Source {
+    pub(crate) fn stream(stream: Box<dyn Read + Send>) -> Source {
         Source::new(From::Stream(stream))
     }
 
     fn new(from: From) -> Source {
         Source { from, buffer: Vec::new(), size: LEAST_BYTES }
+    }
+
+    /// Bytes of a file; unknown of what comes only once.
+    pub(crate) fn len(&self) -> Option<u64> {
+        match &self.from {
+            From::File { len, .. } => Some(*len),
+            From::Stream(_) => None,
+        }
     }
 
     /// The next bytes; none at the end.
@@ -76,7 +84,7 @@ impl Source {
     /// Where payloads that were passed over can be read.
     pub(crate) fn payloads(&self) -> Option<Payloads> {
         match &self.from {
-            From::File { file, .. } => Some(Payloads { file: Rc::clone(file), buffer: Vec::new() }),
+            From::File { file, .. } => Some(Payloads { file: Arc::clone(file) }),
             From::Stream(_) => None,
         }
     }
@@ -84,25 +92,20 @@ impl Source {
 
 /// The payloads in a file.
 pub(crate) struct Payloads {
-    file: Rc<File>,
-    buffer: Vec<u8>,
+    file: Arc<File>,
 }
 
 impl Payloads {
     /// One that was passed over.
-    pub(crate) fn read(&mut self, place: Deferred) -> io::Result<&[u8]> {
-        if self.buffer.len() < place.len {
-            self.buffer.resize(place.len, 0);
-        }
-        let buffer = &mut self.buffer[..place.len];
+    pub(crate) fn read(&self, place: Deferred, buffer: &mut [u8]) -> io::Result<()> {
         let mut there = 0;
-        while there < place.len {
+        while there < buffer.len() {
             match again(|| sys::read_at(&self.file, &mut buffer[there..], place.offset + there as u64))? {
                 0 => return Err(io::ErrorKind::UnexpectedEof.into()),
                 n => there += n,
             }
         }
-        Ok(buffer)
+        Ok(())
     }
 }
 

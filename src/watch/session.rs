@@ -7,12 +7,13 @@ use std::time::Duration;
 use dotnet_diagnostics_client::nettrace::{self, Item, Reader};
 use netcore_profiler::wire;
 
-use super::recording::{CARRIED_THREAD, Recorder};
-use super::replay::{Payloads, Source, bulky};
+use super::playback::{Next, PartEnd, Playback, occurrence};
+use super::recording::Recorder;
+use super::replay::{Source, bulky};
 use crate::check::{Checks, Verdict};
 use crate::exit::{Code, Failure};
 use crate::gc::facts::{Exit, Lost};
-use crate::gc::fold::{Fold, Occurrence};
+use crate::gc::fold::Fold;
 use crate::gc::lasting::lasting;
 use crate::gc::record::{Gc, Incomplete, Level};
 use crate::gc::summary::{Stops, Summary};
@@ -44,7 +45,7 @@ fn look_into(mut source: Source, fold: &mut Fold) {
                 Ok(Some(Item::Trace(trace))) => clock = Some(trace.clone()),
                 Ok(Some(Item::Event(event))) => {
                     if let Some(clock) = &clock {
-                        fold.glance(occurrence(&event, clock));
+                        fold.glance(occurrence(&event, clock).0);
                     }
                 }
                 Ok(Some(_)) => {}
@@ -54,17 +55,6 @@ fn look_into(mut source: Source, fold: &mut Fold) {
             }
             while fold.take().is_some() {}
         }
-    }
-}
-
-fn occurrence<'a>(event: &nettrace::Event<'a>, clock: &nettrace::TraceInfo) -> Occurrence<'a> {
-    Occurrence {
-        provider: &event.metadata.provider,
-        id: event.metadata.event_id,
-        pointer_size: clock.pointer_size,
-        thread: event.thread_id,
-        at_ns: u64::try_from(clock.nanoseconds(event.timestamp)).unwrap_or(0),
-        payload: event.payload,
     }
 }
 
@@ -88,8 +78,6 @@ pub(crate) type ReportError = io::Error;
 /// One stream being read.
 pub(crate) struct Session<'r> {
     reader: Reader,
-    /// Of the file that is read, where its large payloads are.
-    payloads: Option<Payloads>,
     fold: Fold,
     report: &'r mut dyn Report,
     recorder: Option<Recorder>,
@@ -140,7 +128,6 @@ impl<'r> Session<'r> {
         let keep_blocks = facts.watch.blocks;
         Session {
             reader: Reader::new(),
-            payloads: None,
             fold: Fold::new(keep_blocks),
             report,
             recorder: None,
@@ -217,13 +204,15 @@ impl<'r> Session<'r> {
         }
         // Whatever kills us, what was shown is in the recording: it is written in between.
         let mut finished = Vec::new();
+        let mut reader = std::mem::take(&mut self.reader);
         let progress = loop {
-            let progress = self.step();
+            let progress = self.step(&mut reader);
             finished.extend(std::iter::from_fn(|| self.fold.take()));
             if let Some(progress) = progress {
                 break progress;
             }
         };
+        self.reader = reader;
         let (boundary, objects) = (self.reader.boundary(), self.reader.objects());
         if let Some(recorder) = &mut self.recorder
             && let Err(e) = recorder.write(bytes, boundary, objects)
@@ -245,28 +234,22 @@ impl<'r> Session<'r> {
         self.report.warn(&what)
     }
 
-    /// What comes are the bytes of a recording.
-    pub(crate) fn reads(&mut self, source: &Source) {
-        self.payloads = source.payloads();
-        if self.payloads.is_some() {
-            self.reader.defer(bulky);
+    /// Takes in the rest of a file. How it ended.
+    pub(crate) fn replay(&mut self, playback: &mut Playback) -> Result<PartEnd, ReportError> {
+        while let Some(batch) = playback.next() {
+            let end = batch.each(|next| {
+                self.take(next);
+                self.show_finished()
+            })?;
+            if let Some(end) = end {
+                return Ok(end);
+            }
         }
-    }
-
-    /// How many of the bytes that come next may be [passed over](Self::pass_over).
-    pub(crate) fn passes_over(&self) -> u64 {
-        self.reader.passes_over()
-    }
-
-    /// As if the next bytes had come.
-    pub(crate) fn pass_over(&mut self, bytes: u64) -> Result<Progress, ReportError> {
-        self.reader.pass_over(bytes);
-        self.drain()
+        Ok(PartEnd { clean: false, broken: None })
     }
 
     /// What comes next is the following file of the same recording. To be called after the end of the one before.
     pub(crate) fn next_part(&mut self) {
-        self.reader.next_part();
         self.damaged = None;
         self.border = Border::Reached { lost: false };
     }
@@ -323,82 +306,90 @@ impl<'r> Session<'r> {
     }
 
     fn drain(&mut self) -> Result<Progress, ReportError> {
-        loop {
-            let progress = self.step();
-            self.show_finished()?;
-            if let Some(progress) = progress {
-                return Ok(progress);
+        let mut reader = std::mem::take(&mut self.reader);
+        let drained = loop {
+            let progress = self.step(&mut reader);
+            let shown = self.show_finished();
+            if let (Some(progress), Ok(())) = (progress, &shown) {
+                break Ok(progress);
             }
-        }
+            if let Err(e) = shown {
+                break Err(e);
+            }
+        };
+        self.reader = reader;
+        drained
     }
 
-    /// Takes in what comes next; how far the stream has come, once nothing does.
-    fn step(&mut self) -> Option<Progress> {
-        match self.reader.next_item() {
+    /// Takes in what comes next of the session's own reader; how far the stream has come, once nothing does.
+    fn step(&mut self, reader: &mut Reader) -> Option<Progress> {
+        self.take(match reader.next_item() {
             Ok(None) => return Some(Progress::Goes),
-            Ok(Some(Item::Trace(trace))) => {
+            Ok(Some(Item::Trace(trace))) => Next::Trace(trace),
+            Ok(Some(Item::Event(event))) => {
+                let (occurrence, repeated) = occurrence(&event, self.clock.as_ref()?);
+                if let Some(recorder) = &mut self.recorder
+                    && let Some(lasting) = lasting(&occurrence)
+                {
+                    recorder.lasting(lasting, &event);
+                }
+                Next::Event { occurrence, repeated }
+            }
+            Ok(Some(Item::SequencePoint { .. })) => Next::SequencePoint,
+            Ok(Some(Item::Lost(lost))) => Next::Lost(lost),
+            Ok(Some(Item::Cut)) => Next::Cut,
+            Ok(Some(Item::End(end))) => {
+                return Some(if end.clean { Progress::Ended } else { Progress::Broken });
+            }
+            Ok(Some(_)) => return None,
+            Err(error) => Next::Damaged(error),
+        });
+        None
+    }
+
+    fn take(&mut self, next: Next<'_>) {
+        match next {
+            Next::Trace(trace) => {
                 self.facts.watch.started_at =
                     jiff::Timestamp::from_nanosecond(trace.sync_time_utc.into()).ok();
                 self.facts.target.pid.get_or_insert(trace.process_id);
                 self.clock = Some(trace.clone());
             }
-            Ok(Some(Item::Event(event))) => {
-                let Some(clock) = &self.clock else { return None };
-                let repeated = event.capture_thread_id == CARRIED_THREAD;
-                if repeated && self.border == (Border::Reached { lost: false }) {
-                    // Each file tells again what the one before has told.
-                    return None;
-                }
+            // Each file tells again what the one before has told.
+            Next::Event { repeated: true, .. } if self.border == (Border::Reached { lost: false }) => {}
+            Next::Event { occurrence, repeated } => {
                 if !repeated {
                     self.border = Border::None;
-                }
-                let mut occurrence = occurrence(&event, clock);
-                if let (Some(place), Some(payloads)) = (event.deferred, &mut self.payloads) {
-                    match payloads.read(place) {
-                        Ok(payload) => occurrence.payload = payload,
-                        // The file is no longer what it was.
-                        Err(_) => {
-                            self.damages += 1;
-                            self.fold.lost(1);
-                            return None;
-                        }
-                    }
-                }
-                if let Some(recorder) = &mut self.recorder
-                    && let Some(lasting) = lasting(&occurrence)
-                {
-                    recorder.lasting(lasting, &event);
                 }
                 self.fold.event(occurrence);
                 if repeated && self.border == Border::Start {
                     self.fold.told.repeated();
                 }
             }
-            Ok(Some(Item::SequencePoint { .. })) => {
+            Next::SequencePoint => {
                 self.later_part |= self.border == Border::Start;
                 if let Some(recorder) = &mut self.recorder {
                     recorder.sequence_point();
                 }
             }
-            Ok(Some(Item::Lost(lost))) => {
+            Next::Lost(lost) => {
                 if let Border::Reached { lost } = &mut self.border {
                     *lost = true;
                 }
                 self.lost.events = self.lost.events.saturating_add(lost.events);
                 self.fold.lost(lost.events);
             }
-            Ok(Some(Item::Cut)) => self.fold.cut(),
-            Ok(Some(Item::End(end))) => {
-                return Some(if end.clean { Progress::Ended } else { Progress::Broken });
+            Next::Cut => self.fold.cut(),
+            Next::Unread => {
+                self.damages += 1;
+                self.fold.lost(1);
             }
-            Ok(Some(_)) => {}
-            Err(error) => {
+            Next::Damaged(error) => {
                 self.damaged.get_or_insert(error);
                 self.damages += 1;
                 self.fold.lost(1);
             }
         }
-        None
     }
 
     /// Hands finished records on.

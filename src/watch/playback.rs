@@ -1,0 +1,365 @@
+//! Recordings as a thread of their own reads them: it follows headers, puts events in order and reads their payloads,
+//! while what the events before them tell is added up. What it has read goes over in batches, which are used again.
+
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
+
+use dotnet_diagnostics_client::nettrace::{Error, Event, Item, Lost, Reader, TraceInfo};
+use netcore_profiler::wire;
+
+use super::recording::CARRIED_THREAD;
+use super::replay::{Payloads, Source, bulky};
+use crate::gc::events::{EVENTPIPE_PROVIDER, RUNDOWN_PROVIDER, RUNTIME_PROVIDER};
+use crate::gc::fold::Occurrence;
+
+/// A thread takes longer to start than so many bytes to be read.
+const LEAST_BYTES: u64 = 1 << 20;
+/// A batch goes over when it has so many bytes of payloads, or events. With less in it, threads would wake each other too
+/// often.
+const BATCH_BYTES: usize = 512 << 10;
+const BATCH_ENTRIES: usize = 4096;
+/// Runtimes write payloads of up to 64 KiB.
+const PAYLOAD_BYTES: usize = 64 << 10;
+/// A payload may be larger; then its batch is not used again.
+const MOST_KEPT_BYTES: usize = 1 << 20;
+/// Batches that wait for being taken.
+const AHEAD: usize = 2;
+
+/// What a stream tells next. Without its end: that is for who reads it.
+#[derive(Debug)]
+pub(crate) enum Next<'a> {
+    Trace(&'a TraceInfo),
+    Event {
+        occurrence: Occurrence<'a>,
+        /// A file of a rotation tells again what the one before it has told.
+        repeated: bool,
+    },
+    /// An event whose payload is no longer in its file.
+    Unread,
+    SequencePoint,
+    Lost(Lost),
+    Cut,
+    Damaged(Error),
+}
+
+/// How a file ended.
+#[derive(Debug)]
+pub(crate) struct PartEnd {
+    /// The stream's end tag was there.
+    pub(crate) clean: bool,
+    /// Why it could not be read any further.
+    pub(crate) broken: Option<String>,
+}
+
+/// The event, and whether it is [repeated](Next::Event).
+pub(crate) fn occurrence<'a>(event: &Event<'a>, clock: &TraceInfo) -> (Occurrence<'a>, bool) {
+    let occurrence = Occurrence {
+        provider: &event.metadata.provider,
+        id: event.metadata.event_id,
+        pointer_size: clock.pointer_size,
+        thread: event.thread_id,
+        at_ns: u64::try_from(clock.nanoseconds(event.timestamp)).unwrap_or(0),
+        payload: event.payload,
+    };
+    (occurrence, event.capture_thread_id == CARRIED_THREAD)
+}
+
+/// Files of one watch being read, one after the other.
+pub(crate) struct Playback {
+    from: From,
+}
+
+enum From {
+    /// Little is to be read.
+    Here(Box<Player>, Batch),
+    Thread {
+        full: Receiver<Batch>,
+        empty: Sender<Batch>,
+        thread: Option<JoinHandle<()>>,
+        last: Batch,
+    },
+}
+
+impl Playback {
+    pub(crate) fn new(sources: Vec<Source>) -> Playback {
+        let little = sources.iter().map(Source::len).try_fold(0_u64, |sum, len| sum.checked_add(len?));
+        let player = Box::new(Player::new(sources));
+        let from = match little {
+            Some(bytes) if bytes < LEAST_BYTES => From::Here(player, Batch::default()),
+            _ => From::thread(player),
+        };
+        Playback { from }
+    }
+
+    /// The next batch; `None` after the last file.
+    pub(crate) fn next(&mut self) -> Option<&mut Batch> {
+        match &mut self.from {
+            From::Here(player, batch) => {
+                batch.clear();
+                player.fill(batch).then_some(batch)
+            }
+            From::Thread { full, empty, thread, last } => {
+                let mut used = std::mem::take(last);
+                if used.bytes.capacity() <= MOST_KEPT_BYTES {
+                    used.clear();
+                    // After the last file nobody wants it.
+                    let _ended = empty.send(used);
+                }
+                if let Ok(batch) = full.recv() {
+                    *last = batch;
+                    return Some(last);
+                }
+                if let Some(Err(panic)) = thread.take().map(JoinHandle::join) {
+                    std::panic::resume_unwind(panic);
+                }
+                None
+            }
+        }
+    }
+}
+
+impl From {
+    fn thread(player: Box<Player>) -> From {
+        let (to_full, full) = sync_channel(AHEAD);
+        let (empty, from_empty) = channel();
+        // Where no thread can be had, what it would have read is read here.
+        let player = Arc::new(Mutex::new(Some(player)));
+        let take = |player: &Mutex<Option<Box<Player>>>| {
+            player.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default()
+        };
+        let its = Arc::clone(&player);
+        match Builder::new()
+            .name("reader".into())
+            .spawn(move || read_ahead(take(&its), &to_full, &from_empty))
+        {
+            Ok(thread) => From::Thread { full, empty, thread: Some(thread), last: Batch::default() },
+            Err(_) => From::Here(take(&player), Batch::default()),
+        }
+    }
+}
+
+/// Reads until the last file's end, or until nobody listens.
+fn read_ahead(mut player: Box<Player>, full: &SyncSender<Batch>, empty: &Receiver<Batch>) {
+    loop {
+        let mut batch = empty.try_recv().unwrap_or_default();
+        if !player.fill(&mut batch) || full.send(batch).is_err() {
+            return;
+        }
+    }
+}
+
+/// What was told one after the other. The payloads of its events lie in `bytes` in the same order.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    entries: Vec<Entry>,
+    /// Those up to `used` are payloads. The others are not cleared for the next use.
+    bytes: Vec<u8>,
+    used: usize,
+    end: Option<PartEnd>,
+}
+
+#[derive(Debug)]
+enum Entry {
+    Event(Owned),
+    Other(Box<Next<'static>>),
+    Trace(Box<TraceInfo>),
+}
+
+#[derive(Debug)]
+struct Owned {
+    provider: &'static str,
+    id: u32,
+    pointer_size: u32,
+    thread: u64,
+    at_ns: u64,
+    repeated: bool,
+    len: usize,
+}
+
+impl Batch {
+    fn clear(&mut self) {
+        self.entries.clear();
+        self.used = 0;
+        self.end = None;
+    }
+
+    fn is_full(&self) -> bool {
+        self.used >= BATCH_BYTES || self.entries.len() >= BATCH_ENTRIES
+    }
+
+    /// Room for a payload.
+    fn room(&mut self, len: usize) -> &mut [u8] {
+        let end = self.used.saturating_add(len);
+        if self.bytes.len() < end {
+            let mut larger = vec![0; end.max(BATCH_BYTES + PAYLOAD_BYTES)];
+            larger[..self.used].copy_from_slice(&self.bytes[..self.used]);
+            self.bytes = larger;
+        }
+        &mut self.bytes[self.used..end]
+    }
+
+    fn push(&mut self, occurrence: Occurrence<'_>, repeated: bool, len: usize) {
+        let Occurrence { provider, id, pointer_size, thread, at_ns, payload: _ } = occurrence;
+        let provider = known(provider);
+        self.used += len;
+        self.entries.push(Entry::Event(Owned { provider, id, pointer_size, thread, at_ns, repeated, len }));
+    }
+
+    /// Gives all to `take`. If it was the last of a file, how that ended.
+    pub(crate) fn each<E>(
+        &mut self,
+        mut take: impl FnMut(Next<'_>) -> Result<(), E>,
+    ) -> Result<Option<PartEnd>, E> {
+        let mut rest = &self.bytes[..self.used];
+        for entry in self.entries.drain(..) {
+            let of_trace;
+            take(match entry {
+                Entry::Event(Owned { provider, id, pointer_size, thread, at_ns, repeated, len }) => {
+                    let (payload, after) = rest.split_at_checked(len).unwrap_or_default();
+                    rest = after;
+                    let occurrence = Occurrence { provider, id, pointer_size, thread, at_ns, payload };
+                    Next::Event { occurrence, repeated }
+                }
+                Entry::Trace(trace) => {
+                    of_trace = trace;
+                    Next::Trace(&of_trace)
+                }
+                Entry::Other(next) => *next,
+            })?;
+        }
+        Ok(self.end.take())
+    }
+}
+
+/// The name of a provider that is listened to; of any other its events' times are all that counts.
+fn known(provider: &str) -> &'static str {
+    let all = [RUNTIME_PROVIDER, wire::PROVIDER_NAME, RUNDOWN_PROVIDER, EVENTPIPE_PROVIDER];
+    all.into_iter().find(|known| *known == provider).unwrap_or_default()
+}
+
+/// Reads files, and puts what they tell into batches.
+#[derive(Default)]
+struct Player {
+    reader: Reader,
+    sources: std::vec::IntoIter<Source>,
+    part: Option<Part>,
+    begun: bool,
+    /// Large payloads are passed over. It holds for all files, as descriptions do.
+    defers: bool,
+}
+
+struct Part {
+    source: Source,
+    payloads: Option<Payloads>,
+    clock: Option<TraceInfo>,
+    /// No more of it will be fed.
+    over: bool,
+    end: PartEnd,
+}
+
+impl Player {
+    fn new(sources: Vec<Source>) -> Player {
+        let mut reader = Reader::new();
+        let defers = sources.iter().all(|source| source.len().is_some());
+        if defers {
+            reader.defer(bulky);
+        }
+        Player { reader, sources: sources.into_iter(), part: None, begun: false, defers }
+    }
+
+    /// Reads on until the batch is full, the file ends, or a pipe may keep us waiting. False: there is nothing more.
+    fn fill(&mut self, batch: &mut Batch) -> bool {
+        if self.part.is_none() {
+            let Some(source) = self.sources.next() else { return false };
+            if std::mem::replace(&mut self.begun, true) {
+                self.reader.next_part();
+            }
+            let payloads = source.payloads().filter(|_| self.defers);
+            let end = PartEnd { clean: false, broken: None };
+            self.part = Some(Part { source, payloads, clock: None, over: false, end });
+        }
+        let Some(part) = &mut self.part else { return false };
+        loop {
+            if part.drain(&mut self.reader, batch) {
+                return true;
+            }
+            if part.over {
+                batch.end = self.part.take().map(|part| part.end);
+                return true;
+            }
+            if part.source.len().is_none() && !batch.entries.is_empty() {
+                return true;
+            }
+            part.read(&mut self.reader);
+        }
+    }
+}
+
+impl Part {
+    /// Takes what the reader has to tell. Whether the batch is full before that is all.
+    fn drain(&mut self, reader: &mut Reader, batch: &mut Batch) -> bool {
+        loop {
+            if batch.is_full() {
+                return true;
+            }
+            let next = match reader.next_item() {
+                Ok(None) => return false,
+                Ok(Some(Item::Event(event))) => {
+                    self.event(&event, batch);
+                    continue;
+                }
+                Ok(Some(Item::Trace(trace))) => {
+                    self.clock = Some(trace.clone());
+                    batch.entries.push(Entry::Trace(Box::new(trace.clone())));
+                    continue;
+                }
+                Ok(Some(Item::End(end))) => {
+                    self.over = true;
+                    self.end.clean |= end.clean;
+                    continue;
+                }
+                Ok(Some(Item::SequencePoint { .. })) => Next::SequencePoint,
+                Ok(Some(Item::Lost(lost))) => Next::Lost(lost),
+                Ok(Some(Item::Cut)) => Next::Cut,
+                Ok(Some(_)) => continue,
+                Err(error) => Next::Damaged(error),
+            };
+            batch.entries.push(Entry::Other(Box::new(next)));
+        }
+    }
+
+    fn event(&self, event: &Event<'_>, batch: &mut Batch) {
+        let Some(clock) = &self.clock else { return };
+        let (occurrence, repeated) = occurrence(event, clock);
+        let len = match (event.deferred, &self.payloads) {
+            (Some(place), Some(payloads)) => match payloads.read(place, batch.room(place.len)) {
+                Ok(()) => place.len,
+                // The file is no longer what it was.
+                Err(_) => return batch.entries.push(Entry::Other(Box::new(Next::Unread))),
+            },
+            _ => {
+                batch.room(event.payload.len()).copy_from_slice(event.payload);
+                event.payload.len()
+            }
+        };
+        batch.push(occurrence, repeated, len);
+    }
+
+    /// Feeds what comes next, or passes over it.
+    fn read(&mut self, reader: &mut Reader) {
+        let passed = self.source.pass_over(reader.passes_over());
+        if passed > 0 {
+            return reader.pass_over(passed);
+        }
+        match self.source.next() {
+            Ok([]) => self.over = true,
+            Ok(bytes) => return reader.feed(bytes),
+            Err(e) => {
+                self.over = true;
+                self.end.broken = Some(e.to_string());
+            }
+        }
+        reader.finish();
+    }
+}
