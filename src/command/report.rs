@@ -15,7 +15,8 @@ use crate::gc::record::Level;
 use crate::report::{Facts, Outlive, Report, label};
 use crate::target;
 use crate::watch::playback::{PartEnd, Playback};
-use crate::watch::session::{ReportError, Session, look_ahead};
+use crate::watch::replay::look_ahead;
+use crate::watch::session::{ReportError, Session};
 
 /// Reads files to their ends, damaged or not. Those of one rotation are one watch.
 pub(crate) fn run(args: &ReportArgs) -> Result<Code, Failure> {

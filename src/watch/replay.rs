@@ -5,10 +5,13 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use dotnet_diagnostics_client::nettrace::{Deferred, Metadata};
+use dotnet_diagnostics_client::nettrace::{Deferred, Item, Metadata, Reader, TraceInfo};
 use netcore_profiler::wire;
 
+use super::playback::occurrence;
 use crate::gc::events;
+use crate::gc::fold::Fold;
+use crate::gc::told::Told;
 use crate::sys;
 
 /// Read after something was passed over: the next header, which may have the next large payload behind it.
@@ -114,6 +117,44 @@ fn again(mut read: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
         match read() {
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             done => return done,
+        }
+    }
+}
+
+/// Reads a whole recording for what it tells of its target, which comes at its end. Damage ends a file.
+pub(crate) fn look_ahead(files: impl IntoIterator<Item = Source>) -> Told {
+    let mut fold = Fold::new(false);
+    for source in files {
+        look_into(source, &mut fold);
+    }
+    fold.told
+}
+
+fn look_into(mut source: Source, fold: &mut Fold) {
+    let mut reader = Reader::new();
+    reader.defer(bulky);
+    let mut clock: Option<TraceInfo> = None;
+    loop {
+        let passed = source.pass_over(reader.passes_over());
+        reader.pass_over(passed);
+        match source.next() {
+            Ok([]) | Err(_) => return,
+            Ok(bytes) => reader.feed(bytes),
+        }
+        loop {
+            match reader.next_item() {
+                Ok(Some(Item::Trace(trace))) => clock = Some(trace.clone()),
+                Ok(Some(Item::Event(event))) => {
+                    if let Some(clock) = &clock {
+                        fold.glance(occurrence(&event, clock).0);
+                    }
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => break,
+                Err(e) if e.is_fatal() => return,
+                Err(_) => {}
+            }
+            while fold.take().is_some() {}
         }
     }
 }

@@ -9,7 +9,6 @@ use netcore_profiler::wire;
 
 use super::playback::{Next, PartEnd, Playback, occurrence};
 use super::recording::Recorder;
-use super::replay::{Source, bulky};
 use crate::check::{Checks, Verdict};
 use crate::exit::{Code, Failure};
 use crate::gc::facts::{Exit, Lost};
@@ -17,46 +16,7 @@ use crate::gc::fold::Fold;
 use crate::gc::lasting::lasting;
 use crate::gc::record::{Gc, Incomplete, Level};
 use crate::gc::summary::{Stops, Summary};
-use crate::gc::told::Told;
 use crate::report::{End, Facts, LiveState, Report};
-
-/// Reads a whole recording for what it tells of its target, which comes at its end. Damage ends a file.
-pub(crate) fn look_ahead(files: impl IntoIterator<Item = Source>) -> Told {
-    let mut fold = Fold::new(false);
-    for source in files {
-        look_into(source, &mut fold);
-    }
-    fold.told
-}
-
-fn look_into(mut source: Source, fold: &mut Fold) {
-    let mut reader = Reader::new();
-    reader.defer(bulky);
-    let mut clock: Option<nettrace::TraceInfo> = None;
-    loop {
-        let passed = source.pass_over(reader.passes_over());
-        reader.pass_over(passed);
-        match source.next() {
-            Ok([]) | Err(_) => return,
-            Ok(bytes) => reader.feed(bytes),
-        }
-        loop {
-            match reader.next_item() {
-                Ok(Some(Item::Trace(trace))) => clock = Some(trace.clone()),
-                Ok(Some(Item::Event(event))) => {
-                    if let Some(clock) = &clock {
-                        fold.glance(occurrence(&event, clock).0);
-                    }
-                }
-                Ok(Some(_)) => {}
-                Ok(None) => break,
-                Err(e) if e.is_fatal() => return,
-                Err(_) => {}
-            }
-            while fold.take().is_some() {}
-        }
-    }
-}
 
 /// How far a stream has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -323,7 +283,7 @@ impl<'r> Session<'r> {
 
     /// Takes in what comes next of the session's own reader; how far the stream has come, once nothing does.
     fn step(&mut self, reader: &mut Reader) -> Option<Progress> {
-        self.take(match reader.next_item() {
+        let next = match reader.next_item() {
             Ok(None) => return Some(Progress::Goes),
             Ok(Some(Item::Trace(trace))) => Next::Trace(trace),
             Ok(Some(Item::Event(event))) => {
@@ -343,7 +303,8 @@ impl<'r> Session<'r> {
             }
             Ok(Some(_)) => return None,
             Err(error) => Next::Damaged(error),
-        });
+        };
+        self.take(next);
         None
     }
 
