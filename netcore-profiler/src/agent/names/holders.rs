@@ -17,6 +17,8 @@ use crate::wire::{
 const CAPACITY: usize = 10_000;
 /// Roots that are looked at together.
 const TOGETHER: usize = 16;
+/// Roots whose objects are fetched from memory before their turn comes.
+const AHEAD: usize = 32;
 /// Classes that are remembered while a collection ends; a power of two.
 const CLASSES: usize = 64;
 /// Ranges of frozen objects that are looked at.
@@ -310,7 +312,10 @@ impl Profiler {
         let (mut told, mut last, mut last_function) = (0_u64, None, 0);
         let (mut packer, mut length, mut rows) = (Packer::new(), 0_usize, 0_u32);
         let (mut last_maker, mut made) = (None, (HandleKind::UNKNOWN, 0));
+        let mut coming = roots.iter();
+        coming.by_ref().take(AHEAD).for_each(|root| sys::fetch(root.object));
         for roots in roots.chunks(TOGETHER) {
+            coming.by_ref().take(roots.len()).for_each(|root| sys::fetch(root.object));
             // Handles and objects lie all over the memory: what is fetched at once is waited for once.
             let mut ahead = [(None, Seen::NOTHING); TOGETHER];
             for (root, (maker, seen)) in roots.iter().zip(&mut ahead) {
