@@ -1,7 +1,7 @@
 // Collections at a pace of our choosing, each with a number of ranges of our choosing, for `cargo xtask bench`.
 //
 //   pace [result=FILE] [per_second=N] [seconds=N] [collections=N] [blocks=N] [gen1_every=N]
-//        [stamps=1] [background=1]
+//        [stamps=1] [background=1] [settle=1]
 //
 //   per_second  collections, asked for one by one; 0: as many as it can
 //   collections how many at most; 0: as many as the time allows
@@ -10,6 +10,8 @@
 //               in generation 1, and all that the runtime says of regions becomes more with each
 //   stamps      stdout gets "gc N NS" after each: how many there were, and the monotonic clock where one ended
 //   background  background collections, one after the other, of a generation 2 that has so many blocks
+//   settle      a full blocking collection comes last, and is counted: no background one is left running then, which the
+//               runtime counts from its start, and which nobody can tell the end of
 //
 // It begins at a line of stdin. stdout: "ready pid=N"; at the end, there and in FILE:
 // "done gcs= wall_ns= stall_ns= median_ns= asked=". stall_ns is the time inside GC.Collect, of background collections the
@@ -71,6 +73,7 @@ static class Pace
             // On Linux a tick is a nanosecond of the monotonic clock.
             if (stamps) Console.WriteLine($"gc {GC.CollectionCount(0)} {end}");
         }
+        if (App.Number(args, "settle", 0) != 0) GC.Collect(2, GCCollectionMode.Forced, true);
         double ns = 1e9 / second;
         each.Sort();
         long median = each.Count == 0 ? 0 : each[each.Count / 2];

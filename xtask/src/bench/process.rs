@@ -14,7 +14,7 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Cost {
     pub(crate) wall_ms: f64,
-    /// User and system, of all its threads; the kernel counts in steps of 10 ms.
+    /// User and system, of all its threads. Of a process with one thread in nanoseconds, of others in steps of 10 ms.
     pub(crate) cpu_ms: f64,
     /// The most it had resident, as far as it was looked at (every few milliseconds).
     pub(crate) memory_mib: f64,
@@ -105,7 +105,11 @@ fn cpu_ms(proc: &str) -> Option<f64> {
     // Behind the name, which may hold anything; utime and stime are fields 14 and 15 of all.
     let fields: Vec<&str> = stat.rsplit_once(") ")?.1.split(' ').collect();
     let ticks = fields.get(11)?.parse::<f64>().ok()? + fields.get(12)?.parse::<f64>().ok()?;
-    Some(ticks * 1e3 / rustix::param::clock_ticks_per_second() as f64)
+    let counted = ticks * 1e3 / rustix::param::clock_ticks_per_second() as f64;
+    // The first thread's own time is known exactly, where the kernel keeps it.
+    let first = fs::read_to_string(Path::new(proc).join("schedstat")).ok();
+    let first = first.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
+    Some(first.map_or(counted, |ns| counted.max(ns / 1e6)))
 }
 
 /// Tells a child to go on.
