@@ -2,26 +2,31 @@
 
 use std::cmp::Reverse;
 
+use super::types::by_text;
 use super::{MethodRow, Row};
-use crate::gc::map::{HashMap, HashSet};
 use crate::gc::names::{Name, Origin, Tables};
 
 /// The methods with most slots first. Code that shares a name shares a row.
 pub(super) fn methods(rows: &[Row], names: &mut Tables) -> Vec<MethodRow> {
-    let mut found: HashMap<Name, (MethodRow, HashSet<u64>)> = HashMap::default();
-    for row in rows.iter().filter(|r| r.kind == 0) {
-        let name = names.method_name(row.id);
-        let own = names.method_origin(row.id) == Origin::App;
-        let (method, objects) = found.entry(name.clone()).or_insert_with(|| {
-            (MethodRow { name, slots: 0, objects: 0, pinned_slots: 0, own }, HashSet::default())
+    let mut sorted: Vec<(Name, &Row)> =
+        rows.iter().filter(|r| r.kind == 0).map(|row| (names.method_name(row.id), row)).collect();
+    // The one that was told first says whose the method is.
+    sorted.sort_by(|(a, _), (b, _)| by_text(a, b));
+    let mut methods: Vec<MethodRow> = Vec::new();
+    for of_one in sorted.chunk_by(|(a, _), (b, _)| by_text(a, b).is_eq()) {
+        let Some((name, first)) = of_one.first() else { continue };
+        let mut objects: Vec<u64> = of_one.iter().map(|(_, row)| row.object).collect();
+        objects.sort_unstable();
+        objects.dedup();
+        let counts = |of: fn(&Row) -> bool| of_one.iter().filter(|(_, r)| of(r)).map(|(_, r)| r.count).sum();
+        methods.push(MethodRow {
+            name: name.clone(),
+            slots: counts(|_| true),
+            objects: objects.len() as u64,
+            pinned_slots: counts(Row::pinning),
+            own: names.method_origin(first.id) == Origin::App,
         });
-        method.slots += row.count;
-        method.pinned_slots += if row.pinning() { row.count } else { 0 };
-        if objects.insert(row.object) {
-            method.objects += 1;
-        }
     }
-    let mut methods: Vec<MethodRow> = found.into_values().map(|(method, _)| method).collect();
     methods.sort_by(|a, b| Reverse(a.slots).cmp(&Reverse(b.slots)).then_with(|| a.name.cmp(&b.name)));
     methods
 }

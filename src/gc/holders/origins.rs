@@ -12,7 +12,7 @@ pub(crate) struct Origins {
 }
 
 /// Stack roots go by their method, all others by what they hold.
-pub(super) fn origins(rows: &[Row], untyped: u64, names: &Tables) -> Origins {
+pub(super) fn origins(rows: &[Row], untyped: u64, names: &mut Tables) -> Origins {
     let mut origins = Origins { unknown: untyped, ..Origins::default() };
     for row in rows {
         let of = if row.kind == 0 { names.method_origin(row.id) } else { names.class_origin(row.class) };

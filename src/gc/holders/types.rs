@@ -1,9 +1,8 @@
 //! Roots by the type of what they hold.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 
 use super::{Row, STATICS};
-use crate::gc::map::{HashMap, HashSet};
 use crate::gc::names::{Name, Tables};
 
 /// Roots of one kind, with the same flags, to objects of one type in one generation.
@@ -42,23 +41,35 @@ pub(super) fn typed(rows: &[Row], names: &mut Tables) -> Vec<(Row, Name)> {
 
 /// The largest first.
 pub(super) fn types(rows: &[(Row, Name)]) -> Vec<TypeRow> {
-    type Key = (Name, u8, u8, Option<u8>);
-    let mut found: HashMap<Key, (TypeRow, HashSet<u64>)> = HashMap::default();
-    for (row, name) in rows {
-        let key = (name.clone(), row.kind, row.flags, row.generation);
-        let (held, objects) = found.entry(key).or_insert_with(|| {
-            let (name, kind, flags, generation) = (name.clone(), row.kind, row.flags, row.generation);
-            (TypeRow { name, kind, flags, generation, count: 0, bytes: 0 }, HashSet::default())
+    let flat = |row: &Row| (row.kind, row.flags, row.generation);
+    let mut sorted: Vec<&(Row, Name)> = rows.iter().collect();
+    // What was told of an object first comes first.
+    sorted.sort_by(|(a, a_name), (b, b_name)| {
+        flat(a).cmp(&flat(b)).then_with(|| by_text(a_name, b_name)).then(a.object.cmp(&b.object))
+    });
+    let same = |a: &&(Row, Name), b: &&(Row, Name)| flat(&a.0) == flat(&b.0) && by_text(&a.1, &b.1).is_eq();
+    let mut types: Vec<TypeRow> = Vec::new();
+    for of_one in sorted.chunk_by(same) {
+        let Some((first, name)) = of_one.first() else { continue };
+        let (name, kind, flags, generation) = (name.clone(), first.kind, first.flags, first.generation);
+        let objects = of_one.chunk_by(|a, b| a.0.object == b.0.object).filter_map(<[_]>::first);
+        types.push(TypeRow {
+            name,
+            kind,
+            flags,
+            generation,
+            count: of_one.iter().map(|(row, _)| row.count).sum(),
+            bytes: objects.fold(0, |sum, (row, _)| sum.saturating_add(row.bytes)),
         });
-        held.count += row.count;
-        if objects.insert(row.object) {
-            held.bytes = held.bytes.saturating_add(row.bytes);
-        }
     }
-    let mut types: Vec<TypeRow> = found.into_values().map(|(held, _)| held).collect();
     types.sort_by(|a, b| {
         let key = |t: &TypeRow| (Reverse(t.bytes), Reverse(t.count), t.kind, t.flags, t.generation);
-        key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name))
+        key(a).cmp(&key(b)).then_with(|| by_text(&a.name, &b.name))
     });
     types
+}
+
+/// Most names that are the same lie in the same place.
+pub(super) fn by_text(a: &Name, b: &Name) -> Ordering {
+    if Name::ptr_eq(a, b) { Ordering::Equal } else { a.cmp(b) }
 }

@@ -94,12 +94,19 @@ pub(crate) struct Tables {
     /// Texts made since something was told last.
     class_texts: HashMap<u64, Name>,
     method_texts: HashMap<u64, Name>,
+    field_texts: HashMap<u32, Name>,
+    /// As these: whose a class, and whose a method is.
+    class_origins: HashMap<u64, Origin>,
+    method_origins: HashMap<u64, Origin>,
 }
 
 impl Tables {
     fn told(&mut self) {
         self.class_texts.clear();
         self.method_texts.clear();
+        self.field_texts.clear();
+        self.class_origins.clear();
+        self.method_origins.clear();
     }
 
     pub(crate) fn class(&mut self, id: u64, class: Class) {
@@ -133,6 +140,7 @@ impl Tables {
 
     pub(crate) fn field(&mut self, number: u32, mut field: Field) {
         field.name = visible(&field.name);
+        self.field_texts.remove(&number);
         self.fields.insert(number, field);
     }
 
@@ -295,19 +303,33 @@ impl Tables {
     }
 
     /// `Class.field` of a static field.
-    pub(crate) fn field_name(&self, number: u32) -> Name {
-        let Some(field) = self.fields.get(&number) else { return UNNAMED.into() };
+    pub(crate) fn field_name(&mut self, number: u32) -> Name {
+        if let Some(text) = self.field_texts.get(&number) {
+            return text.clone();
+        }
+        let text: Name = cut(self.field_text(number), LONGEST).into();
+        self.field_texts.insert(number, text.clone());
+        text
+    }
+
+    fn field_text(&self, number: u32) -> String {
+        let Some(field) = self.fields.get(&number) else { return UNNAMED.to_owned() };
         let owner = match self.types.get(&(field.module, field.type_token)) {
             Some(def) => self.type_text(field.module, field.type_token, &def.params),
             None => UNNAMED.to_owned(),
         };
-        cut(format!("{owner}.{}", generated::field(&field.name)), LONGEST).into()
+        format!("{owner}.{}", generated::field(&field.name))
     }
 
     /// Whose a class is: an array's by its elements, and what has a type of the program among its
     /// arguments is the program's.
-    pub(crate) fn class_origin(&self, id: u64) -> Origin {
-        self.class_origin_within(id, DEPTH)
+    pub(crate) fn class_origin(&mut self, id: u64) -> Origin {
+        if let Some(origin) = self.class_origins.get(&id) {
+            return *origin;
+        }
+        let origin = self.class_origin_within(id, DEPTH);
+        self.class_origins.insert(id, origin);
+        origin
     }
 
     fn class_origin_within(&self, id: u64, depth: usize) -> Origin {
@@ -333,7 +355,16 @@ impl Tables {
     }
 
     /// Whose a method is. What the runtime holds in no frame is its own.
-    pub(crate) fn method_origin(&self, id: u64) -> Origin {
+    pub(crate) fn method_origin(&mut self, id: u64) -> Origin {
+        if let Some(origin) = self.method_origins.get(&id) {
+            return *origin;
+        }
+        let origin = self.origin_of_method(id);
+        self.method_origins.insert(id, origin);
+        origin
+    }
+
+    fn origin_of_method(&self, id: u64) -> Origin {
         if id == 0 {
             return Origin::Runtime;
         }
