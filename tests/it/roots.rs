@@ -74,6 +74,8 @@ fn act(program: &mut Scripted) -> Result<Done> {
     collect(program, "threads", "2")?;
     program.ask("join", "joined ")?;
     collect(program, "joined", "2")?;
+    // With server GC another thread than the program's tells of a collection's end: an exit may come before.
+    collect(program, "last", "0")?;
     let pairs = places.split(' ').filter_map(|word| word.split_once(':'));
     let number = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).context("an address");
     done.handles = pairs.map(|(id, at)| Ok((number(id)?, number(at)?))).collect::<Result<_>>()?;
