@@ -18,7 +18,7 @@ const LEAST_BYTES: u64 = 1 << 20;
 /// A batch goes over when it has so many bytes of payloads, or events. With less in it, threads would wake each other too
 /// often.
 const BATCH_BYTES: usize = 512 << 10;
-const BATCH_ENTRIES: usize = 4096;
+const BATCH_ENTRIES: usize = 2048;
 /// Runtimes write payloads of up to 64 KiB.
 const PAYLOAD_BYTES: usize = 64 << 10;
 /// A payload may be larger; then its batch is not used again.
