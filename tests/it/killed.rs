@@ -25,9 +25,12 @@ pub(crate) fn register(suite: &mut Suite) {
 
 /// Waits for a few collections in the recording of a gcwatch that is running, and kills it.
 fn kill_amid(gcwatch: &mut Target, recording: &Path, lines: &Path) -> Result<u64> {
-    let seen = || std::fs::read_to_string(lines).unwrap_or_default().matches(r#""type":"gc""#).count() as u64;
-    until("five collections", DEADLINE, || Ok(seen() >= 5))?;
-    let records = seen();
+    let text = || std::fs::read_to_string(lines).unwrap_or_default();
+    let all = |text: &str| text.matches(r#""type":"gc""#).count() as u64;
+    // Those before the profiler came have none.
+    let with_roots = |line: &&str| line.contains(r#""type":"gc""#) && line.contains(r#""level":"roots""#);
+    until("five collections with roots", DEADLINE, || Ok(text().lines().filter(with_roots).count() >= 5))?;
+    let records = all(&text());
     signal(gcwatch.pid(), Signal::KILL)?;
     ensure!(recording.is_file(), "no recording");
     Ok(records)
