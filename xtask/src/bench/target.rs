@@ -144,7 +144,9 @@ impl Bench {
     fn case(&mut self, clr: &Clr, server: bool, case: &Case) -> Option<Pairs> {
         let name = format!("{} {}, {}", clr.name, heap(server), case.name);
         self.say(&format!("  {name}"));
-        let mut settings = vec![("DOTNET_gcServer", u8::from(server).to_string())];
+        // Else a server heap's number of heaps changes while it runs, and its pauses with it.
+        let fixed = ("DOTNET_GCDynamicAdaptationMode", "0".to_owned());
+        let mut settings = vec![("DOTNET_gcServer", u8::from(server).to_string()), fixed];
         if let Some(mib) = case.gen0_mib {
             settings.push(("DOTNET_GCgen0size", format!("{:x}", u64::from(mib) << 20)));
         }
