@@ -164,8 +164,13 @@ fn what_is_no_nettrace_stream_is_refused_by_name() {
         Some(Got::Failed(error)) => error.clone(),
         other => panic!("{other:?}"),
     };
-    assert_eq!(first(b""), Error::NotNettrace);
-    assert_eq!(first(b"Nett"), Error::NotNettrace);
+    assert_eq!(first(b""), Error::Empty);
+    // So far it could have become one.
+    assert!(
+        matches!(whole(b"Nett")[..], [Got::End { clean: false, unparsed: 4, .. }]),
+        "{:?}",
+        whole(b"Nett")
+    );
     assert_eq!(first(b"\x7fELF\x02\x01\x01\0\0\0"), Error::NotNettrace);
     assert_eq!(first(b"\x14\0\0\0!FastSerialization.1"), Error::NetPerf);
     assert_eq!(first(b"Nettrace\0\0\0\0\x07\0\0\0\0\0\0\0"), Error::UnsupportedVersion { version: 7 });

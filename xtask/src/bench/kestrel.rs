@@ -37,7 +37,8 @@ pub(super) fn measure(bench: &mut Bench) -> Result<()> {
         return Err(Skip::because(format!("no ASP.NET Core beside .NET {}", bench.newest.name)).into());
     }
     let names = ["none", "basic", "moves", "roots", "dotnet-trace gc-verbose"];
-    let seconds = if bench.quick { 4 } else { 5 };
+    let seconds = 4;
+    bench.rounds = bench.rounds.min(4);
     for server in [false, true] {
         bench.serve_all(&web, server, seconds, &names)?;
     }

@@ -23,7 +23,7 @@ struct Counted {
 pub(super) fn measure(bench: &mut Bench) -> Result<()> {
     bench.rounds = 1;
     let minute = if bench.quick { 5 } else { 60 };
-    let short = minute.min(10);
+    let short = 5;
     for (case, load, seconds, variants) in [
         ("1,000 GCs/s of 100 blocks", "per_second=1000 blocks=100", minute, &["roots --blocks"]),
         ("100 GCs/s of 50,000 blocks", "per_second=100 blocks=50000", minute, &MOST),

@@ -28,6 +28,7 @@ struct Case {
 
 // Profilers stand apart from each other: one has to have left before another can come.
 const ALL: &[&str] = &["roots", "basic", "floor", "moves", "MONITOR_GC", TRACE];
+/// Without the contrast.
 const MIX: &[&str] = &["roots", "basic", "floor", "moves", TRACE];
 /// For what one more root or frame costs.
 const ROOTS: &[&str] = &["roots", "floor", "roots --no-names"];
@@ -35,10 +36,13 @@ const ROOTS: &[&str] = &["roots", "floor", "roots --no-names"];
 /// Heap, frames and handles at 1, 10 and 100 times.
 pub(super) fn measure(bench: &mut Bench) -> Result<()> {
     let live: &[u32] = if bench.quick { &[1_000_000] } else { &[100_000, 1_000_000, 10_000_000] };
-    let handles: &[u32] = if bench.quick { &[100, 10_000] } else { &[100, 1000, 10_000, 100_000] };
-    let frames: &[u32] = if bench.quick { &[10, 1000] } else { &[10, 100, 1000, 10_000] };
     for clr in bench.clrs.clone() {
         for server in [false, true] {
+            let (handles, frames): (&[u32], &[u32]) = match (bench.quick, server) {
+                (true, _) => (&[100, 10_000], &[10, 1000]),
+                (false, false) => (&[100, 1000, 10_000, 100_000], &[10, 100, 1000, 10_000]),
+                (false, true) => (&[1000, 100_000], &[100, 10_000]),
+            };
             let of_live = |old: u32, gen0_mib: Option<u32>| {
                 // A server heap's own choice leaves a collection a second or fewer.
                 let gen0_mib = gen0_mib.or(server.then_some(16));
@@ -48,8 +52,8 @@ pub(super) fn measure(bench: &mut Bench) -> Result<()> {
                     arguments: format!("old={old} handles=100"),
                     gen0_mib,
                     few_roots: true,
-                    tools: ALL,
-                    window_ms: if gen0_mib == Some(64) { 800 } else { 300 },
+                    tools: if gen0_mib == Some(64) { MIX } else { ALL },
+                    window_ms: if gen0_mib == Some(64) { 500 } else { window_ms(server) },
                 }
             };
             let series = live.iter().map(|old| (f64::from(*old), of_live(*old, None)));
@@ -61,7 +65,7 @@ pub(super) fn measure(bench: &mut Bench) -> Result<()> {
                 gen0_mib: Some(4),
                 few_roots,
                 tools: ROOTS,
-                window_ms: 250,
+                window_ms: 200,
             };
             let series = handles.iter().map(|count| {
                 let case = small(format!("{count} handles"), format!("handles={count}"), *count <= 1000);
@@ -101,7 +105,7 @@ pub(super) fn measure_mixes(bench: &mut Bench) -> Result<()> {
                     gen0_mib: server.then_some(16),
                     few_roots: true,
                     tools: MIX,
-                    window_ms: 400,
+                    window_ms: window_ms(server),
                 };
                 bench.case(&clr, server, &case);
             }
@@ -211,6 +215,11 @@ fn stall_ms(pairs: &Pairs, name: &str) -> Option<f64> {
 fn added_ns(pairs: &Pairs, name: &str) -> Option<Vec<f64>> {
     let (_, each) = pairs.iter().find(|(tool, _)| *tool == name)?;
     Some(each.iter().map(|pair| pair.with.median_stall_ns - pair.without.median_stall_ns).collect())
+}
+
+/// Some dozens of collections; a server heap has fewer.
+fn window_ms(server: bool) -> u64 {
+    if server { 300 } else { 200 }
 }
 
 fn heap(server: bool) -> &'static str {

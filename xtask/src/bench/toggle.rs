@@ -19,7 +19,7 @@ use super::{Bench, Tool, paced};
 /// A profiler needs up to half a second to leave after its tool has ended; none else can come before.
 pub(super) const LEAVING: Duration = Duration::from_millis(600);
 /// What a tool and the runtime still have to do when one has come or gone is not in the figures.
-const SETTLING: Duration = Duration::from_millis(150);
+const SETTLING: Duration = Duration::from_millis(100);
 
 /// A program, and what to run under it.
 #[derive(Debug)]

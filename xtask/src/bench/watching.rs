@@ -9,8 +9,8 @@ use super::statistics::median;
 use super::{Bench, Taken, Tool};
 
 const ROW: &str = "the watcher's own cost";
-const VARIANTS: [&str; 7] =
-    ["none", "basic", "moves", "roots", "roots --blocks", "dotnet-trace 0x1", "dotnet-trace 0x400001"];
+const VARIANTS: [&str; 6] =
+    ["basic", "moves", "roots", "roots --blocks", "dotnet-trace 0x1", "dotnet-trace 0x400001"];
 
 /// What a tool took in one round.
 #[derive(Debug)]
@@ -39,10 +39,10 @@ impl Round {
 }
 
 pub(super) fn measure(bench: &mut Bench) -> Result<()> {
-    bench.rounds = 3;
     let mut points = Vec::new();
-    for (per_second, seconds) in [(10, 5), (100, 20), (1000, 5)] {
-        let seconds = if bench.quick { 5 } else { seconds };
+    for (per_second, seconds, rounds) in [(10, 4, 1), (100, 20, 3), (1000, 4, 2)] {
+        let seconds = if bench.quick { 4 } else { seconds };
+        bench.rounds = rounds;
         let taken = bench.watching(per_second, 1000, seconds);
         let roots = taken.iter().find(|variant| variant.name == "roots");
         let cpu = roots.and_then(|roots| median(&roots.each(|round| round.cost.cpu_ms)));
@@ -73,13 +73,7 @@ impl Bench {
             Figure::new(ROW, &case, "CPU per GC without start and end", "us").against("dotnet-trace 0x1");
         let mut idle = Figure::new(ROW, &case, "CPU of start and end", "ms").against("dotnet-trace 0x1");
         let mut memory = Figure::new(ROW, &case, "memory", "MiB").against("dotnet-trace 0x1");
-        let mut stall = Figure::new(ROW, &case, "the target's pause per GC", "us").against("none");
         for variant in &taken {
-            let stalled = |round: &Round| round.paced.stall_ms * 1e3 / round.paced.gcs;
-            stall = stall.with(variant.name, variant.each(stalled));
-            if variant.name == "none" {
-                continue;
-            }
             cpu = cpu.with(variant.name, variant.each(Round::cpu_us_per_gc));
             steady = steady.with(variant.name, variant.each(Round::steady_us_per_gc));
             idle = idle.with(variant.name, variant.each(|round| round.idle_ms));
@@ -94,7 +88,7 @@ impl Bench {
             cpu = cpu.goal(ours, Goal::Ratio { to: theirs, at_most: 0.2 });
             memory = memory.goal(ours, Goal::AtMost(24.0));
         }
-        self.findings.figures.extend([cpu, steady, idle, memory, stall]);
+        self.findings.figures.extend([cpu, steady, idle, memory]);
         taken
     }
 }
