@@ -18,7 +18,6 @@ const LIMIT: Duration = Duration::from_secs(120);
 pub(super) struct Paced {
     pub(super) gcs: f64,
     pub(super) wall_ms: f64,
-    pub(super) stall_ms: f64,
     /// Of the collection in the middle.
     pub(super) median_stall_ms: f64,
 }
@@ -96,7 +95,6 @@ impl Bench {
         let paced = Paced {
             gcs: process::fact(&line, "gcs")?,
             wall_ms: process::fact(&line, "wall_ns")? / 1e6,
-            stall_ms: process::fact(&line, "stall_ns")? / 1e6,
             median_stall_ms: process::fact(&line, "median_ns")? / 1e6,
         };
         Ok((paced, cost))
