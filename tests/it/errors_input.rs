@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use xtask::Clr;
 
-use super::record::{record_run, replay};
+use super::record::{differences, record_run, replay};
 use super::suite::{Heap, Suite};
 use super::support::{Document, Gcwatch, brief};
 
@@ -71,6 +71,10 @@ fn report(bytes: &[u8]) -> Result<Document> {
     replay(&path, "")
 }
 
+/// What is told by name.
+const NAMED: [&str; 5] =
+    ["/roots/by_origin/", "/roots/methods", "/roots/types", "/roots/statics", "/roots/pinned"];
+
 fn cut(clr: &Clr) -> Result<()> {
     let recorded = record_run(clr, Heap::Workstation, "roots", "work=150000 live=8000")?;
     let bytes = std::fs::read(&recorded.recording)?;
@@ -89,7 +93,13 @@ fn cut(clr: &Clr) -> Result<()> {
         // What it holds is right.
         for gc in &complete {
             let live = recorded.live.gc(gc["number"].as_u64().unwrap_or(0))?;
-            ensure!(*gc == live, "at {percent} %: {}\nlive: {}", brief(gc), brief(live));
+            let mut differing = Vec::new();
+            differences("", gc, live, &mut differing);
+            // Names come some time after the collection: they may be in what is cut off, and nothing else is.
+            if gc["roots"].to_string().contains("(unnamed)") {
+                differing.retain(|path| !NAMED.iter().any(|named| path.starts_with(named)));
+            }
+            ensure!(differing.is_empty(), "at {percent} %: {}\n{differing:#?}", brief(gc));
         }
         last = complete.len();
         // A program this short writes little more than one flush, and of one that is cut nothing is whole.
