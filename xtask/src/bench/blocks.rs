@@ -10,7 +10,7 @@ const ROW: &str = "pause by blocks";
 const TRACE: &str = "dotnet-trace 0x400001";
 
 pub(super) fn measure(bench: &mut Bench) -> Result<()> {
-    bench.rounds = bench.rounds.min(4);
+    bench.rounds = bench.rounds.min(3);
     let blocking = ["none", "moves", "roots", "roots --blocks", "floor", TRACE];
     // At `roots` there are no background collections.
     let background = ["none", "moves", TRACE];

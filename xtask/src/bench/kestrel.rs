@@ -38,7 +38,7 @@ pub(super) fn measure(bench: &mut Bench) -> Result<()> {
     }
     let names = ["none", "basic", "moves", "roots", "dotnet-trace gc-verbose"];
     let seconds = 4;
-    bench.rounds = bench.rounds.min(4);
+    bench.rounds = bench.rounds.min(3);
     for server in [false, true] {
         bench.serve_all(&web, server, seconds, &names)?;
     }

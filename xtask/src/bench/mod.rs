@@ -88,7 +88,7 @@ pub(crate) fn run(wish: &Wish) -> Result<(Value, String)> {
         clrs,
         newest,
         quick: wish.quick,
-        rounds: wish.rounds.unwrap_or(if wish.quick { 3 } else { 5 }),
+        rounds: wish.rounds.unwrap_or(if wish.quick { 3 } else { 4 }),
         dir: tempfile::tempdir_in(parent)?,
         findings: Findings::default(),
     };

@@ -129,17 +129,32 @@ pub(super) fn while_watched<T>(
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut watcher = Ended(command.spawn()?);
     paced::wait_for(tool, output, &mut watcher.0)?;
-    thread::sleep(SETTLING);
+    // A .NET program is compiled while it starts.
+    thread::sleep(if matches!(tool, Tool::Trace(_)) { SETTLING * 4 } else { SETTLING });
     let found = work()?;
     if watcher.0.try_wait()?.is_some() {
         let mut said = String::new();
         watcher.0.stderr.take().map(|mut stderr| stderr.read_to_string(&mut said)).transpose()?;
         bail!("it did not watch to the end: {}", said.trim());
     }
-    let pid = i32::try_from(watcher.0.id()).ok().and_then(Pid::from_raw).context("a process id")?;
-    kill_process(pid, Signal::INT)?;
-    process::finish_in_place(&mut watcher.0, Duration::from_secs(30))?;
+    end(tool, &mut watcher)?;
     Ok(found)
+}
+
+/// As Ctrl-C does. dotnet-trace now and then goes on all the same: then as whoever waits for it would.
+fn end(tool: Tool, watcher: &mut Ended) -> Result<()> {
+    let pid = i32::try_from(watcher.0.id()).ok().and_then(Pid::from_raw).context("a process id")?;
+    if !matches!(tool, Tool::Trace(_)) {
+        kill_process(pid, Signal::INT)?;
+        return process::finish_in_place(&mut watcher.0, Duration::from_secs(30));
+    }
+    for signal in [Signal::INT, Signal::INT, Signal::KILL] {
+        kill_process(pid, signal)?;
+        if process::finish_in_place(&mut watcher.0, Duration::from_secs(3)).is_ok() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Lets time pass.

@@ -40,7 +40,7 @@ impl Round {
 
 pub(super) fn measure(bench: &mut Bench) -> Result<()> {
     let mut points = Vec::new();
-    for (per_second, seconds, rounds) in [(10, 4, 1), (100, 20, 2), (1000, 4, 2)] {
+    for (per_second, seconds, rounds) in [(10, 4, 1), (100, 15, 2), (1000, 4, 2)] {
         let seconds = if bench.quick { 4 } else { seconds };
         bench.rounds = rounds;
         let taken = bench.watching(per_second, 1000, seconds);
