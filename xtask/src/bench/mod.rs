@@ -42,6 +42,8 @@ pub(crate) struct Bench {
     /// What other tools and programs run on.
     newest: Clr,
     quick: bool,
+    /// Of the groups with loads, the cases with one of these in their names; all without any.
+    cases: Vec<String>,
     rounds: usize,
     dir: TempDir,
     findings: Findings,
@@ -71,6 +73,8 @@ pub(crate) struct Wish {
     pub(crate) rounds: Option<usize>,
     /// Groups by a part of their name; all without any.
     pub(crate) only: Vec<String>,
+    /// Cases of loads by a part of their name; all without any.
+    pub(crate) cases: Vec<String>,
     /// All runtimes, not only the newest.
     pub(crate) all_runtimes: bool,
 }
@@ -88,6 +92,7 @@ pub(crate) fn run(wish: &Wish) -> Result<(Value, String)> {
         clrs,
         newest,
         quick: wish.quick,
+        cases: wish.cases.clone(),
         rounds: wish.rounds.unwrap_or(if wish.quick { 3 } else { 4 }),
         dir: tempfile::tempdir_in(parent)?,
         findings: Findings::default(),

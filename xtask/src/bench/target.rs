@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use xtask::Clr;
 
 use super::Bench;
@@ -53,7 +53,7 @@ pub(super) fn measure(bench: &mut Bench) -> Result<()> {
                     gen0_mib,
                     few_roots: true,
                     tools: if gen0_mib == Some(64) { MIX } else { ALL },
-                    window_ms: if gen0_mib == Some(64) { 500 } else { window_ms(server) },
+                    window_ms: if gen0_mib == Some(64) || old > 1_000_000 { 500 } else { window_ms(server) },
                 }
             };
             let series = live.iter().map(|old| (f64::from(*old), of_live(*old, None)));
@@ -147,6 +147,9 @@ impl Bench {
 
     fn case(&mut self, clr: &Clr, server: bool, case: &Case) -> Option<Pairs> {
         let name = format!("{} {}, {}", clr.name, heap(server), case.name);
+        if !self.cases.is_empty() && !self.cases.iter().any(|part| name.contains(part.as_str())) {
+            return None;
+        }
         self.say(&format!("  {name}"));
         // Else a server heap's number of heaps changes while it runs, and its pauses with it.
         let fixed = ("DOTNET_GCDynamicAdaptationMode", "0".to_owned());
@@ -156,18 +159,26 @@ impl Bench {
         }
         let window = Duration::from_millis(case.window_ms);
         let load = Load { arguments: &case.arguments, settings, tools: case.tools, window };
-        let pairs = match self.come_and_go(clr, &load).or_else(|error| {
+        let tried = self.come_and_go(clr, &load).or_else(|error| {
             self.findings
                 .notes
                 .push(format!("{name}: measured anew, for the first time it failed: {error:#}"));
             self.come_and_go(clr, &load)
-        }) {
-            Ok(pairs) => pairs,
+        });
+        let found = match tried {
+            Ok(found) => found,
             Err(error) => {
                 self.skip(&name, &error);
                 return None;
             }
         };
+        let mut pairs: Pairs = Vec::new();
+        for (tool, each) in found {
+            match each {
+                Some(each) => pairs.push((tool, each)),
+                None => self.skip(&format!("{name}: {tool}"), &anyhow!("too few collections")),
+            }
+        }
         let of = |what, value: fn(&Seen) -> f64| {
             let figure = Figure::new(ROW, &name, what, "x").against("none");
             let rounds = pairs.first().map_or(0, |(_, each)| each.len());

@@ -48,9 +48,12 @@ pub(super) struct Pair {
     pub(super) without: Seen,
 }
 
+/// A tool, and its pairs.
+pub(super) type Found = (&'static str, Option<Vec<Pair>>);
+
 impl Bench {
-    /// For each tool, a pair per round.
-    pub(super) fn come_and_go(&self, clr: &Clr, load: &Load<'_>) -> Result<Vec<(&'static str, Vec<Pair>)>> {
+    /// For each tool, a pair per round; `None` where a window held too few collections.
+    pub(super) fn come_and_go(&self, clr: &Clr, load: &Load<'_>) -> Result<Vec<Found>> {
         let result = self.file("met.txt");
         let mut arguments: Vec<String> = load.arguments.split_whitespace().map(str::to_owned).collect();
         arguments.push(format!("result={}", result.display()));
@@ -93,13 +96,10 @@ impl Bench {
         std::fs::remove_file(&result)?;
         let met = Met::parse(&text);
         let pairs = |(index, name): (usize, &&'static str)| {
-            let each = rounds.iter().map(|round| {
-                met.pair(&round[index * 2..=index * 2 + 2])
-                    .with_context(|| format!("{name}: too few collections"))
-            });
-            Ok((*name, each.collect::<Result<Vec<Pair>>>()?))
+            let each = rounds.iter().map(|round| met.pair(&round[index * 2..=index * 2 + 2]));
+            (*name, each.collect::<Option<Vec<Pair>>>())
         };
-        load.tools.iter().enumerate().map(pairs).collect()
+        Ok(load.tools.iter().enumerate().map(pairs).collect())
     }
 }
 

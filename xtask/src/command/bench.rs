@@ -12,13 +12,17 @@ pub(crate) struct Bench {
     #[arg(long)]
     quick: bool,
 
-    /// How often each variant is measured [default: 5; with --quick 3]
+    /// How often each variant is measured [default: 4; with --quick 3]
     #[arg(long, value_name = "N")]
     rounds: Option<usize>,
 
-    /// Only groups whose names contain this: size, callbacks, replay, huge, attaching, toggle, target, blocks, mixes, kestrel, watching, loss
+    /// Only groups whose names contain this: size, callbacks, replay, huge, attaching, target, blocks, mixes, kestrel, watching, loss
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     only: Vec<String>,
+
+    /// Of the groups `target` and `mixes`, only cases with one of these in their names
+    #[arg(long = "case", value_name = "PART", value_delimiter = ',')]
+    cases: Vec<String>,
 
     /// On all runtimes that are found, not only on the newest
     #[arg(long)]
@@ -29,7 +33,7 @@ pub(crate) struct Bench {
     json: Option<PathBuf>,
 
     /// Measure nothing: show the goals of runs that were written with --json, side by side
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["quick", "rounds", "only", "all", "json"])]
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["quick", "rounds", "only", "cases", "all", "json"])]
     goals: Vec<PathBuf>,
 
     /// Write the tables here instead of to stdout
@@ -58,6 +62,7 @@ impl Bench {
             quick: self.quick,
             rounds: self.rounds.filter(|rounds| *rounds > 0),
             only: self.only,
+            cases: self.cases,
             all_runtimes: self.all,
         };
         let (json, markdown) = bench::run(&wish)?;
