@@ -8,6 +8,8 @@ use super::{Bench, Tool};
 
 const ROW: &str = "loss";
 const ALL: [&str; 4] = ["basic", "moves", "roots", "roots --blocks"];
+/// Those that tell most.
+const MOST: [&str; 2] = ["moves", "roots --blocks"];
 
 /// What gcwatch counted.
 #[derive(Debug)]
@@ -21,10 +23,10 @@ struct Counted {
 pub(super) fn measure(bench: &mut Bench) -> Result<()> {
     bench.rounds = 1;
     let minute = if bench.quick { 5 } else { 60 };
-    let short = 5;
+    let short = minute.min(10);
     for (case, load, seconds, variants) in [
         ("1,000 GCs/s of 100 blocks", "per_second=1000 blocks=100", minute, &["roots --blocks"]),
-        ("100 GCs/s of 50,000 blocks", "per_second=100 blocks=50000", minute, &["roots --blocks"]),
+        ("100 GCs/s of 50,000 blocks", "per_second=100 blocks=50000", minute, &MOST),
         ("as many GCs of 100 blocks as it can", "per_second=0 blocks=100", short, &ALL),
         ("as many GCs of 500,000 blocks as it can", "per_second=0 blocks=500000", short, &ALL),
     ] as [(_, _, _, &[&'static str]); 4]
