@@ -10,7 +10,6 @@ const ROW: &str = "pause by blocks";
 const TRACE: &str = "dotnet-trace 0x400001";
 
 pub(super) fn measure(bench: &mut Bench) -> Result<()> {
-    bench.rounds = bench.rounds.min(3);
     let blocking = ["none", "moves", "roots", "roots --blocks", "floor", TRACE];
     // At `roots` there are no background collections.
     let background = ["none", "moves", TRACE];
@@ -55,7 +54,7 @@ impl Bench {
                 ..=10_000 if knob.is_empty() => {
                     pause.goal("moves", Goal::Ratio { to: "none", at_most: 1.05 })
                 }
-                _ => pause.goal("moves", Goal::Ratio { to: TRACE, at_most: 1.0 }),
+                _ => pause.goal("moves", Goal::NoWorse { to: TRACE, within: 1.05 }),
             };
             if variants.contains(&"floor") {
                 pause = pause.goal("roots", Goal::Ratio { to: "floor", at_most: 1.05 });

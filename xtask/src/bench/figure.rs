@@ -11,6 +11,9 @@ pub(crate) enum Goal {
     Ratio { to: &'static str, at_most: f64 },
     /// The ratio's interval contains 1 and its upper end is at most this.
     Same { to: &'static str, at_most: f64 },
+    /// The ratio to another variant is at most 1, or its whole interval is at most this: of two that cost the same, each
+    /// is ahead every other time.
+    NoWorse { to: &'static str, within: f64 },
     /// The median is at most this.
     AtMost(f64),
 }
@@ -125,6 +128,12 @@ impl Figure {
                     let outcome = found.map(|found| Outcome::of(same(found), found.low <= *at_most));
                     (format!("= {to}, upper end <= {at_most:.2}x"), found, outcome)
                 }
+                Goal::NoWorse { to, within } => {
+                    let found = ratio(values, self.values(to));
+                    let no_worse = |found: Estimate| found.value <= 1.0 || found.high <= *within;
+                    let outcome = found.map(|found| Outcome::of(no_worse(found), found.low <= 1.0));
+                    (format!("no worse than {to}, or within {within:.2}x"), found, outcome)
+                }
                 Goal::AtMost(limit) => {
                     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
                     let outcome = median(values).map(|found| Outcome::of(found <= *limit, least <= *limit));
@@ -233,13 +242,13 @@ mod tests {
             .goal("roots", Goal::Ratio { to: "none", at_most: 1.2 })
             .goal("roots", Goal::Ratio { to: "none", at_most: 1.05 })
             .goal("none", Goal::Same { to: "none", at_most: 1.03 })
+            .goal("roots", Goal::NoWorse { to: "none", within: 1.2 })
+            .goal("roots", Goal::NoWorse { to: "none", within: 1.1 })
             .goal("roots", Goal::AtMost(2.0))
             .goal("absent", Goal::Ratio { to: "none", at_most: 1.0 });
         let outcomes: Vec<_> = figure.verdicts().into_iter().map(|verdict| verdict.outcome).collect();
-        assert_eq!(
-            outcomes,
-            [Outcome::Met, Outcome::Missed, Outcome::Met, Outcome::Undecided, Outcome::NotMeasured]
-        );
+        let [met, missed, undecided] = [Outcome::Met, Outcome::Missed, Outcome::Undecided];
+        assert_eq!(outcomes, [met, missed, met, met, missed, undecided, Outcome::NotMeasured]);
         assert!(figure.ratio_of("none").is_none());
     }
 

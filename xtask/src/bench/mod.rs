@@ -93,7 +93,7 @@ pub(crate) fn run(wish: &Wish) -> Result<(Value, String)> {
         newest,
         quick: wish.quick,
         cases: wish.cases.clone(),
-        rounds: wish.rounds.unwrap_or(if wish.quick { 3 } else { 4 }),
+        rounds: wish.rounds.unwrap_or(if wish.quick { 3 } else { 6 }),
         dir: tempfile::tempdir_in(parent)?,
         findings: Findings::default(),
     };

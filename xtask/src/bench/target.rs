@@ -27,11 +27,11 @@ struct Case {
 }
 
 // Profilers stand apart from each other: one has to have left before another can come.
-const ALL: &[&str] = &["roots", "basic", "floor", "moves", "MONITOR_GC", TRACE];
+const ALL: &[&str] = &["roots", "none again", "basic", "floor", "moves", "MONITOR_GC", TRACE];
 /// Without the contrast.
-const MIX: &[&str] = &["roots", "basic", "floor", "moves", TRACE];
+const MIX: &[&str] = &["roots", "none again", "basic", "floor", "moves", TRACE];
 /// For what one more root or frame costs.
-const ROOTS: &[&str] = &["roots", "floor", "roots --no-names"];
+const ROOTS: &[&str] = &["roots", "none again", "floor", "roots --no-names"];
 
 /// Heap, frames and handles at 1, 10 and 100 times.
 pub(super) fn measure(bench: &mut Bench) -> Result<()> {
@@ -58,8 +58,9 @@ pub(super) fn measure(bench: &mut Bench) -> Result<()> {
                 }
             };
             let series = live.iter().map(|old| (f64::from(*old), of_live(*old, None)));
-            bench.series(&clr, server, "live objects", series.collect());
-            bench.case(&clr, server, &of_live(1_000_000, Some(64)));
+            let mut heaps = bench.series(&clr, server, "live objects", series.collect());
+            heaps.extend(bench.case(&clr, server, &of_live(1_000_000, Some(64))));
+            bench.together(&clr, server, "all of these heaps", &heaps);
             let small = |name: String, arguments: String, few_roots| Case {
                 name,
                 arguments: format!("old=100000 {arguments}"),
@@ -94,6 +95,7 @@ pub(super) fn measure_mixes(bench: &mut Bench) -> Result<()> {
     ];
     for clr in bench.clrs.clone() {
         for server in [false, true] {
+            let mut taken = Vec::new();
             for (name, knobs) in mixes {
                 if bench.quick && !matches!(name, "plain" | "all of it") {
                     continue;
@@ -108,8 +110,9 @@ pub(super) fn measure_mixes(bench: &mut Bench) -> Result<()> {
                     tools: MIX,
                     window_ms: window_ms(server),
                 };
-                bench.case(&clr, server, &case);
+                taken.extend(bench.case(&clr, server, &case));
             }
+            bench.together(&clr, server, "all mixes", &taken);
         }
     }
     Ok(())
@@ -120,7 +123,13 @@ type Pairs = Vec<(&'static str, Vec<Pair>)>;
 
 impl Bench {
     /// The same load at several sizes: each as a case, then what one more costs.
-    fn series(&mut self, clr: &Clr, server: bool, input: &'static str, cases: Vec<(f64, Case)>) {
+    fn series(
+        &mut self,
+        clr: &Clr,
+        server: bool,
+        input: &'static str,
+        cases: Vec<(f64, Case)>,
+    ) -> Vec<Pairs> {
         let taken: Vec<(f64, Pairs)> =
             cases.iter().filter_map(|(size, case)| Some((*size, self.case(clr, server, case)?))).collect();
         let about = format!("{} {}", clr.name, heap(server));
@@ -130,13 +139,20 @@ impl Bench {
             let points = points.collect();
             self.findings.growth.push(Growth { row: ROW, input, what, unit: "ms", points });
         }
-        let (Some(least), Some(most)) = (taken.first(), taken.last()) else { return };
-        if input == "live objects" || least.0 >= most.0 {
-            return;
+        if let (Some(least), Some(most)) = (taken.first(), taken.last())
+            && least.0 < most.0
+            && input != "live objects"
+        {
+            self.per_one(about, input, least, most);
         }
-        // Per round: what watching adds at the large end beyond what it adds at the small one, shared among all.
+        taken.into_iter().map(|(_, pairs)| pairs).collect()
+    }
+
+    /// Between two sizes, per round: what watching adds at the large one beyond what it adds at the small one, shared
+    /// among all.
+    fn per_one(&mut self, about: String, input: &'static str, least: &(f64, Pairs), most: &(f64, Pairs)) {
         let mut figure = Figure::new(ROW, about, per_one(input), "ns");
-        for name in ROOTS {
+        for name in ROOTS.iter().filter(|name| **name != "none again") {
             let (Some(small), Some(large)) = (added_ns(&least.1, name), added_ns(&most.1, name)) else {
                 continue;
             };
@@ -180,27 +196,15 @@ impl Bench {
                 None => self.skip(&format!("{name}: {tool}"), &anyhow!("too few collections")),
             }
         }
-        let of = |what, value: fn(&Seen) -> f64| {
-            let figure = Figure::new(ROW, &name, what, "x").against("none");
-            let rounds = pairs.first().map_or(0, |(_, each)| each.len());
-            let figure = figure.with("none", vec![1.0; rounds]);
-            pairs.iter().fold(figure, |figure, (tool, each)| {
-                figure.with(tool, each.iter().map(|pair| value(&pair.with) / value(&pair.without)).collect())
-            })
-        };
-        let goals = |mut figure: Figure, roots_to_none: f64| {
-            if case.tools.contains(&"moves") {
-                figure = figure
-                    .goal("basic", Goal::Same { to: "none", at_most: 1.03 })
-                    .goal("moves", Goal::Ratio { to: "none", at_most: 1.05 })
-                    .goal("moves", Goal::Ratio { to: TRACE, at_most: 1.0 });
-            }
-            figure = figure.goal("roots", Goal::Ratio { to: "floor", at_most: 1.05 });
+        let goals = |figure: Figure, roots_to_none: f64| {
+            let figure = with_goals(figure, case.tools.contains(&"moves"));
             if case.few_roots {
-                figure = figure.goal("roots", Goal::Ratio { to: "none", at_most: roots_to_none });
+                figure.goal("roots", Goal::Ratio { to: "none", at_most: roots_to_none })
+            } else {
+                figure
             }
-            figure
         };
+        let of = |what, value| times(&name, what, &pairs, value);
         let alone = |what, unit, value: fn(&Seen) -> f64| {
             let each = pairs.first().map(|(_, each)| each.iter().map(|pair| value(&pair.without)).collect());
             Figure::new(ROW, &name, what, unit).with("none", each.unwrap_or_default())
@@ -215,6 +219,53 @@ impl Bench {
         ]);
         Some(pairs)
     }
+
+    /// Rounds of many loads as one: what a tool does to all of them is told apart from what a machine does to one.
+    fn together(&mut self, clr: &Clr, server: bool, what: &str, taken: &[Pairs]) {
+        let name = format!("{} {}, {what}", clr.name, heap(server));
+        // A tool that was measured under all of them.
+        let common = taken.first().into_iter().flatten().map(|(tool, _)| *tool);
+        let common =
+            common.filter(|tool| taken.iter().all(|pairs| pairs.iter().any(|(name, _)| name == tool)));
+        let rounds = |tool: &str| {
+            taken
+                .iter()
+                .flatten()
+                .filter(|(name, _)| *name == tool)
+                .flat_map(|(_, each)| each.clone())
+                .collect()
+        };
+        let all: Pairs = common.map(|tool| (tool, rounds(tool))).collect();
+        if taken.len() < 2 || all.is_empty() {
+            return;
+        }
+        let of = |what, value| with_goals(times(&name, what, &all, value), true);
+        self.findings.figures.extend([
+            of("time for so much work", |seen| seen.ns_per_mb)
+                .goal("roots", Goal::Ratio { to: "none", at_most: 1.10 }),
+            of("pause of the median GC", |seen| seen.median_stall_ns)
+                .goal("roots", Goal::Ratio { to: "none", at_most: 1.20 }),
+        ]);
+    }
+}
+
+/// How many times as much each round had with each tool as without.
+fn times(name: &str, what: &'static str, pairs: &Pairs, value: fn(&Seen) -> f64) -> Figure {
+    let rounds = pairs.first().map_or(0, |(_, each)| each.len());
+    let figure = Figure::new(ROW, name, what, "x").against("none").with("none", vec![1.0; rounds]);
+    pairs.iter().fold(figure, |figure, (tool, each)| {
+        figure.with(tool, each.iter().map(|pair| value(&pair.with) / value(&pair.without)).collect())
+    })
+}
+
+fn with_goals(mut figure: Figure, of_levels: bool) -> Figure {
+    if of_levels {
+        figure = figure
+            .goal("basic", Goal::Same { to: "none", at_most: 1.03 })
+            .goal("moves", Goal::Ratio { to: "none", at_most: 1.05 })
+            .goal("moves", Goal::NoWorse { to: TRACE, within: 1.05 });
+    }
+    figure.goal("roots", Goal::Ratio { to: "floor", at_most: 1.05 })
 }
 
 /// Of the median round; without a tool, what is held against the first.

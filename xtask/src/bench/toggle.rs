@@ -76,9 +76,14 @@ impl Bench {
                     );
                 }
                 let output = self.file("watched");
-                let command = self.attach(tool, clr, program.0.id(), &output)?.context("a tool")?;
-                let window = while_watched(tool, command, &output, || Ok(stretch(load.window)));
-                windows.push(window.with_context(|| (*name).to_owned())?);
+                windows.push(match self.attach(tool, clr, program.0.id(), &output)? {
+                    Some(command) => while_watched(tool, command, &output, || Ok(stretch(load.window)))
+                        .with_context(|| (*name).to_owned())?,
+                    None => {
+                        thread::sleep(SETTLING);
+                        stretch(load.window)
+                    }
+                });
                 if tool.is_profiler() {
                     left = Some(Instant::now());
                 }

@@ -26,8 +26,10 @@ pub(super) enum Tool {
 }
 
 /// Every tool by its name.
-const TOOLS: [(&str, Tool); 13] = [
+const TOOLS: [(&str, Tool); 14] = [
     ("none", Tool::None),
+    // What a figure is worth: nothing held against nothing.
+    ("none again", Tool::None),
     ("basic", Tool::Gcwatch(&["--level", "basic"])),
     ("basic --record", Tool::Gcwatch(&["--level", "basic", "--record"])),
     ("moves", Tool::Gcwatch(&["--level", "moves"])),
