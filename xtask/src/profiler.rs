@@ -1,7 +1,9 @@
 //! Builds of the profiler library for tests and benchmarks.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Stdio;
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -18,12 +20,20 @@ pub fn limited_to(latest: u32) -> Result<PathBuf> {
 }
 
 /// A build that reports nothing, to measure against: `floor` arms late and has empty callbacks, `plain` keeps the
-/// runtime's flag on and answers `S_OK` to everything.
+/// runtime's flag on and answers `S_OK` to everything. Cargo is asked once in a process: it would disturb what is
+/// measured next.
 ///
 /// # Errors
 /// Where it does not compile.
 pub fn measured(kind: &str) -> Result<PathBuf> {
-    build(&format!("profiler-{kind}"), "NETCORE_PROFILER_MEASURED", kind)
+    static BUILT: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
+    let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(library) = built.get(kind) {
+        return Ok(library.clone());
+    }
+    let library = build(&format!("profiler-{kind}"), "NETCORE_PROFILER_MEASURED", kind)?;
+    built.insert(kind.to_owned(), library.clone());
+    Ok(library)
 }
 
 fn build(directory: &str, variable: &str, value: &str) -> Result<PathBuf> {

@@ -79,8 +79,9 @@ pub(crate) struct Wish {
     pub(crate) all_runtimes: bool,
 }
 
-/// The tables of a run: as JSON and as Markdown.
-pub(crate) fn run(wish: &Wish) -> Result<(Value, String)> {
+/// Measures, and hands over the tables after each group, as JSON and as Markdown: what was measured outlives a run that
+/// is cut short.
+pub(crate) fn run(wish: &Wish, mut save: impl FnMut(&Value, &str) -> Result<()>) -> Result<()> {
     let machine = Machine::of_this();
     let all = clr::find_all()?;
     let newest = all.last().context("no runtime was found")?.clone();
@@ -107,25 +108,31 @@ pub(crate) fn run(wish: &Wish) -> Result<(Value, String)> {
             bench.skip(name, &error);
         }
         bench.rounds = rounds;
+        let (json, markdown) = bench.tables(&machine);
+        save(&json, &markdown)?;
     }
-    let findings = bench.findings;
-    let json = json!({
-        "schema": "gcwatch-bench/1",
-        "machine": machine.to_json(),
-        "quick": bench.quick,
-        "rounds": bench.rounds,
-        "runtimes": bench.clrs.iter().map(|clr| &clr.name).collect::<Vec<_>>(),
-        "figures": findings.figures.iter().map(figure::Figure::to_json).collect::<Vec<_>>(),
-        "growth": findings.growth.iter().map(figure::Growth::to_json).collect::<Vec<_>>(),
-        "skipped": findings.skipped,
-        "notes": findings.notes,
-    });
-    let goals = goals::render(std::slice::from_ref(&json));
-    let markdown = markdown::render(&machine, &goals, &findings);
-    Ok((json, markdown))
+    Ok(())
 }
 
 impl Bench {
+    fn tables(&self, machine: &Machine) -> (Value, String) {
+        let findings = &self.findings;
+        let json = json!({
+            "schema": "gcwatch-bench/1",
+            "machine": machine.to_json(),
+            "quick": self.quick,
+            "rounds": self.rounds,
+            "runtimes": self.clrs.iter().map(|clr| &clr.name).collect::<Vec<_>>(),
+            "figures": findings.figures.iter().map(figure::Figure::to_json).collect::<Vec<_>>(),
+            "growth": findings.growth.iter().map(figure::Growth::to_json).collect::<Vec<_>>(),
+            "skipped": findings.skipped,
+            "notes": findings.notes,
+        });
+        let goals = goals::render(std::slice::from_ref(&json));
+        let markdown = markdown::render(machine, &goals, findings);
+        (json, markdown)
+    }
+
     /// Tells how far it is; a run takes long.
     fn say(&self, what: &str) {
         // Where stderr is closed, nobody wants to know.

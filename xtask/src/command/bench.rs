@@ -12,7 +12,7 @@ pub(crate) struct Bench {
     #[arg(long)]
     quick: bool,
 
-    /// How often each variant is measured [default: 4; with --quick 3]
+    /// How often each variant is measured [default: 6; with --quick 3]
     #[arg(long, value_name = "N")]
     rounds: Option<usize>,
 
@@ -65,11 +65,18 @@ impl Bench {
             cases: self.cases,
             all_runtimes: self.all,
         };
-        let (json, markdown) = bench::run(&wish)?;
-        if let Some(file) = self.json {
-            fs::write(file, format!("{json:#}\n"))?;
-        }
-        Self::write(self.markdown, &markdown)
+        let mut text = String::new();
+        bench::run(&wish, |json, markdown| {
+            if let Some(file) = &self.json {
+                fs::write(file, format!("{json:#}\n")).with_context(|| file.display().to_string())?;
+            }
+            if let Some(file) = &self.markdown {
+                fs::write(file, markdown).with_context(|| file.display().to_string())?;
+            }
+            markdown.clone_into(&mut text);
+            Ok(())
+        })?;
+        if self.markdown.is_some() { Ok(ExitCode::SUCCESS) } else { Self::write(None, &text) }
     }
 
     #[cfg(target_os = "linux")]
