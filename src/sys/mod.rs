@@ -13,8 +13,8 @@ use unix as os;
 use windows as os;
 
 pub(crate) use os::{
-    Lease, Signals, exit_code, forward, free_bytes, give_to, made_by_us, make_shared_dir, make_temp_dir,
-    own_group, read_at, readable_by_all, same_mounts,
+    Lease, Signals, exit_code, forward, free_bytes, give_to, is_root, made_by_us, make_shared_dir,
+    make_temp_dir, own_group, read_at, readable_by_all, same_mounts,
 };
 
 /// A request to end.

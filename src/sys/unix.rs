@@ -83,6 +83,11 @@ pub(crate) fn own_uid() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
+/// Whether we act as the user who usually may do everything.
+pub(crate) fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
 /// Whether paths mean the same to that process as to us. Unknown is yes: the loader will tell.
 pub(crate) fn same_mounts(pid: u32) -> bool {
     let namespace = |p: String| fs::read_link(p).ok();

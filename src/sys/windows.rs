@@ -58,6 +58,11 @@ pub(crate) fn own_group(command: &mut Command) {
     command.creation_flags(CREATE_NEW_PROCESS_GROUP);
 }
 
+/// There is no such user.
+pub(crate) fn is_root() -> bool {
+    false
+}
+
 /// The code as Windows gives it.
 pub(crate) fn exit_code(status: ExitStatus) -> i32 {
     status.code().unwrap_or(1)

@@ -19,7 +19,7 @@ pub(crate) fn not_found(e: &NotFound) -> Failure {
                 Code::NOT_PERMITTED,
                 format!("not permitted to watch process {pid}: it belongs to {owner}"),
             )
-            .remedy("run gcwatch as that user or as root")
+            .remedy(permitted_if())
         }
         NotFoundReason::Disabled { variable } => Failure::new(
             Code::UNSUPPORTED,
@@ -65,9 +65,7 @@ pub(crate) fn unreachable(error: &Error, facts: &ProcessFacts) -> Failure {
         Error::Stale { .. } => {
             Failure::new(Code::NO_TARGET, what).remedy("gcwatch ps lists the .NET processes")
         }
-        Error::PermissionDenied { .. } => {
-            Failure::new(Code::NOT_PERMITTED, what).remedy("run gcwatch as that user or as root")
-        }
+        Error::PermissionDenied { .. } => Failure::new(Code::NOT_PERMITTED, what).remedy(permitted_if()),
         Error::Closed { .. } => {
             Failure::new(Code::NO_TARGET, what).remedy("look whether it is still running")
         }
@@ -78,6 +76,15 @@ pub(crate) fn unreachable(error: &Error, facts: &ProcessFacts) -> Failure {
                 false => "does anybody answer on that socket?",
             }),
         _ => Failure::new(Code::FAILED, what),
+    }
+}
+
+/// In a container, root is often without the rights that make it root.
+fn permitted_if() -> &'static str {
+    if crate::sys::is_root() {
+        "gcwatch is root without root's rights: start its container with --cap-add SYS_PTRACE"
+    } else {
+        "run gcwatch as that user or as root"
     }
 }
 

@@ -21,6 +21,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.once("errors::run_with_diagnostics_disabled_still_runs", &[], run_disabled);
     suite.once("errors::dead_socket_is_20", &[Need::Proc], dead_socket);
     suite.once("errors::other_users_process_is_21", &[Need::Root, Need::Proc], other_user);
+    suite.once("errors::root_without_rights_is_21", &[Need::Root, Need::Proc], root_without_rights);
     suite.once("errors::root_watches_another_user", &[Need::Root, Need::Proc], root_watches);
     suite.each("errors::target_that_ends_is_no_failure", &[], target_ends);
     suite.each("errors::target_that_is_killed_is_11_under_strict", &[], target_killed);
@@ -140,6 +141,19 @@ fn other_user(clr: &Clr) -> Result<()> {
     let mut command = as_nobody(&program);
     command.arg("attach").arg(&pid);
     run_to_end(command, Vec::new())?.expect(21)?.says(&[&pid, "not permitted", "do:"])?;
+    Ok(())
+}
+
+/// As in a container: root, but not allowed to look into a process that has more rights.
+fn root_without_rights(clr: &Clr) -> Result<()> {
+    let mut target = Target::app(clr, "roots", &[], &[])?;
+    target.wait_line("ready ", DEADLINE)?;
+    let pid = target.pid().to_string();
+    let mut command = Command::new("setpriv");
+    command.args(["--inh-caps=-all", "--bounding-set=-all", "--"]).arg(env!("CARGO_BIN_EXE_gcwatch"));
+    command.args(["attach", &pid]);
+    let ended = run_to_end(command, Vec::new())?.expect(21)?.says(&[&pid, "not permitted", "SYS_PTRACE"])?;
+    ensure!(!ended.stderr.contains("or as root"), "{}", ended.stderr);
     Ok(())
 }
 

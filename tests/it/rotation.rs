@@ -40,6 +40,7 @@ pub(crate) fn register(suite: &mut Suite) {
     });
     suite.once("rotation::killed_amid_files", &needs, killed);
     suite.once("rotation::the_oldest_are_removed", &[], oldest);
+    suite.each("rotation::windows_of_roots_over_files", &[], windows);
 }
 
 /// All files in a directory, the oldest first.
@@ -105,6 +106,32 @@ fn alone_and_together(clr: &Clr, level: &str, least: usize) -> Result<Run> {
     let twice = Gcwatch::new().arg("report").arg(&run.files[1]).arg(&run.files[0]).arg(&run.files[1]);
     twice.output()?.expect(2)?.says(&["same part", "it.002.nettrace"])?;
     Ok(run)
+}
+
+/// Windows are told in whichever file they fall: each collection has its level in each file that has it.
+fn windows(clr: &Clr) -> Result<()> {
+    let run = run(clr, &format!("--level roots --sample 1/300ms {ALL}"))?;
+    ensure!(run.files.len() >= 2, "{} files: more work is needed", run.files.len());
+    let (mut with_roots, mut without) = (BTreeSet::new(), BTreeSet::new());
+    for file in &run.files {
+        let document = report([file], "")?;
+        document.nothing_lost()?;
+        for gc in document.complete()? {
+            let number = gc.uint("/number")?;
+            let live = run.live.gc(number)?;
+            ensure!(gc["level"] == live["level"], "{} in {}: {}", gc["level"], file.display(), brief(live));
+            let roots = gc["level"] == "roots";
+            ensure!(gc["roots"]["total"] == live["roots"]["total"], "{}, live {}", brief(gc), brief(live));
+            if roots {
+                with_roots.insert(number)
+            } else {
+                without.insert(number)
+            };
+        }
+    }
+    ensure!(with_roots.len() >= 2 && !without.is_empty(), "roots of {with_roots:?}, none of {without:?}");
+    let facts = GcFacts::of(&run.said)?;
+    together(&run, facts).context("together")
 }
 
 /// TraceEvent and gcwatch open the file, miss nothing, and find the same collections: those of the watch.

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::markdown::short;
+use super::markdown::{interval, short};
+use super::pooled;
+use super::statistics::Estimate;
 
 /// A goal, with what each run found.
 #[derive(Debug)]
@@ -17,9 +19,17 @@ struct Line<'a> {
     goal: &'a str,
     /// What was found and the outcome; `None` where a run did not judge it.
     runs: Vec<Option<(String, &'a str)>>,
+    /// What it was judged by, of each run that did.
+    figures: Vec<&'a Value>,
 }
 
 impl Line<'_> {
+    /// The ratio from the rounds of all runs, where it is one and there are several.
+    fn of_all_runs(&self) -> Option<Estimate> {
+        let to = held_against(self.figures.first()?, self.goal)?;
+        (self.figures.len() > 1).then(|| pooled::of_all(&self.figures, self.variant, to))?
+    }
+
     /// What the runs say together. One that found a goal met and one that found it missed contradict each other; one that
     /// could not decide it contradicts neither.
     fn conclusion(&self) -> &'static str {
@@ -38,7 +48,7 @@ impl Line<'_> {
 const CONCLUSIONS: [&str; 6] =
     ["met", "met or undecided", "undecided", "missed", "runs differ", "not measured"];
 
-/// Two tables: counts for each row of the goals, and the goals that were not met in every run.
+/// Counts for each row of the goals, what many loads say together, and the goals that were not met in every run.
 pub(crate) fn render(runs: &[Value]) -> String {
     let lines = lines(runs);
     let mut text = format!(
@@ -61,15 +71,21 @@ pub(crate) fn render(runs: &[Value]) -> String {
         }
         text.push('\n');
     }
+    let pooled = pooled::render(runs);
+    if !pooled.is_empty() {
+        let _ = write!(text, "\n{pooled}");
+    }
+    let several = runs.len() > 1;
     let open: Vec<&Line<'_>> = lines.iter().filter(|line| line.conclusion() != "met").collect();
     if open.is_empty() {
         return text;
     }
     let _ = write!(
         text,
-        "\n| row | case | figure | goal |{}\n|---|---|---|---|{}\n",
+        "\n| row | case | figure | goal |{}{}\n|---|---|---|---|{}\n",
         (1..=runs.len()).fold(String::new(), |text, run| format!("{text} run {run} |")),
-        "---|".repeat(runs.len())
+        if several { " all rounds |" } else { "" },
+        "---|".repeat(runs.len() + usize::from(several))
     );
     for line in open {
         let unit = if line.unit.is_empty() { String::new() } else { format!(", {}", line.unit) };
@@ -84,6 +100,10 @@ pub(crate) fn render(runs: &[Value]) -> String {
                 Some((found, outcome)) => write!(text, " {found}: {outcome} |"),
                 None => write!(text, " - |"),
             };
+        }
+        if several {
+            let all = line.of_all_runs().map_or_else(|| "-".to_owned(), interval);
+            let _ = write!(text, " {all} |");
         }
         text.push('\n');
     }
@@ -106,6 +126,7 @@ fn lines(runs: &[Value]) -> Vec<Line<'_>> {
                 };
                 if let Some(line) = lines.iter_mut().find(same) {
                     line.runs[index] = Some(found);
+                    line.figures.push(figure);
                     continue;
                 }
                 let mut found_by = vec![None; runs.len()];
@@ -118,6 +139,7 @@ fn lines(runs: &[Value]) -> Vec<Line<'_>> {
                     variant: goal["variant"].as_str().unwrap_or_default(),
                     goal: goal["goal"].as_str().unwrap_or_default(),
                     runs: found_by,
+                    figures: vec![figure],
                 });
             }
         }
@@ -137,7 +159,13 @@ fn told(figure: &Value, goal: &Value) -> String {
     variant.and_then(|variant| variant["median"].as_f64()).map_or_else(|| "-".to_owned(), short)
 }
 
-fn array(value: &Value) -> &[Value] {
+/// What a goal of a figure holds its variant against, by the goal's words.
+pub(crate) fn held_against<'f>(figure: &'f Value, goal: &str) -> Option<&'f str> {
+    let names = array(&figure["variants"]).iter().filter_map(|variant| variant["name"].as_str());
+    names.filter(|name| goal.contains(name)).max_by_key(|name| name.len())
+}
+
+pub(crate) fn array(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
@@ -156,11 +184,29 @@ mod tests {
     }
 
     #[test]
+    fn rounds_of_all_runs_are_taken_together() {
+        let run = |values: [f64; 2]| {
+            json!({"figures": [{
+                "row": "target", "case": "mix", "figure": "pause", "unit": "x",
+                "variants": [
+                    {"name": "none", "values": [1.0, 1.0]},
+                    {"name": "none again", "values": [7.0, 7.0]},
+                    {"name": "roots", "values": values},
+                ],
+                "goals": [{"variant": "roots", "goal": "<= 1.05x none", "ratio": null, "outcome": "missed"}],
+            }]})
+        };
+        let text = render(&[run([1.1, 1.2]), run([1.3, 1.4])]);
+        assert!(text.contains("| all rounds |") && text.contains("| 1.25x [1.10, 1.40] |"), "{text}");
+        assert!(!render(&[run([1.1, 1.2])]).contains("all rounds"));
+    }
+
+    #[test]
     fn runs_that_agree_are_told_from_those_that_do_not() {
         let text = render(&[run("missed", 7.0), run("missed", 6.5)]);
         assert!(text.contains("| size | 1 | 0 | 0 | 0 | 1 | 0 | 0 |"), "{text}");
         let line =
-            "| size | executable | size, MiB | gcwatch <= 6 MiB | 7.00: **missed** | 6.50: **missed** |";
+            "| size | executable | size, MiB | gcwatch <= 6 MiB | 7.00: **missed** | 6.50: **missed** | - |";
         assert!(text.contains(line), "{text}");
         for (first, second, counts) in [
             ("missed", "met", "0 | 0 | 0 | 0 | 1 | 0"),

@@ -99,7 +99,7 @@ fn line(text: &mut String, figure: &Figure) {
     let _ = writeln!(text, " {} |", goals.join("; "));
 }
 
-fn interval(found: Estimate) -> String {
+pub(crate) fn interval(found: Estimate) -> String {
     format!("{:.2}x [{:.2}, {:.2}]", found.value, found.low, found.high)
 }
 

@@ -11,6 +11,7 @@ mod loss;
 mod machine;
 mod markdown;
 mod paced;
+mod pooled;
 mod process;
 mod replay;
 mod size;

@@ -7,6 +7,7 @@ use xtask::Clr;
 
 use super::Bench;
 use super::figure::{Figure, Goal, Growth};
+use super::pooled::TOGETHER;
 use super::statistics::median;
 use super::toggle::{Load, Pair, Seen};
 
@@ -60,7 +61,7 @@ pub(super) fn measure(bench: &mut Bench) -> Result<()> {
             let series = live.iter().map(|old| (f64::from(*old), of_live(*old, None)));
             let mut heaps = bench.series(&clr, server, "live objects", series.collect());
             heaps.extend(bench.case(&clr, server, &of_live(1_000_000, Some(64))));
-            bench.together(&clr, server, "all of these heaps", &heaps);
+            bench.together(&clr, server, "of these heaps", &heaps);
             let small = |name: String, arguments: String, few_roots| Case {
                 name,
                 arguments: format!("old=100000 {arguments}"),
@@ -112,7 +113,7 @@ pub(super) fn measure_mixes(bench: &mut Bench) -> Result<()> {
                 };
                 taken.extend(bench.case(&clr, server, &case));
             }
-            bench.together(&clr, server, "all mixes", &taken);
+            bench.together(&clr, server, "mixes", &taken);
         }
     }
     Ok(())
@@ -222,7 +223,7 @@ impl Bench {
 
     /// Rounds of many loads as one: what a tool does to all of them is told apart from what a machine does to one.
     fn together(&mut self, clr: &Clr, server: bool, what: &str, taken: &[Pairs]) {
-        let name = format!("{} {}, {what}", clr.name, heap(server));
+        let name = format!("{} {}{TOGETHER}{what}", clr.name, heap(server));
         // A tool that was measured under all of them.
         let common = taken.first().into_iter().flatten().map(|(tool, _)| *tool);
         let common =
@@ -236,7 +237,8 @@ impl Bench {
                 .collect()
         };
         let all: Pairs = common.map(|tool| (tool, rounds(tool))).collect();
-        if taken.len() < 2 || all.is_empty() {
+        // Of some cases it would not be what its name says.
+        if taken.len() < 2 || all.is_empty() || !self.cases.is_empty() {
             return;
         }
         let of = |what, value| with_goals(times(&name, what, &all, value), true);
