@@ -9,7 +9,9 @@ use xtask::testkit::{Skip, Target, peer};
 
 use super::attach::Churn;
 use super::suite::{Heap, Need, Suite};
-use super::support::{DEADLINE, Document, Gcwatch, Json, Signal, run_to_end, signal, start_attach, until};
+use super::support::{
+    DEADLINE, Document, Gcwatch, Guard, Json, Signal, run_to_end, signal, start_attach, until,
+};
 
 const AOT: &str = "aot-net8/aot-mix";
 
@@ -21,7 +23,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.once("errors::run_with_diagnostics_disabled_still_runs", &[], run_disabled);
     suite.once("errors::dead_socket_is_20", &[Need::Proc], dead_socket);
     suite.once("errors::other_users_process_is_21", &[Need::Root, Need::Proc], other_user);
-    suite.once("errors::root_without_rights_is_21", &[Need::Root, Need::Proc], root_without_rights);
+    suite.once("errors::root_without_rights_is_21", &[Need::Root, Need::Proc], |_| root_without_rights());
     suite.once("errors::root_watches_another_user", &[Need::Root, Need::Proc], root_watches);
     suite.each("errors::target_that_ends_is_no_failure", &[], target_ends);
     suite.each("errors::target_that_is_killed_is_11_under_strict", &[], target_killed);
@@ -145,10 +147,9 @@ fn other_user(clr: &Clr) -> Result<()> {
 }
 
 /// As in a container: root, but not allowed to look into a process that has more rights.
-fn root_without_rights(clr: &Clr) -> Result<()> {
-    let mut target = Target::app(clr, "roots", &[], &[])?;
-    target.wait_line("ready ", DEADLINE)?;
-    let pid = target.pid().to_string();
+fn root_without_rights() -> Result<()> {
+    let other = Guard(Command::new("sleep").arg("1000").spawn()?.id());
+    let pid = other.0.to_string();
     let mut command = Command::new("setpriv");
     command.args(["--inh-caps=-all", "--bounding-set=-all", "--"]).arg(env!("CARGO_BIN_EXE_gcwatch"));
     command.args(["attach", &pid]);

@@ -28,7 +28,6 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.once("follow::nobody_reads_or_the_disk_is_full", &[Need::Proc], unwritable);
     suite.once("follow::the_command_itself_cannot_be_watched", &[Need::Proc], unwatchable);
     suite.once("follow::only_those_named", &[Need::Proc], only);
-    suite.each("follow::windows_of_roots_in_each", &[Need::Proc], windows);
 }
 
 /// One process as it spoke of itself.
@@ -160,30 +159,6 @@ fn own_accounts(clr: &Clr) -> Result<()> {
     ensure!((&all["processes"], &all["not_watched"]) == (&6.into(), &1.into()), "{all}");
     ensure!(all["gcs"] == total && all["lost"]["events"] == 0, "{total}: {all}");
     ensure!(document["exit"]["child"] == 4 && document["exit"]["gcwatch"] == 4, "{}", document["exit"]);
-    Ok(())
-}
-
-/// Each process has windows of its own: the first collection has roots, and before the next window all the others pass.
-fn windows(clr: &Clr) -> Result<()> {
-    let options = "--format json --level roots --sample 1/60s";
-    let mut running = Running::start(clr, options, &format!("gcs=9 {{ early gcs=6 {HOLD} }} {{ gcs=3 }}"))?;
-    running.ready(2)?;
-    running.go()?;
-    running.ends_with(0)?;
-    let (document, nodes) = (running.document()?, running.nodes()?);
-    let by_pid = processes(&document)?;
-    ensure!(by_pid.len() == 3 && nodes.len() == 3, "{by_pid:?}\n{nodes:?}");
-    for (pid, node) in &nodes {
-        let process = by_pid.get(pid).with_context(|| format!("no document of {pid}"))?;
-        ensure!(counts(process)? == node.gcs, "{:?}, itself {:?}", counts(process)?, node.gcs);
-        let levels: Vec<&str> =
-            process.list("/gcs")?.iter().map(|gc| gc.text("/level")).collect::<Result<_>>()?;
-        let with_roots = levels.iter().filter(|level| **level == "roots").count();
-        ensure!(with_roots == 1 && levels.contains(&"basic"), "{pid}: {levels:?}");
-        ensure!(process.uint("/watch/windows/taken")? == 1, "{}", process["watch"]["windows"]);
-        ensure!(process.uint("/summary/roots/gcs")? == 1, "{}", process["summary"]["roots"]);
-    }
-    ensure!(document["summary"]["lost"]["events"] == 0, "{}", document["summary"]);
     Ok(())
 }
 
