@@ -85,7 +85,7 @@ pub(crate) fn own_uid() -> u32 {
 
 /// Whether we act as the user who usually may do everything.
 pub(crate) fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
+    own_uid() == 0
 }
 
 /// Whether paths mean the same to that process as to us. Unknown is yes: the loader will tell.

@@ -82,7 +82,7 @@ pub(crate) fn unreachable(error: &Error, facts: &ProcessFacts) -> Failure {
 /// In a container, root is often without the rights that make it root.
 fn permitted_if() -> &'static str {
     if crate::sys::is_root() {
-        "gcwatch is root without root's rights: start its container with --cap-add SYS_PTRACE"
+        "give gcwatch's container CAP_SYS_PTRACE and CAP_DAC_OVERRIDE (--cap-add)"
     } else {
         "run gcwatch as that user or as root"
     }

@@ -122,11 +122,8 @@ fn windows(clr: &Clr) -> Result<()> {
             ensure!(gc["level"] == live["level"], "{} in {}: {}", gc["level"], file.display(), brief(live));
             let roots = gc["level"] == "roots";
             ensure!(gc["roots"]["total"] == live["roots"]["total"], "{}, live {}", brief(gc), brief(live));
-            if roots {
-                with_roots.insert(number)
-            } else {
-                without.insert(number)
-            };
+            let seen = if roots { &mut with_roots } else { &mut without };
+            seen.insert(number);
         }
     }
     ensure!(!with_roots.is_empty() && !without.is_empty(), "roots of {with_roots:?}, none of {without:?}");

@@ -88,7 +88,7 @@ impl Bench {
         if output.exists() {
             std::fs::remove_file(&output)?;
         }
-        let tool = Tool::named(variant);
+        let tool = Tool::named(variant)?;
         let command = self.attach(tool, &self.newest, target.child.id(), &output)?;
         let mut command = command.context("a tool")?;
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -145,7 +145,7 @@ impl Bench {
             BufReader::new(stamps).lines().map_while(Result::ok).filter_map(parse).collect()
         });
         let mut command = self
-            .attach(Tool::named(level), &self.newest, target.child.id(), std::path::Path::new("-"))?
+            .attach(Tool::named(level)?, &self.newest, target.child.id(), std::path::Path::new("-"))?
             .context("a tool")?;
         command.args(["--format", "ndjson"]);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());

@@ -32,7 +32,7 @@ impl Bench {
                 format!("per_second=0 seconds=300 blocks={blocks} collections={collections} {knob}");
             let taken = self.interleave(&case, variants, |bench, variant| {
                 let output = bench.file("watched");
-                let (paced, _) = bench.watch_paced(Tool::named(variant), &arguments, &output, &[])?;
+                let (paced, _) = bench.watch_paced(Tool::named(variant)?, &arguments, &output, &[])?;
                 Ok(paced.median_stall_ms)
             });
             let mut pause = Figure::new(ROW, &case, "pause of the median GC", "ms").against("none");

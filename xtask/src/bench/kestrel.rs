@@ -54,7 +54,7 @@ impl Bench {
         self.say(&format!("  {case}"));
         let (service, url) = self.service(web, server)?;
         let taken = self.interleave(&case, names, |bench, name| {
-            bench.serve(service.0.id(), &url, seconds, Tool::named(name))
+            bench.serve(service.0.id(), &url, seconds, Tool::named(name)?)
         });
         let of = |what, unit, value: fn(&Served) -> f64| {
             let figure = Figure::new(ROW, &case, what, unit).against("none");

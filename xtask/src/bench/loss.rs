@@ -58,7 +58,7 @@ impl Bench {
     fn count(&self, variant: &str, arguments: &str) -> Result<Counted> {
         let page = self.file("page.txt");
         let (paced, _) =
-            self.watch_paced(Tool::named(variant), arguments, &page, &["--format", "openmetrics"])?;
+            self.watch_paced(Tool::named(variant)?, arguments, &page, &["--format", "openmetrics"])?;
         let text = std::fs::read_to_string(&page).context("gcwatch left no page of counters")?;
         let sum = |name: &str| {
             let lines = text.lines().filter(|line| line.starts_with(name));

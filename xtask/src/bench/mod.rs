@@ -24,7 +24,7 @@ mod watching;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use xtask::clr::{self, Clr};
@@ -99,6 +99,10 @@ pub(crate) fn run(wish: &Wish, mut save: impl FnMut(&Value, &str) -> Result<()>)
         dir: tempfile::tempdir_in(parent)?,
         findings: Findings::default(),
     };
+    let known = |part: &String| GROUPS.iter().any(|(name, _)| name.contains(part.as_str()));
+    if let Some(part) = wish.only.iter().find(|part| !known(part)) {
+        bail!("no group has {part:?} in its name");
+    }
     for (name, measure) in GROUPS {
         if !wish.only.is_empty() && !wish.only.iter().any(|part| name.contains(part.as_str())) {
             continue;

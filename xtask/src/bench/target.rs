@@ -144,16 +144,16 @@ impl Bench {
             && least.0 < most.0
             && input != "live objects"
         {
-            self.per_one(about, input, least, most);
+            self.one_more(about, input, least, most);
         }
         taken.into_iter().map(|(_, pairs)| pairs).collect()
     }
 
     /// Between two sizes, per round: what watching adds at the large one beyond what it adds at the small one, shared
     /// among all.
-    fn per_one(&mut self, about: String, input: &'static str, least: &(f64, Pairs), most: &(f64, Pairs)) {
+    fn one_more(&mut self, about: String, input: &'static str, least: &(f64, Pairs), most: &(f64, Pairs)) {
         let mut figure = Figure::new(ROW, about, per_one(input), "ns");
-        for name in ROOTS.iter().filter(|name| **name != "none again") {
+        for name in ROOTS {
             let (Some(small), Some(large)) = (added_ns(&least.1, name), added_ns(&most.1, name)) else {
                 continue;
             };

@@ -69,7 +69,7 @@ impl Bench {
         for round in 0..=self.rounds {
             let mut windows = vec![stretch(load.window)];
             for name in load.tools {
-                let tool = Tool::named(name);
+                let tool = Tool::named(name)?;
                 if tool.is_profiler() {
                     thread::sleep(
                         left.map_or(Duration::ZERO, |left: Instant| LEAVING.saturating_sub(left.elapsed())),

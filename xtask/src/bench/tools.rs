@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use xtask::testkit::peer;
 use xtask::{Clr, apps, profiler};
 
@@ -45,8 +45,11 @@ const TOOLS: [(&str, Tool); 14] = [
 ];
 
 impl Tool {
-    pub(super) fn named(name: &str) -> Self {
-        TOOLS.iter().find(|(known, _)| *known == name).map_or(Self::None, |(_, tool)| *tool)
+    /// # Errors
+    /// Where there is none: it would be measured as no tool.
+    pub(super) fn named(name: &str) -> Result<Self> {
+        let known = TOOLS.iter().find(|(known, _)| *known == name);
+        known.map(|(_, tool)| *tool).with_context(|| format!("there is no tool {name}"))
     }
 
     /// Whether it loads a profiler.

@@ -62,7 +62,7 @@ impl Bench {
         self.say(&format!("  {case}"));
         let load = format!("per_second={per_second} blocks={blocks} seconds={seconds}");
         let taken = self.interleave(&case, &VARIANTS, |bench, variant| {
-            let (tool, output) = (Tool::named(variant), bench.file("watched"));
+            let (tool, output) = (Tool::named(variant)?, bench.file("watched"));
             let (paced, cost) = bench.watch_paced(tool, &load, &output, &[])?;
             let (_, idle) = bench.watch_paced(tool, &format!("{load} collections=1"), &output, &[])?;
             let (cost, idle_ms) = (cost.unwrap_or_default(), idle.unwrap_or_default().cpu_ms);
