@@ -38,6 +38,16 @@ pub enum Error {
         /// User id that owns the socket file, where it could be read.
         owner_uid: Option<u32>,
     },
+    /// Somebody else listens where the process's runtime should: nothing was sent.
+    #[error("{} listens on {endpoint}, not the process that was asked for", peer_name(*.pid, *.uid))]
+    Impostor {
+        /// The endpoint that was tried.
+        endpoint: Endpoint,
+        /// Who listens there, if that process can be seen.
+        pid: Option<u32>,
+        /// Whose process it is.
+        uid: u32,
+    },
     /// The runtime did not answer in time. It serves one connection at a time, so another tool may hold it.
     #[error("no answer to {operation} within {} s", .after.as_secs_f64())]
     Timeout {
@@ -95,6 +105,10 @@ pub enum Error {
 
 fn owner_suffix(owner_uid: Option<u32>) -> String {
     owner_uid.map_or_else(String::new, |uid| format!(": it belongs to user id {uid}"))
+}
+
+fn peer_name(pid: Option<u32>, uid: u32) -> String {
+    pid.map_or_else(|| format!("a process of user id {uid}"), |pid| format!("process {pid} of user id {uid}"))
 }
 
 impl Error {

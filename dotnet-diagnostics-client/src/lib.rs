@@ -45,6 +45,9 @@
 //! - Endpoints belong to the target's user: only that user and the administrator may connect.
 
 pub mod discovery;
+#[cfg(all(feature = "fuzz", unix))]
+#[doc(hidden)]
+pub mod fuzz;
 pub mod nettrace;
 pub mod process;
 
@@ -55,6 +58,7 @@ mod error;
 mod guid;
 mod hresult;
 mod message;
+mod pinned;
 mod port;
 mod sys;
 mod transport;
@@ -69,9 +73,12 @@ pub use error::{Error, Result};
 pub use guid::{Guid, ParseGuidError};
 pub use hresult::HResult;
 pub use message::{InvalidRequest, ProtocolError};
+pub use pinned::{Dial, Pinned};
 pub use port::{Advertised, Listener, Port, PortClient, PortConnections};
 pub use process::ProcessFacts;
-pub use transport::{Stream, Transport};
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub use sys::{Inside, Later};
+pub use transport::{Peer, Stream, Transport};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

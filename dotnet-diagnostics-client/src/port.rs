@@ -7,6 +7,7 @@
 mod advertisement;
 mod router;
 
+use std::fmt;
 use std::sync::Arc;
 
 use tokio::task::JoinHandle;
@@ -16,7 +17,7 @@ use crate::client::Client;
 use crate::endpoint::Endpoint;
 use crate::error::{Error, Result};
 use crate::guid::Guid;
-use crate::transport::{BoundName, RawListener, Stream, Transport};
+use crate::transport::{BoundName, Peer, RawListener, Stream, Transport};
 
 pub use advertisement::Advertised;
 use router::{Queue, Router};
@@ -27,10 +28,18 @@ const ADVERTISEMENT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The listening end of a diagnostic port, connection by connection. [`Port`] sorts them by runtime.
 ///
 /// The socket has mode 0600; put it into a directory that only this user may enter. Its file is removed on drop.
-#[derive(Debug)]
 pub struct Listener {
     raw: RawListener,
     endpoint: Endpoint,
+    admit: Option<Box<Admit>>,
+}
+
+type Admit = dyn Fn(Peer) -> bool + Send + Sync;
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Listener").field("endpoint", &self.endpoint).finish_non_exhaustive()
+    }
 }
 
 impl Listener {
@@ -40,7 +49,14 @@ impl Listener {
     /// [`Error::PathTooLong`] for a socket path of more than 100 bytes: at 108 .NET 8 and 9 hang at their start.
     /// [`Error::Io`] for everything else, an existing file included.
     pub fn bind(endpoint: Endpoint) -> Result<Self> {
-        Ok(Self { raw: RawListener::bind(&endpoint)?, endpoint })
+        Ok(Self { raw: RawListener::bind(&endpoint)?, endpoint, admit: None })
+    }
+
+    /// Hangs up on whoever is not admitted, before anything is read. Where the operating system does not say who has
+    /// dialled, everybody is.
+    #[must_use]
+    pub fn admitting(self, admit: impl Fn(Peer) -> bool + Send + Sync + 'static) -> Self {
+        Self { admit: Some(Box::new(admit)), ..self }
     }
 
     /// Where it listens.
@@ -69,8 +85,18 @@ impl Listener {
     }
 
     async fn accept_raw(&mut self) -> Result<Stream> {
-        let accepted = self.raw.accept().await;
-        accepted.map_err(|source| Error::io(format!("accepting on {}", self.endpoint), source))
+        loop {
+            let accepted = self.raw.accept().await;
+            let stream =
+                accepted.map_err(|source| Error::io(format!("accepting on {}", self.endpoint), source))?;
+            let admitted = match (&self.admit, stream.peer()) {
+                (Some(admit), Some(peer)) => admit(peer),
+                _ => true,
+            };
+            if admitted {
+                return Ok(stream);
+            }
+        }
     }
 }
 
@@ -140,8 +166,8 @@ impl Port {
     /// # Errors
     /// [`Error::Io`] when the port can accept no more connections.
     pub async fn accept(&self) -> Result<PortClient> {
-        let (cookie, pid, queue) = self.router.next_runtime().await?;
-        Ok(Client::new(PortConnections { cookie, pid, queue }))
+        let (cookie, pid, peer, queue) = self.router.next_runtime().await?;
+        Ok(Client::new(PortConnections { cookie, pid, peer, queue }))
     }
 }
 
@@ -183,6 +209,7 @@ async fn accept_all(mut listener: Listener, router: Arc<Router>) {
 pub struct PortConnections {
     cookie: Guid,
     pid: u64,
+    peer: Option<Peer>,
     queue: Arc<Queue>,
 }
 
@@ -195,6 +222,12 @@ impl PortConnections {
     /// Process id as the target sees it.
     pub fn pid(&self) -> u64 {
         self.pid
+    }
+
+    /// Who has dialled first, as the operating system vouches for it. Unlike [`pid`](Self::pid) the target cannot choose
+    /// it, and in a container it is the id as this process sees it.
+    pub fn peer(&self) -> Option<Peer> {
+        self.peer
     }
 }
 

@@ -5,6 +5,9 @@ use super::deferred::LeftOut;
 /// Buffers kept for later, in bytes of capacity. Runtimes write blocks of up to 100 KiB.
 const KEPT_BYTES: usize = 8 << 20;
 
+/// Memory of a block besides its bytes: its entry, and what the allocator adds.
+const OVERHEAD_BYTES: usize = size_of::<Block>() + 32;
+
 /// Index of a block in [`Blocks`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slot(u32);
@@ -18,6 +21,12 @@ struct Block {
     left_out: LeftOut,
     /// Held events, stacks and cursors that point into it.
     users: u32,
+}
+
+impl Block {
+    fn size(&self) -> usize {
+        self.data.capacity() + self.left_out.at.capacity() * size_of::<u32>() + OVERHEAD_BYTES
+    }
 }
 
 #[derive(Debug, Default)]
@@ -48,8 +57,8 @@ impl Blocks {
 
     /// Stores a block with one user.
     pub(super) fn insert(&mut self, data: Vec<u8>, offset: u64, left_out: LeftOut) -> Slot {
-        self.bytes += data.capacity();
         let block = Block { data, offset, left_out, users: 1 };
+        self.bytes += block.size();
         match self.free.pop() {
             Some(index) => {
                 self.blocks[index as usize] = block;
@@ -93,8 +102,9 @@ impl Blocks {
         let block = &mut self.blocks[slot.0 as usize];
         block.users -= 1;
         if block.users == 0 {
+            self.bytes -= block.size();
+            block.left_out = LeftOut::default();
             let data = std::mem::take(&mut block.data);
-            self.bytes -= data.capacity();
             self.free.push(slot.0);
             self.recycle(data);
         }
@@ -102,7 +112,23 @@ impl Blocks {
 
     /// Memory that a block takes, which can be more than its length: buffers are used again.
     pub(super) fn size(&self, slot: Slot) -> usize {
-        self.blocks[slot.0 as usize].data.capacity()
+        self.blocks[slot.0 as usize].size()
+    }
+
+    /// Gives back what a block's buffer has beyond its bytes. For blocks that are kept for long. No one else may use
+    /// it yet.
+    pub(super) fn shrink(&mut self, slot: Slot) {
+        let block = &mut self.blocks[slot.0 as usize];
+        self.bytes -= block.size();
+        // A buffer that is used again may be a thousand times as large.
+        if block.data.capacity() > block.data.len() * 2 {
+            let exact = block.data.as_slice().into();
+            let buffer = std::mem::replace(&mut block.data, exact);
+            self.bytes += block.size();
+            self.recycle(buffer);
+        } else {
+            self.bytes += block.size();
+        }
     }
 
     /// Memory of all blocks that are in use.

@@ -50,6 +50,13 @@ pub enum Error {
         /// The id it refers to.
         id: u32,
     },
+    /// The stream has more of something than the reader keeps, see [`Limits`](super::Limits). Reading goes on; what
+    /// that does to the rest is in the text. It is said once for each thing.
+    #[error("the stream goes beyond what a reader keeps: {what}")]
+    Limit {
+        /// What there is too much of, and what follows.
+        what: &'static str,
+    },
 }
 
 impl Error {
@@ -65,7 +72,7 @@ impl Error {
 
     /// True where nothing after it can be read. The reader then gives what it holds back, and [`End`](super::End).
     pub fn is_fatal(&self) -> bool {
-        !matches!(self, Self::Block { .. } | Self::UnknownMetadata { .. })
+        !matches!(self, Self::Block { .. } | Self::UnknownMetadata { .. } | Self::Limit { .. })
     }
 
     pub(super) fn in_block(block: BlockKind, block_offset: u64, at: u64, why: Malformed) -> Self {

@@ -113,6 +113,11 @@ impl RepeatedEvent {
         self.timestamp
     }
 
+    /// Its own data.
+    pub fn payload(&self) -> &[u8] {
+        &self.payload
+    }
+
     /// Which description it has.
     pub fn metadata_id(&self) -> u32 {
         self.metadata_id

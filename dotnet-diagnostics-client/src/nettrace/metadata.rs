@@ -89,6 +89,24 @@ impl FieldType {
     pub const DATA_LOCATION: Self = Self(25);
 }
 
+/// Memory of a map's entry, and what the allocator adds to each piece.
+const OVERHEAD_BYTES: usize = 64;
+
+impl Metadata {
+    /// Memory that it takes once it is kept: a field of a few bytes in the stream can be many times as large here.
+    fn memory(&self) -> usize {
+        let own = size_of::<Self>() + OVERHEAD_BYTES + self.provider.len() + self.name.len();
+        own + self.fields.iter().map(Field::memory).sum::<usize>()
+    }
+}
+
+impl Field {
+    fn memory(&self) -> usize {
+        let own = size_of::<Self>() + OVERHEAD_BYTES + self.name.len();
+        own + self.fields.iter().map(Self::memory).sum::<usize>()
+    }
+}
+
 /// All descriptions of a stream. Earlier ones stay, so that held events keep theirs when an id is defined again.
 #[derive(Debug, Default)]
 pub(super) struct MetadataTable {
@@ -112,8 +130,8 @@ impl MetadataTable {
         std::mem::take(&mut self.deferred)
     }
 
-    /// `size` is that of the record in the stream. Fails where all of them together exceed `limit` bytes.
-    pub(super) fn insert(&mut self, record: Metadata, size: usize, limit: usize) -> Result<()> {
+    /// Fails where all of them together exceed `limit` bytes of memory.
+    pub(super) fn insert(&mut self, record: Metadata, limit: usize) -> Result<()> {
         self.last = None;
         if self.defer.is_some_and(|which| which(&record)) {
             self.deferred.push(record.id);
@@ -121,10 +139,11 @@ impl MetadataTable {
         if self.get_index(record.id).and_then(|index| self.records.get(index as usize)) == Some(&record) {
             return Ok(());
         }
-        self.bytes += size + size_of::<Metadata>();
-        if self.bytes > limit {
+        let bytes = self.bytes.saturating_add(record.memory());
+        if bytes > limit {
             return Err(Malformed("there are more event descriptions than the reader's limit allows"));
         }
+        self.bytes = bytes;
         let index =
             u32::try_from(self.records.len()).map_err(|_| Malformed("too many event descriptions"))?;
         self.by_id.insert(record.id, index);
@@ -169,7 +188,7 @@ impl MetadataTable {
             let payload = Bytes::starting_at(block, blob.payload as usize).take(blob.payload_size as usize);
             let read = payload.and_then(|payload| {
                 let record = parse_v4(payload)?;
-                self.insert(record, payload.len(), limit)
+                self.insert(record, limit)
             });
             first_damage = first_damage.and(read.map_err(|why| (at, why)));
         }
@@ -179,8 +198,7 @@ impl MetadataTable {
     pub(super) fn read_v6(&mut self, bytes: &mut Bytes<'_>, limit: usize) -> Result<()> {
         v6::metadata_header(bytes)?;
         while !bytes.is_empty() {
-            let (record, size) = v6::metadata_row(bytes)?;
-            self.insert(record, size, limit)?;
+            self.insert(v6::metadata_row(bytes)?, limit)?;
         }
         Ok(())
     }

@@ -85,6 +85,11 @@ impl Queue {
     pub(super) fn is_empty(self) -> bool {
         self.first == NONE
     }
+
+    #[cfg(test)]
+    pub(super) fn hold_for_test(&mut self) {
+        (self.first, self.last) = (0, 0);
+    }
 }
 
 /// Head of a queue. Orders by time, then by arrival; the rest is not reached, arrivals differ.

@@ -60,9 +60,43 @@ pub struct Reader {
     lent: Option<Held>,
     end: EndState,
     told_ids: HashSet<u32>,
+    /// Events were given out of turn, and that has been told.
+    out_of_turn: Told,
+    /// The same of threads that were forgotten.
+    forgotten_threads: Told,
     lost_events: u64,
     unparsed_bytes: u64,
 }
+
+/// Something that is told once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Told {
+    #[default]
+    Nothing,
+    Due,
+    Done,
+}
+
+impl Told {
+    fn due(&mut self) {
+        if *self == Self::Nothing {
+            *self = Self::Due;
+        }
+    }
+
+    fn take(&mut self, what: &'static str) -> Result<(), Error> {
+        if *self != Self::Due {
+            return Ok(());
+        }
+        *self = Self::Done;
+        Err(Error::Limit { what })
+    }
+}
+
+const OUT_OF_TURN: &str =
+    "more events wait for their turn than can be held, so some come before ones that are earlier";
+const FORGOTTEN_THREADS: &str =
+    "there are too many threads to remember, so not every lost event can be counted";
 
 /// An event block that is being read.
 #[derive(Debug)]
@@ -123,6 +157,8 @@ impl Reader {
             lent: None,
             end: EndState::NotReached,
             told_ids: HashSet::new(),
+            out_of_turn: Told::default(),
+            forgotten_threads: Told::default(),
             lost_events: 0,
             unparsed_bytes: 0,
         }
@@ -311,6 +347,11 @@ impl Reader {
     /// Goes on until there is something to give.
     fn step(&mut self) -> Result<Option<Ready>, Error> {
         loop {
+            self.out_of_turn.take(OUT_OF_TURN)?;
+            if self.threads.over_limit {
+                self.forgotten_threads.due();
+                self.forgotten_threads.take(FORGOTTEN_THREADS)?;
+            }
             if let Some(ready) = self.ready.pop_front() {
                 return Ok(Some(ready));
             }
@@ -355,8 +396,11 @@ impl Reader {
         let too_many = self.order.len() > self.limits.max_held_events
             || self.blocks.bytes() - self.container.queued_bytes() > self.limits.max_held_bytes;
         let (held, queue) = self.order.earliest()?;
-        if held.timestamp > self.complete_until && !self.draining && !too_many {
-            return None;
+        if held.timestamp > self.complete_until && !self.draining {
+            if !too_many {
+                return None;
+            }
+            self.out_of_turn.due();
         }
         if held.lost_before > 0 {
             let events = std::mem::take(&mut held.lost_before);
@@ -395,7 +439,7 @@ impl Reader {
             }
         };
         let thread = self.threads.index_of(blob.capture_thread, self.limits.max_threads);
-        let lost_before = self.threads.observe(thread, blob.sequence);
+        let lost_before = self.threads.observe(thread, blob.sequence, self.limits.max_threads);
         if blob.sorted {
             self.complete_until = blob.timestamp;
         }

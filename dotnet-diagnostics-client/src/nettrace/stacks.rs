@@ -37,6 +37,7 @@ impl Stacks {
         limit: usize,
         blocks: &mut Blocks,
     ) -> std::result::Result<(), (usize, Malformed)> {
+        blocks.shrink(slot);
         let mut bytes = Bytes::new(blocks.data(slot));
         let mut parsed = StackBlock { first_id: 0, slot, stacks: Vec::new() };
         let result = parsed.parse(&mut bytes).map_err(|why| (bytes.position(), why));
@@ -92,6 +93,6 @@ impl StackBlock {
     }
 
     fn bytes(&self, blocks: &Blocks) -> usize {
-        blocks.data(self.slot).len() + self.stacks.len() * size_of::<(u32, u32)>()
+        blocks.size(self.slot) + self.stacks.capacity() * size_of::<(u32, u32)>() + size_of::<Self>()
     }
 }

@@ -23,13 +23,21 @@ pub(super) struct Threads {
     free: Vec<u32>,
     by_id: HashMap<u64, u32>,
     last: Option<(u64, u32)>,
+    /// Idle threads are looked for again when there are so many. Where most are busy this grows with them: each search
+    /// walks over all threads, and must not come with every new one.
+    search_at: usize,
     /// Last numbers of threads whose id another thread took over since the last sequence point.
     ended: Vec<(u32, u32)>,
+    /// Something was forgotten: what is lost can no longer be told exactly.
+    pub(super) over_limit: bool,
     /// A thread's first number cannot be expected to be 1: the stream is a later part of one, or threads were forgotten.
     midway: bool,
     started: bool,
     /// Version 6: operating system's ids by index.
     os_ids: HashMap<u64, u64>,
+    /// Threads that were walked over to find what is idle or has ended.
+    #[cfg(test)]
+    walked: usize,
 }
 
 impl Threads {
@@ -50,7 +58,7 @@ impl Threads {
         if let Some(index) = self.by_id.get(&id) {
             return *index;
         }
-        if self.by_id.len() >= limit {
+        if self.by_id.len() >= limit.max(self.search_at) {
             self.forget_idle();
         }
         let thread = Thread { last: if self.midway { None } else { Some(0) }, queue: Queue::EMPTY };
@@ -69,6 +77,11 @@ impl Threads {
     }
 
     fn forget_idle(&mut self) {
+        #[cfg(test)]
+        {
+            self.walked += self.by_id.len();
+        }
+        let before = self.by_id.len();
         let Self { threads, free, by_id, .. } = self;
         by_id.retain(|_, index| {
             let idle = threads[*index as usize].queue.is_empty();
@@ -77,9 +90,13 @@ impl Threads {
             }
             !idle
         });
-        self.last = None;
-        self.ended.clear();
-        self.midway = true;
+        self.search_at = self.by_id.len().saturating_mul(2);
+        if self.by_id.len() < before {
+            self.last = None;
+            self.ended.clear();
+            self.midway = true;
+            self.over_limit = true;
+        }
     }
 
     #[inline]
@@ -89,7 +106,7 @@ impl Threads {
 
     /// Notes an event's number and gives how many events are missing before it.
     #[inline]
-    pub(super) fn observe(&mut self, index: u32, sequence: u32) -> u64 {
+    pub(super) fn observe(&mut self, index: u32, sequence: u32, limit: usize) -> u64 {
         self.started = true;
         let last = self.threads[index as usize].last.replace(sequence);
         let Some(last) = last else { return 0 };
@@ -98,7 +115,11 @@ impl Threads {
             return missing.into();
         }
         // Systems use thread ids again: this is another thread, which counts from 1.
-        self.ended.push((index, last));
+        if self.ended.len() < limit {
+            self.ended.push((index, last));
+        } else {
+            self.over_limit = true;
+        }
         sequence.saturating_sub(1).into()
     }
 
@@ -113,6 +134,7 @@ impl Threads {
         self.midway |= !self.started;
         self.started = true;
         stated.sort_unstable();
+        self.ended.sort_unstable();
         for same_id in stated.chunk_by(|a, b| a.0 == b.0) {
             let Some(&(id, _)) = same_id.first() else { continue };
             let index = self.find_or_add(id, limit);
@@ -142,8 +164,14 @@ impl Threads {
     /// largest are compared with the largest.
     fn compare_several(&mut self, index: u32, stated: &[(u64, u32)]) -> u64 {
         let present = self.threads[index as usize].last.unwrap_or(0);
-        let ended = self.ended.iter().filter(|(of, _)| *of == index).map(|(_, last)| (*last, false));
-        let mut seen: Vec<_> = ended.chain([(present, true)]).collect();
+        // In order, so that those of one thread are together.
+        let from = self.ended.partition_point(|(of, _)| *of < index);
+        let ended = self.ended[from..].iter().take_while(|(of, _)| *of == index);
+        let mut seen: Vec<_> = ended.map(|(_, last)| (*last, false)).chain([(present, true)]).collect();
+        #[cfg(test)]
+        {
+            self.walked += seen.len();
+        }
         seen.sort_unstable();
         let mut missing = 0;
         for (&(last, is_present), &(_, stated)) in seen.iter().rev().zip(stated.iter().rev()) {
@@ -165,6 +193,8 @@ impl Threads {
     pub(super) fn name_os_id(&mut self, index: u64, os_id: u64, limit: usize) {
         if self.os_ids.len() < limit {
             self.os_ids.insert(index, os_id);
+        } else {
+            self.over_limit = true;
         }
     }
 
@@ -182,7 +212,7 @@ impl Threads {
 
     /// Version 6: as [`remove`](Self::remove), for all threads. Only while no event waits.
     pub(super) fn clear(&mut self) {
-        *self = Self { midway: self.midway, started: true, ..Self::default() };
+        *self = Self { midway: self.midway, started: true, over_limit: self.over_limit, ..Self::default() };
     }
 }
 
@@ -192,7 +222,7 @@ mod tests {
 
     fn observe(threads: &mut Threads, id: u64, sequence: u32) -> u64 {
         let index = threads.index_of(id, 100);
-        threads.observe(index, sequence)
+        threads.observe(index, sequence, 100)
     }
 
     fn checkpoint(threads: &mut Threads, stated: &[(u64, u32)]) -> Vec<(u64, u64)> {
@@ -259,5 +289,55 @@ mod tests {
         }
         assert!(threads.threads.len() <= 101);
         assert_eq!(observe(&mut threads, 3, 5), 0, "a forgotten thread is not one that lost events");
+        assert!(threads.over_limit, "it can be told");
+    }
+
+    /// `n` threads, each of which holds an event, where 100 may be known.
+    fn walked_for_busy(n: u64) -> usize {
+        let mut threads = Threads::default();
+        for id in 0..n {
+            let index = threads.index_of(id, 100);
+            threads.queue(index).hold_for_test();
+        }
+        assert_eq!(threads.by_id.len() as u64, n, "none of them can be forgotten");
+        threads.walked
+    }
+
+    #[test]
+    fn to_look_for_idle_threads_takes_time_in_proportion_to_new_ones() {
+        let (once, twice) = (walked_for_busy(10_000), walked_for_busy(20_000));
+        assert!(once <= 2 * 10_000 && twice <= 5 * once / 2, "{once} and {twice} threads were walked over");
+    }
+
+    /// `n` threads that took over the ids of others, and a sequence point that states each id three times.
+    fn walked_for_ended(n: u64) -> usize {
+        let mut threads = Threads::default();
+        let limit = 1 << 20;
+        for id in 0..n {
+            for sequence in [9, 1] {
+                let index = threads.index_of(id, limit);
+                threads.observe(index, sequence, limit);
+            }
+        }
+        let mut stated: Vec<(u64, u32)> = (0..n).flat_map(|id| [(id, 9), (id, 1), (id, 1)]).collect();
+        threads.checkpoint(&mut stated, limit, |_, _| {});
+        threads.walked
+    }
+
+    #[test]
+    fn threads_that_ended_are_found_without_a_walk_over_all() {
+        let (once, twice) = (walked_for_ended(1_000), walked_for_ended(2_000));
+        assert_eq!((once, twice), (2_000, 4_000));
+    }
+
+    #[test]
+    fn threads_that_ended_are_bounded_between_sequence_points() {
+        let mut threads = Threads::default();
+        for _ in 0..1_000 {
+            observe(&mut threads, 7, 5);
+            observe(&mut threads, 7, 1);
+        }
+        assert_eq!(threads.ended.len(), 100);
+        assert!(threads.over_limit, "it can be told");
     }
 }

@@ -32,8 +32,8 @@ pub(super) fn metadata_header(bytes: &mut Bytes<'_>) -> Result<()> {
     bytes.take(size.into()).map(drop)
 }
 
-/// One row, with its size in the stream.
-pub(super) fn metadata_row(bytes: &mut Bytes<'_>) -> Result<(Metadata, usize)> {
+/// One row.
+pub(super) fn metadata_row(bytes: &mut Bytes<'_>) -> Result<Metadata> {
     let size = usize::from(bytes.u16()?);
     let mut row = bytes.split(size)?;
     let mut metadata = Metadata {
@@ -64,7 +64,7 @@ pub(super) fn metadata_row(bytes: &mut Bytes<'_>) -> Result<(Metadata, usize)> {
             _ => break,
         }
     }
-    Ok((metadata, size))
+    Ok(metadata)
 }
 
 fn fields(bytes: &mut Bytes<'_>, depth: u32) -> Result<Vec<Field>> {

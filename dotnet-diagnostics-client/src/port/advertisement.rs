@@ -26,7 +26,7 @@ pub struct Advertised {
 }
 
 impl Advertised {
-    pub(super) async fn read(mut stream: Stream) -> Result<Self> {
+    pub(crate) async fn read(mut stream: Stream) -> Result<Self> {
         let mut bytes = [0; SIZE];
         read_exact(&mut stream, &mut bytes, OPERATION).await?;
         let (cookie, pid) =

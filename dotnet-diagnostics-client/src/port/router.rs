@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 
 use crate::error::{Error, Result};
 use crate::guid::Guid;
-use crate::transport::Stream;
+use crate::transport::{Peer, Stream};
 
 use super::advertisement::{Advertised, OPERATION};
 
@@ -77,7 +77,7 @@ impl Queue {
     }
 }
 
-type NewRuntime = (Guid, u64, Arc<Queue>);
+type NewRuntime = (Guid, u64, Option<Peer>, Arc<Queue>);
 
 #[derive(Debug, Default)]
 pub(super) struct Router {
@@ -90,6 +90,7 @@ pub(super) struct Router {
 impl Router {
     pub(super) fn deliver(&self, advertised: Advertised) {
         let Advertised { cookie, pid, stream } = advertised;
+        let peer = stream.peer();
         let mut runtimes = lock(&self.runtimes);
         for (other, queue) in runtimes.iter() {
             // One whose client is still there shall learn from the connection itself that its runtime is gone.
@@ -99,7 +100,7 @@ impl Router {
         }
         let queue = runtimes.entry(cookie).or_insert_with(|| {
             let queue = Arc::new(Queue::default());
-            self.new.push((cookie, pid, Arc::clone(&queue)));
+            self.new.push((cookie, pid, peer, Arc::clone(&queue)));
             queue
         });
         queue.0.push(stream);

@@ -2,12 +2,16 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use rustix::fs::{Access, AtFlags, FileType};
 
 use crate::process::ProcessFacts;
 
+use super::inside;
 use super::unix::{View, ViewedDirectory};
 
 fn proc(pid: u32, file: &str) -> PathBuf {
@@ -17,8 +21,10 @@ fn proc(pid: u32, file: &str) -> PathBuf {
 /// A file of `/proc`, which does not say how long it is: asked for in few, large pieces.
 fn read(pid: u32, file: &str) -> Option<Vec<u8>> {
     const MOSTLY: usize = 8192;
+    /// A process can have mappings and variables without end.
+    const MOST: u64 = 64 << 20;
     let mut bytes = Vec::with_capacity(MOSTLY);
-    File::open(proc(pid, file)).ok()?.take(u64::MAX).read_to_end(&mut bytes).ok()?;
+    File::open(proc(pid, file)).ok()?.take(MOST).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }
 
@@ -68,6 +74,40 @@ fn parse_start_time(stat: &str) -> Option<u64> {
     behind_name.split_whitespace().nth(19)?.parse().ok()
 }
 
+/// Fields 14 and 15, of user and system code.
+fn parse_cpu_ticks(stat: &str) -> Option<u64> {
+    let (_, behind_name) = stat.rsplit_once(')')?;
+    let mut fields = behind_name.split_whitespace().skip(11);
+    let (user, system): (u64, u64) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+    user.checked_add(system)
+}
+
+/// Each thread has a list of its own.
+pub(crate) fn children(pid: u32) -> Vec<u32> {
+    let mut children = Vec::new();
+    for thread in fs::read_dir(proc(pid, "task")).into_iter().flatten().flatten() {
+        let list = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+        children.extend(list.split_whitespace().filter_map(|child| child.parse::<u32>().ok()));
+    }
+    children
+}
+
+pub(crate) fn uid(pid: u32) -> Option<u32> {
+    status(pid)?.uid
+}
+
+/// Field 3: T is stopped by a signal, t by a debugger.
+pub(crate) fn is_stopped(pid: u32) -> bool {
+    let Some(stat) = read(pid, "stat") else { return false };
+    let stat = String::from_utf8_lossy(&stat);
+    stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with(['T', 't']))
+}
+
+pub(crate) fn cpu_ticks(pid: u32) -> Option<u64> {
+    let stat = read(pid, "stat")?;
+    parse_cpu_ticks(&String::from_utf8_lossy(&stat))
+}
+
 pub(super) fn start_key(pid: u32) -> Option<u64> {
     let stat = read(pid, "stat")?;
     parse_start_time(&String::from_utf8_lossy(&stat))
@@ -87,7 +127,7 @@ fn parse_environ(bytes: &[u8]) -> Vec<(OsString, OsString)> {
         .collect()
 }
 
-fn environ(pid: u32) -> Option<Vec<(OsString, OsString)>> {
+pub(crate) fn environ(pid: u32) -> Option<Vec<(OsString, OsString)>> {
     read(pid, "environ").map(|bytes| parse_environ(&bytes))
 }
 
@@ -151,6 +191,45 @@ pub(crate) fn facts(pid: u32) -> ProcessFacts {
         parent_pid: status.parent_pid,
         start_time_ticks: start_key(pid),
     }
+}
+
+/// The sockets in a directory whose names are taken, with what their names say.
+pub(super) fn sockets<N>(
+    directory: &Path,
+    parse: impl Fn(&OsStr) -> Option<N>,
+) -> io::Result<Vec<(OsString, N)>> {
+    /// The directory may be one that somebody fills without end.
+    const MOST: usize = 200_000;
+    let mut found = Vec::new();
+    for entry in inside::readable(&inside::look(directory)?)?.take(MOST) {
+        let Ok(entry) = entry else { break };
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        if matches!(entry.file_type(), FileType::Socket | FileType::Unknown)
+            && let Some(parsed) = parse(name)
+        {
+            found.push((name.to_owned(), parsed));
+        }
+    }
+    Ok(found)
+}
+
+/// Owner of a socket, and when it was made; `None` where there is none.
+pub(super) fn socket(path: &Path) -> Option<(u32, SystemTime)> {
+    let directory = inside::look(path.parent()?).ok()?;
+    let stat = rustix::fs::statat(&directory, path.file_name()?, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::Socket {
+        return None;
+    }
+    let since = Duration::new(u64::try_from(stat.st_mtime).ok()?, u32::try_from(stat.st_mtime_nsec).ok()?);
+    Some((stat.st_uid, SystemTime::UNIX_EPOCH + since))
+}
+
+/// Whether this process may connect to a socket.
+pub(super) fn may_write(path: &Path) -> bool {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return false };
+    inside::look(parent).is_ok_and(|directory| {
+        rustix::fs::accessat(&directory, name, Access::WRITE_OK, AtFlags::empty()).is_ok()
+    })
 }
 
 const DEFAULT_DIRECTORY: &str = "/tmp";

@@ -1,9 +1,15 @@
 //! What differs between operating systems in finding processes and their endpoints.
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
+mod inside;
+#[cfg(any(target_os = "linux", target_os = "android"))]
 mod linux;
 #[cfg(all(unix, not(any(target_os = "linux", target_os = "android"))))]
 mod macos;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod pin;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod rights;
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]
@@ -20,5 +26,11 @@ use windows as os;
 #[cfg(windows)]
 use windows as search;
 
-pub(crate) use os::{exists, facts, pids};
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) use os::{Pin, connect};
+pub(crate) use os::{children, cpu_ticks, environ, exists, facts, is_stopped, pids, uid};
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub use pin::{Inside, Later};
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) use pin::{Pin, With, act, act_within, connect};
 pub(crate) use search::{find, list};

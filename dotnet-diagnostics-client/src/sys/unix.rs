@@ -1,9 +1,8 @@
 //! Searching directories for the sockets of runtimes.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::ffi::OsString;
 use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -79,24 +78,21 @@ struct Candidate {
 impl Search {
     /// Notes the directory and returns the sockets in it.
     fn read(&mut self, directory: &Path) -> Vec<Name> {
-        let entries = fs::read_dir(directory);
+        let sockets = os::sockets(directory, |name| parse_name(name.to_str()?));
         self.searched.push(SearchedDirectory {
             path: directory.to_owned(),
-            problem: entries.as_ref().err().map(io::Error::kind),
+            problem: sockets.as_ref().err().map(io::Error::kind),
         });
-        let Ok(entries) = entries else {
-            return Vec::new();
-        };
-        entries
-            .flatten()
-            .filter_map(|entry| {
-                let (pid, key) = parse_name(entry.file_name().to_str()?)?;
-                entry.file_type().ok()?.is_socket().then(|| Name { path: entry.path(), pid, key })
-            })
-            .collect()
+        let named = |(name, (pid, key))| Name { path: directory.join::<OsString>(name), pid, key };
+        sockets.unwrap_or_default().into_iter().map(named).collect()
     }
 
     fn reject(&mut self, path: PathBuf, reason: Rejection) {
+        /// Anybody can make names that fit.
+        const MOST: usize = 1000;
+        if self.rejected.len() == MOST {
+            return;
+        }
         self.rejected.push(Rejected { path, reason });
     }
 
@@ -166,7 +162,7 @@ impl Search {
 
     fn accept(&mut self, pid: u32, candidate: Candidate) -> Option<Found> {
         let Candidate { path, owner_uid, .. } = candidate;
-        if rustix::fs::access(&path, rustix::fs::Access::WRITE_OK).is_err() {
+        if !os::may_write(&path) {
             self.reject(path, Rejection::NotPermitted { owner_uid });
             return None;
         }
@@ -175,13 +171,8 @@ impl Search {
 }
 
 fn candidate(path: PathBuf, key: u64) -> Option<Candidate> {
-    let metadata = fs::symlink_metadata(&path).ok()?;
-    metadata.file_type().is_socket().then(|| Candidate {
-        key,
-        owner_uid: metadata.uid(),
-        modified: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
-        path,
-    })
+    let (owner_uid, modified) = os::socket(&path)?;
+    Some(Candidate { key, owner_uid, modified, path })
 }
 
 pub(crate) fn find(pid: u32) -> Result<Found, Box<NotFound>> {
@@ -251,6 +242,7 @@ pub(crate) fn list() -> Listing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::os::unix::net::UnixListener;
 
     #[test]

@@ -1,10 +1,13 @@
 //! Windows: the pipe's name follows from the process id.
 #![expect(unsafe_code, reason = "process snapshots and pipe probes have no safe binding")]
 
+use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::iter;
 use std::mem;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use windows_sys::Win32::Foundation::{
     CloseHandle, ERROR_FILE_NOT_FOUND, GetLastError, HANDLE, INVALID_HANDLE_VALUE,
@@ -19,7 +22,9 @@ use windows_sys::Win32::System::Threading::{
 
 use crate::discovery::{Found, Listing, NotFound, Rejected, Rejection, SearchedDirectory};
 use crate::endpoint::{Endpoint, PIPE_PREFIX};
+use crate::error::Result;
 use crate::process::ProcessFacts;
+use crate::transport::{Peer, Stream, Transport};
 
 /// A handle that is closed when it goes.
 struct Owned(HANDLE);
@@ -55,6 +60,53 @@ fn snapshot() -> Vec<(u32, u32)> {
 
 pub(crate) fn exists(pid: u32) -> bool {
     snapshot().iter().any(|(known, _)| *known == pid)
+}
+
+pub(crate) fn cpu_ticks(_pid: u32) -> Option<u64> {
+    None
+}
+
+pub(crate) fn is_stopped(_pid: u32) -> bool {
+    false
+}
+
+pub(crate) fn children(_pid: u32) -> Vec<u32> {
+    Vec::new()
+}
+
+pub(crate) fn uid(_pid: u32) -> Option<u32> {
+    None
+}
+
+pub(crate) fn environ(_pid: u32) -> Option<Vec<(OsString, OsString)>> {
+    None
+}
+
+/// A process by its id: its pipe's name is its id and nothing else.
+#[derive(Debug)]
+pub(crate) struct Pin(u32);
+
+impl Pin {
+    pub(crate) fn new(pid: u32) -> io::Result<Self> {
+        let pin = Self(pid);
+        pin.check().map(|()| pin)
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.0
+    }
+
+    pub(crate) fn check(&self) -> io::Result<()> {
+        if exists(self.0) { Ok(()) } else { Err(io::ErrorKind::NotFound.into()) }
+    }
+
+    pub(crate) fn is(&self, peer: &Peer) -> bool {
+        peer.pid.is_none_or(|pid| pid == self.0)
+    }
+}
+
+pub(crate) async fn connect(_pin: &Arc<Pin>, endpoint: &Endpoint) -> Result<Stream> {
+    endpoint.connect().await
 }
 
 pub(crate) fn pids() -> Vec<u32> {
@@ -100,7 +152,7 @@ fn found(pid: u32) -> Found {
     Found { pid, endpoint: Endpoint::default_pipe(pid), owner_uid: None }
 }
 
-pub(crate) fn find(pid: u32) -> Result<Found, Box<NotFound>> {
+pub(crate) fn find(pid: u32) -> std::result::Result<Found, Box<NotFound>> {
     let found = found(pid);
     if pipe_exists(&found.endpoint) {
         return Ok(found);
@@ -119,7 +171,7 @@ pub(crate) fn list() -> Listing {
     let entries = fs::read_dir(PIPE_PREFIX);
     listing.searched.push(SearchedDirectory {
         path: PIPE_PREFIX.into(),
-        problem: entries.as_ref().err().map(std::io::Error::kind),
+        problem: entries.as_ref().err().map(io::Error::kind),
     });
     let mut candidates: Vec<u32> = match entries {
         Ok(entries) => entries

@@ -38,23 +38,43 @@ impl Transport for Endpoint {
     async fn connect(&self) -> Result<Stream> {
         match imp::connect(self).await {
             Ok(stream) => Ok(Stream(stream)),
-            Err(source) => Err(match source.kind() {
-                io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => {
-                    Error::Stale { endpoint: self.clone() }
-                }
-                io::ErrorKind::PermissionDenied => {
-                    Error::PermissionDenied { endpoint: self.clone(), owner_uid: imp::owner_uid(self) }
-                }
-                _ => Error::io(format!("connecting to {self}"), source),
-            }),
+            Err(source) => Err(connect_error(self, source)),
         }
+    }
+}
+
+/// What it means that a connection could not be opened.
+pub(crate) fn connect_error(endpoint: &Endpoint, source: io::Error) -> Error {
+    match source.kind() {
+        io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => {
+            Error::Stale { endpoint: endpoint.clone() }
+        }
+        io::ErrorKind::PermissionDenied => {
+            Error::PermissionDenied { endpoint: endpoint.clone(), owner_uid: imp::owner_uid(endpoint) }
+        }
+        _ => Error::io(format!("connecting to {endpoint}"), source),
     }
 }
 
 /// A connection to a runtime, one command long. Dropping it closes it.
 pub struct Stream(imp::Stream);
 
+/// The process at the other end of a connection, as the operating system vouches for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Peer {
+    /// Its process id as this process sees it; `None` where the system does not tell.
+    pub pid: Option<u32>,
+    /// Its effective user id when it connected.
+    pub uid: u32,
+}
+
 impl Stream {
+    /// Who is at the other end; `None` where the operating system does not say (Windows).
+    pub fn peer(&self) -> Option<Peer> {
+        imp::peer(&self.0)
+    }
+
     pub(crate) fn new(stream: imp::Stream) -> Self {
         Self(stream)
     }

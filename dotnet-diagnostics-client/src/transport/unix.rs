@@ -13,6 +13,8 @@ use tokio::net::{UnixListener, UnixStream};
 use crate::endpoint::Endpoint;
 use crate::error::{Error, Result};
 
+use super::Peer;
+
 pub(super) type Stream = UnixStream;
 
 pub(super) const NAMES_ARE_PIPES: bool = false;
@@ -48,6 +50,13 @@ fn shorten(path: &Path) -> io::Result<Option<(File, PathBuf)>> {
     let directory = File::open(parent)?;
     let short = PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd())).join(name);
     Ok(Some((directory, short)))
+}
+
+pub(super) fn peer(stream: &Stream) -> Option<Peer> {
+    let told = stream.peer_cred().ok()?;
+    // 0: a process in a namespace that this one cannot see into.
+    let pid = told.pid().and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid != 0);
+    Some(Peer { pid, uid: told.uid() })
 }
 
 pub(super) fn owner_uid(endpoint: &Endpoint) -> Option<u32> {

@@ -46,6 +46,10 @@ pub(super) async fn connect(endpoint: &Endpoint) -> io::Result<Stream> {
     }
 }
 
+pub(super) fn peer(_: &Stream) -> Option<super::Peer> {
+    None
+}
+
 pub(super) fn owner_uid(_: &Endpoint) -> Option<u32> {
     None
 }

@@ -146,7 +146,9 @@ fn what_is_held_has_a_bound() {
     let mut reader = Reader::with_limits(limits);
     let unsorted: Vec<_> = (1..=100).map(|number| ev(1, number, number.into())).collect();
     reader.feed(&Stream::new().events(&unsorted).0);
-    assert_eq!(outline(&drain(&mut reader)), (1..=90).collect::<Vec<i64>>());
+    let all = drain(&mut reader);
+    assert_eq!(outline(&all), (1..=90).collect::<Vec<i64>>());
+    assert!(matches!(failures(&all)[..], [Error::Limit { .. }]), "it is told once: {all:?}");
     assert_eq!(reader.held_events(), 10);
 
     let mut limits = Limits::default();

@@ -7,6 +7,7 @@ mod collect;
 mod damage;
 mod deferred;
 mod format;
+mod hostile;
 mod loss;
 mod order;
 mod parts;

@@ -1,0 +1,65 @@
+//! What fuzzing calls of what is not public: a target that answers whatever it likes.
+
+use std::time::Duration;
+
+use tokio::io::AsyncWriteExt;
+use tokio::net::UnixStream;
+
+use crate::Client;
+use crate::error::{Error, Result};
+use crate::guid::Guid;
+use crate::port::Advertised;
+use crate::transport::{Stream, Transport};
+
+/// Gives the same bytes as the answer to every command, and ends the connection.
+#[derive(Debug)]
+struct Answering<'a>(&'a [u8]);
+
+impl Answering<'_> {
+    async fn answer(&self) -> std::io::Result<UnixStream> {
+        let (near, mut far) = UnixStream::pair()?;
+        // What fits no socket's buffer is longer than any answer.
+        far.try_write(self.0)?;
+        far.shutdown().await?;
+        // The request finds somebody who would still read it.
+        tokio::task::yield_now().await;
+        Ok(near)
+    }
+}
+
+impl Transport for Answering<'_> {
+    async fn connect(&self) -> Result<Stream> {
+        let stream = self.answer().await.map_err(|source| Error::io("answering", source))?;
+        Ok(Stream::new(stream))
+    }
+}
+
+/// Every command's way of reading its answer, and that of a connection to a port.
+///
+/// # Panics
+/// Where an answer says something that cannot be.
+pub async fn answers(bytes: &[u8]) {
+    let client = Client::new(Answering(bytes)).with_timeout(Duration::from_secs(5));
+    if let Ok(info) = client.process_info().await {
+        assert!(info.command_line.len() <= 4 * bytes.len());
+    }
+    if let Ok(variables) = client.environment().await {
+        assert!(variables.len() <= bytes.len());
+    }
+    let _ = client.supports_profilers().await;
+    let _ = client.resume_runtime().await;
+    let _ = client.set_environment_variable("NAME", Some("value")).await;
+    let _ = client.attach_profiler(1_000, Guid::default(), "/library", b"").await;
+    let config = crate::SessionConfig {
+        buffer_mb: 1,
+        providers: vec![crate::Provider::new("P", 1, 1)],
+        rundown: crate::Rundown::None,
+        stacks: false,
+    };
+    if let Ok(session) = client.collect_tracing(&config).await {
+        let _ = client.stop_tracing(session.id()).await;
+    }
+    if let Ok(stream) = Answering(bytes).connect().await {
+        let _ = Advertised::read(stream).await;
+    }
+}
