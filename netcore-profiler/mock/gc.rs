@@ -6,10 +6,8 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::thread;
 
 use netcore_profiler::hresult::{HResult, S_OK, succeeded};
-use netcore_profiler::info::HIGH_EVENT_PIPE;
 use netcore_profiler::wire::{MovedRange, Root, SurvivingRange};
 
-use super::info::RUNTIME_PROVIDER;
 use super::{Clr, Library};
 
 /// Entries of a batch.
@@ -60,26 +58,8 @@ impl Default for Collection {
 
 impl Library {
     fn deliver(&self, clr: &Clr, id: u32, payload: &[u8]) {
-        if clr.session.load(SeqCst) == 0 || clr.mask().1 & HIGH_EVENT_PIPE == 0 {
-            return;
-        }
-        // SAFETY: arguments as the interface documents them.
-        unsafe {
-            (self.table().EventPipeEventDelivered)(
-                self.callback(),
-                RUNTIME_PROVIDER,
-                id,
-                2,
-                0,
-                ptr::null(),
-                payload.len() as u32,
-                payload.as_ptr(),
-                ptr::null(),
-                ptr::null(),
-                0,
-                0,
-                ptr::null(),
-            );
+        if clr.session.load(SeqCst) != 0 {
+            self.fire(clr, id, payload);
         }
     }
 

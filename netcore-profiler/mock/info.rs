@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::calls::{self, Calls};
 use super::world::{self, World};
 use netcore_profiler::com::Guid;
 use netcore_profiler::hresult::{E_NOINTERFACE, HResult, S_OK};
@@ -24,6 +25,7 @@ pub const RUNTIME_PROVIDER: usize = 0x7000;
 const OUR_PROVIDER: usize = 0x8000;
 pub const SESSION: u64 = 0x5e55;
 const HANDLE_SESSION: u64 = 0x5e56;
+const DEAF_SESSION: u64 = 0x5e57;
 
 /// An event that the profiler wrote.
 #[derive(Debug, Clone)]
@@ -53,12 +55,20 @@ pub struct Clr {
     switched: Mutex<Option<ProviderCallback>>,
     pub session: AtomicU64,
     pub handle_sessions: AtomicU32,
+    /// The runtime makes events of handles, whether or not anybody hears them.
+    pub makes_handle_events: AtomicBool,
     pub fails_sessions: AtomicBool,
     pub detach_requests: AtomicU32,
+    /// So many of them to come are refused.
+    pub detach_refusals: AtomicU32,
     pub calls_after: AtomicU32,
     /// Nothing may be called any more.
     pub is_over: AtomicBool,
     pub world: World,
+    pub calls: Calls,
+    /// An event that is held while it is written, 0 for none, and whether one is.
+    pub held_event: AtomicU32,
+    pub is_held: AtomicBool,
 }
 
 // SAFETY: the pointers in the table are to functions.
@@ -85,11 +95,16 @@ impl Clr {
             switched: Mutex::default(),
             session: AtomicU64::new(0),
             handle_sessions: AtomicU32::new(0),
+            makes_handle_events: AtomicBool::new(false),
             fails_sessions: AtomicBool::new(false),
             detach_requests: AtomicU32::new(0),
+            detach_refusals: AtomicU32::new(0),
             calls_after: AtomicU32::new(0),
             is_over: AtomicBool::new(false),
             world: World::default(),
+            calls: Calls::default(),
+            held_event: AtomicU32::new(0),
+            is_held: AtomicBool::new(false),
         }))
     }
 
@@ -237,8 +252,10 @@ unsafe extern "system" fn generation_bounds(
 
 unsafe extern "system" fn request_detach(this: *mut c_void, _ms: u32) -> HResult {
     // SAFETY: as above.
-    unsafe { clr(this) }.detach_requests.fetch_add(1, SeqCst);
-    S_OK
+    let clr = unsafe { clr(this) };
+    clr.detach_requests.fetch_add(1, SeqCst);
+    let refused = clr.detach_refusals.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1)).is_ok();
+    if refused { REFUSED } else { S_OK }
 }
 
 unsafe extern "system" fn runtime_information(
@@ -293,6 +310,15 @@ unsafe extern "system" fn environment(
     S_OK
 }
 
+unsafe extern "system" fn set_environment(this: *mut c_void, name: *const u16, value: *const u16) -> HResult {
+    // SAFETY: as above.
+    unsafe {
+        assert!(value.is_null(), "it only removes");
+        let removed = lock(&clr(this).environment).remove(&text(name));
+        if removed.is_some() { S_OK } else { 0x8007_00cb_u32 as i32 }
+    }
+}
+
 unsafe extern "system" fn start_session(
     this: *mut c_void,
     count: u32,
@@ -305,14 +331,20 @@ unsafe extern "system" fn start_session(
         let clr = clr(this);
         assert_eq!((count, rundown), (1, 0));
         assert_eq!(text((*providers).name), "Microsoft-Windows-DotNETRuntime");
-        let handles = (*providers).keywords == 2;
-        assert!(handles || (*providers).keywords == 1);
-        assert_eq!((*providers).level, 4);
+        let (keywords, level) = ((*providers).keywords, (*providers).level);
+        assert!(matches!((keywords, level), (1 | 2, 4) | (0, 0)), "{keywords} at level {level}");
         assert_ne!(lock(&clr.masks).len(), 0, "the mask comes before the session");
         if clr.fails_sessions.load(SeqCst) {
             return REFUSED;
         }
-        if handles {
+        if keywords == 0 {
+            // As the runtime does only when a session begins: it looks anew at who listens to what.
+            clr.makes_handle_events.store(clr.handle_sessions.load(SeqCst) > 0, SeqCst);
+            *session = DEAF_SESSION;
+            return S_OK;
+        }
+        if keywords == 2 {
+            clr.makes_handle_events.store(true, SeqCst);
             clr.handle_sessions.fetch_add(1, SeqCst);
             *session = HANDLE_SESSION;
             return S_OK;
@@ -326,6 +358,9 @@ unsafe extern "system" fn start_session(
 unsafe extern "system" fn stop_session(this: *mut c_void, session: u64) -> HResult {
     // SAFETY: as above.
     let clr = unsafe { clr(this) };
+    if session == DEAF_SESSION {
+        return S_OK;
+    }
     if session == HANDLE_SESSION {
         assert_eq!(clr.handle_sessions.fetch_sub(1, SeqCst), 1);
     } else {
@@ -437,7 +472,12 @@ unsafe extern "system" fn write_event(
             payload.extend_from_slice(std::slice::from_raw_parts(bytes, blob.size as usize));
         }
         assert!(payload.len() <= wire::MAX_EVENT_BYTES, "{} bytes in one event", payload.len());
-        lock(&clr(this).written).push(Written { id: (event - 0x9000) as u32, payload });
+        let (clr, id) = (clr(this), (event - 0x9000) as u32);
+        while clr.held_event.load(SeqCst) == id {
+            clr.is_held.store(true, SeqCst);
+            thread::sleep(Duration::from_millis(1));
+        }
+        lock(&clr.written).push(Written { id, payload });
     }
     S_OK
 }
@@ -452,6 +492,7 @@ fn table() -> [*const c_void; SLOTS] {
     set(67, runtime_information as *const c_void);
     set(82, set_mask as *const c_void);
     set(99, environment as *const c_void);
+    set(100, set_environment as *const c_void);
     set(101, start_session as *const c_void);
     set(103, stop_session as *const c_void);
     set(104, create_provider as *const c_void);
@@ -459,7 +500,7 @@ fn table() -> [*const c_void; SLOTS] {
     set(106, define_event as *const c_void);
     set(107, write_event as *const c_void);
     set(113, create_provider2 as *const c_void);
-    for (slot, function) in world::functions() {
+    for (slot, function) in world::functions().into_iter().chain(calls::functions()) {
         set(slot, function);
     }
     table

@@ -7,6 +7,7 @@
 
 #![allow(unreachable_pub, reason = "a module of every test program that includes it")]
 
+pub mod calls;
 pub mod gc;
 pub mod info;
 pub mod library;

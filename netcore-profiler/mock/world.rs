@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::SeqCst};
-use std::sync::{Condvar, Mutex};
+use std::sync::{Condvar, Mutex, OnceLock};
 
 use netcore_profiler::com::Guid;
 use netcore_profiler::hresult::{E_FAIL, HResult, S_OK};
@@ -32,6 +32,8 @@ pub struct World {
     gate: Mutex<()>,
     changed: Condvar,
     pub looked_at: AtomicU32,
+    /// Types that were looked for by name.
+    pub types_sought: AtomicU32,
 }
 
 impl World {
@@ -63,7 +65,7 @@ pub fn size_of_object(object: usize) -> usize {
     24 + (object >> 3) % 100 * 8
 }
 
-pub fn method(number: usize) -> usize {
+pub const fn method(number: usize) -> usize {
     METHODS + number * 8
 }
 
@@ -133,6 +135,9 @@ unsafe extern "system" fn class_info(
     args: *mut u32,
     _list: *mut usize,
 ) -> HResult {
+    if class == 0 {
+        return E_FAIL;
+    }
     let (module, row) = definition(class);
     // SAFETY: as above.
     unsafe {
@@ -154,6 +159,7 @@ unsafe extern "system" fn function_info(
     _list: *mut usize,
 ) -> HResult {
     let (module, row) = definition(function);
+    let row = if is_dynamic(function) { 0 } else { row };
     // SAFETY: as above.
     unsafe {
         assert_loaded(this, module);
@@ -201,13 +207,20 @@ unsafe extern "system" fn none(_this: *mut c_void, _out: *mut *mut c_void) -> HR
 }
 
 /// Writes text with its zero and gives its length with it.
-unsafe fn write_text(text: &str, to: *mut u16, room: u32) -> u32 {
+pub(super) unsafe fn write_text(text: &str, to: *mut u16, room: u32) -> u32 {
     let units: Vec<u16> = text.encode_utf16().chain([0]).collect();
     assert!(units.len() <= room as usize);
     // SAFETY: there is room.
     unsafe { ptr::copy_nonoverlapping(units.as_ptr(), to, units.len()) };
     units.len() as u32
 }
+
+struct Table([*const c_void; 73]);
+
+// SAFETY: the pointers are to functions.
+unsafe impl Sync for Table {}
+// SAFETY: as above.
+unsafe impl Send for Table {}
 
 /// `IMetaDataImport2` of one module.
 #[repr(C)]
@@ -232,7 +245,8 @@ unsafe extern "system" fn module_metadata(
         assert_eq!(world.open.swap(module, SeqCst), 0, "one at a time");
         world.wait_to_read();
         assert_loaded(this, module);
-        let table = Box::leak(Box::new(metadata_table()));
+        static TABLE: OnceLock<Table> = OnceLock::new();
+        let table = &TABLE.get_or_init(|| Table(metadata_table())).0;
         *out = Box::into_raw(Box::new(Metadata { table, world, module })).cast();
     }
     S_OK
@@ -280,6 +294,42 @@ unsafe extern "system" fn method_props(
     S_OK
 }
 
+/// Module 9 is the framework's library, which has every type that is looked for.
+unsafe extern "system" fn find_type(
+    this: *mut c_void,
+    _name: *const u16,
+    _around: u32,
+    token: *mut u32,
+) -> HResult {
+    // SAFETY: it came from `module_metadata`; the rest as above.
+    unsafe {
+        let metadata = &*this.cast::<Metadata>();
+        let number = metadata.world.types_sought.fetch_add(1, SeqCst);
+        if metadata.module != module(9) {
+            return E_FAIL;
+        }
+        *token = 0x0200_ff00 + number % 0xff;
+    }
+    S_OK
+}
+
+/// Each of these types has one method, whose row is the type's.
+unsafe extern "system" fn enum_methods(
+    _this: *mut c_void,
+    _list: *mut *mut c_void,
+    type_token: u32,
+    tokens: *mut u32,
+    _room: u32,
+    count: *mut u32,
+) -> HResult {
+    // SAFETY: as above.
+    unsafe {
+        *tokens = 0x0600_0000 | (type_token & 0xff_ffff);
+        *count = 1;
+    }
+    S_OK
+}
+
 /// No such thing, whatever it is.
 unsafe extern "system" fn nothing(_this: *mut c_void) -> HResult {
     E_FAIL
@@ -288,6 +338,8 @@ unsafe extern "system" fn nothing(_this: *mut c_void) -> HResult {
 fn metadata_table() -> [*const c_void; 73] {
     let mut table = [nothing as *const c_void; 73];
     table[2] = close_metadata as *const c_void;
+    table[9] = find_type as *const c_void;
+    table[18] = enum_methods as *const c_void;
     table[12] = type_props as *const c_void;
     table[30] = method_props as *const c_void;
     table

@@ -14,7 +14,8 @@ use core::fmt;
 
 use crate::wire::{ABI_VERSION, Arming, Window};
 
-/// The environment variable that holds the configuration of a profiler loaded at startup.
+/// The environment variable that holds the configuration of a profiler loaded at startup. The profiler takes it out of
+/// the runtime's environment as soon as it has read it.
 pub const VARIABLE: &str = "GCWATCH_PROFILER";
 
 /// Longest configuration that is read, in bytes of UTF-8 and in UTF-16 units.
@@ -29,8 +30,8 @@ pub struct Config<'a> {
     pub blocks: bool,
     /// Look up the types of what roots hold, and send the names of types and methods.
     pub names: bool,
-    /// A variable to take out of the C library's environment, so that children do not inherit it
-    /// (the runtime's own copy is out of its reach). A name without spaces.
+    /// A variable to take out of the C library's environment, so that children started by native code do not
+    /// inherit it. Whoever loads the profiler takes it out of the runtime's own copy. A name without spaces.
     pub unset: Option<&'a str>,
     /// The window of a sampling watch that it is loaded for: number, collections, length and interval in ms, and
     /// how many were skipped.

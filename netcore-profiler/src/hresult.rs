@@ -6,6 +6,8 @@ pub type HResult = i32;
 
 /// Success.
 pub const S_OK: HResult = 0;
+/// `CORPROF_E_UNSUPPORTED_CALL_SEQUENCE`: not on this thread, or not now.
+pub const UNSUPPORTED_CALL_SEQUENCE: HResult = 0x8013_1363_u32 as i32;
 /// Not more than "no".
 pub const E_FAIL: HResult = 0x8000_4005_u32 as i32;
 /// A null pointer where none is allowed.

@@ -16,6 +16,8 @@ mod mock;
 mod arming;
 #[path = "mock_clr/counting.rs"]
 mod counting;
+#[path = "mock_clr/handles.rs"]
+mod handles;
 #[path = "mock_clr/leaving.rs"]
 mod leaving;
 #[path = "mock_clr/loading.rs"]

@@ -17,6 +17,7 @@ const GC_KEYWORD: u64 = 1;
 /// Keyword of its events about handles.
 const HANDLE_KEYWORD: u64 = 2;
 const INFORMATIONAL: u32 = 4;
+const LOG_ALWAYS: u32 = 0;
 
 /// A collection begins.
 const GC_START: u32 = 1;
@@ -34,22 +35,28 @@ static RUNTIME: AtomicUsize = AtomicUsize::new(0);
 
 /// Starts the in-process session.
 pub(super) fn start_session(info: Info) -> Result<u64, HResult> {
-    start(info, GC_KEYWORD)
+    start(info, GC_KEYWORD, INFORMATIONAL)
 }
 
 /// Starts the one that tells of handles, apart, so that it can end alone.
 pub(super) fn start_handle_session(info: Info) -> Result<u64, HResult> {
-    start(info, HANDLE_KEYWORD)
+    start(info, HANDLE_KEYWORD, INFORMATIONAL)
 }
 
-fn start(info: Info, keywords: u64) -> Result<u64, HResult> {
+/// Has the runtime look anew at who listens to which of its events. Not inside a callback.
+///
+/// As a session ends, the runtime works out what is still listened to while that session is on its list, so that its
+/// events go on being made and offered to nobody. It is worked out anew when a session begins: one that hears nothing,
+/// of no keyword and below the level of all events.
+pub(super) fn settle_events(info: Info) {
+    if let Ok(session) = start(info, 0, LOG_ALWAYS) {
+        info.stop_session(session);
+    }
+}
+
+fn start(info: Info, keywords: u64, level: u32) -> Result<u64, HResult> {
     let name = terminated(&RUNTIME_PROVIDER);
-    info.start_session(&[ProviderConfig {
-        name: name.as_ptr(),
-        keywords,
-        level: INFORMATIONAL,
-        filter: core::ptr::null(),
-    }])
+    info.start_session(&[ProviderConfig { name: name.as_ptr(), keywords, level, filter: core::ptr::null() }])
 }
 
 fn is_runtime(info: Info, provider: usize) -> bool {

@@ -198,6 +198,7 @@ impl Profiler {
         if let Ok(length) = hello.encode(&mut buffer) {
             self.events.write_payload(info, event_id::HELLO, buffer.get(..length).unwrap_or_default());
         }
+        self.tell_handle_watch(info);
     }
 
     /// Says what happened.

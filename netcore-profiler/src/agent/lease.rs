@@ -4,7 +4,7 @@
 //! The thread waits in steps and looks at flags, rather than being woken through a descriptor: a
 //! number that the watched program closes by mistake and opens again would be written to.
 
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::SeqCst};
 
 use super::{Phase, Profiler, profiler};
 use crate::hresult::{HResult, S_OK};
@@ -13,7 +13,7 @@ use crate::sys::{self, Lease, LeaseSign};
 use crate::wire::NoteCode;
 
 /// How soon a flag is looked at.
-const STEP_MS: u32 = 200;
+pub(super) const STEP_MS: u32 = 200;
 /// A byte a second is expected; after so much silence the other end counts as gone.
 const SILENCE_NS: u64 = 10_000_000_000;
 /// How long loading waits for a busy listener.
@@ -26,8 +26,9 @@ const ALWAYS: u32 = 4;
 
 #[derive(Debug)]
 pub(super) struct State {
-    /// [`Lease::into_number`], 0 where there is none.
+    /// [`Lease::into_parts`], 0 where there is none.
     connection: AtomicUsize,
+    identity: AtomicU64,
     requests: AtomicU32,
     thread_runs: AtomicBool,
 }
@@ -40,6 +41,7 @@ impl State {
     pub(super) const fn new() -> Self {
         Self {
             connection: AtomicUsize::new(0),
+            identity: AtomicU64::new(0),
             requests: AtomicU32::new(0),
             thread_runs: AtomicBool::new(false),
         }
@@ -70,11 +72,17 @@ impl State {
     /// Connects, if there is somewhere to connect to.
     pub(super) fn connect(&self, path: Option<&str>) {
         let lease = path.and_then(|path| Lease::connect(path, CONNECT_MS));
-        self.connection.store(lease.map_or(0, Lease::into_number), SeqCst);
+        let (connection, identity) = lease.map_or((0, 0), Lease::into_parts);
+        self.identity.store(identity, SeqCst);
+        self.connection.store(connection, SeqCst);
+    }
+
+    fn connection(&self) -> Option<Lease> {
+        Lease::from_parts(self.connection.load(SeqCst), self.identity.load(SeqCst))
     }
 
     pub(super) fn hang_up(&self) {
-        if let Some(lease) = Lease::from_number(self.connection.swap(0, SeqCst)) {
+        if let Some(lease) = Lease::from_parts(self.connection.swap(0, SeqCst), self.identity.load(SeqCst)) {
             lease.close();
         }
     }
@@ -102,15 +110,17 @@ impl State {
 }
 
 extern "C" fn thread() {
+    // From here until the runtime has let us go.
+    sys::name_thread(c"gcwatch-lease");
     let profiler = profiler();
     while profiler.phase() == Phase::LOADING {
         sys::sleep_ms(1);
     }
-    let left = profiler.keep().is_some_and(|Reason(code)| profiler.leave(code));
-    // Where it is on its way out the other end waits to see it gone: `ProfilerDetachSucceeded` hangs up.
-    if !left {
-        profiler.lease.hang_up();
+    if let Some(Reason(code)) = profiler.keep() {
+        profiler.leave(code);
     }
+    // Where the runtime has let us go, `ProfilerDetachSucceeded` has done it.
+    profiler.lease.hang_up();
     profiler.lease.thread_runs.store(false, SeqCst);
 }
 
@@ -123,10 +133,14 @@ impl Profiler {
                 return None;
             }
             self.serve(self.info()?);
-            match Lease::from_number(self.lease.connection.load(SeqCst)) {
+            match self.lease.connection() {
                 Some(lease) => match lease.wait(STEP_MS) {
                     LeaseSign::Alive => last_sign_ns = sys::tick_ns(),
                     LeaseSign::Closed => return Some(Reason(NoteCode::LEASE_LOST)),
+                    LeaseSign::Taken => {
+                        self.lease.connection.store(0, SeqCst);
+                        return Some(Reason(NoteCode::LEASE_TAKEN));
+                    }
                     LeaseSign::Silent => {
                         if sys::tick_ns().saturating_sub(last_sign_ns) > SILENCE_NS {
                             return Some(Reason(NoteCode::LEASE_SILENT));

@@ -2,6 +2,7 @@
 
 use core::sync::atomic::Ordering;
 
+use super::lease::STEP_MS;
 use super::{Phase, Profiler};
 use crate::hresult::{E_FAIL, HResult, S_OK, succeeded};
 use crate::info::Info;
@@ -12,12 +13,22 @@ use crate::wire::NoteCode;
 const LONGEST_COLLECTION_MS: u32 = 60_000;
 /// What the runtime is told the evacuation takes; it is also the least that it waits.
 const DETACH_MS: u32 = 300;
+/// When it is asked again where it has refused; then after twice as long, up to the second.
+const ASK_AGAIN_MS: (u32, u32) = (1000, 60_000);
 
 impl Profiler {
-    /// Leaves, on our own thread: nothing of this may be done inside a callback. Afterwards the thread
-    /// touches nothing of the runtime's. Whether the runtime will say when it is done.
-    pub(super) fn leave(&self, reason: NoteCode) -> bool {
-        let Some(info) = self.info_to_leave() else { return false };
+    /// Leaves, on our own thread: nothing of this may be done inside a callback. Returns when the runtime has let the
+    /// profiler go, or has shut down.
+    pub(super) fn leave(&self, reason: NoteCode) {
+        if let Some(info) = self.info_to_leave()
+            && self.stop(info, reason)
+        {
+            self.be_detached(info);
+        }
+    }
+
+    /// Takes everything down that costs the program anything. `false` where the runtime has shut down meanwhile.
+    fn stop(&self, info: Info, reason: NoteCode) -> bool {
         self.write_note(info, reason, S_OK);
         if !self.enter(Phase::STOPPING) {
             return false;
@@ -34,7 +45,8 @@ impl Profiler {
         if !self.enter(Phase::LEAVING) {
             return false;
         }
-        let ended = self.names.thread_has_ended();
+        // A thread that never comes back would come back into a runtime that let us go: `be_detached` looks again.
+        self.names.thread_has_ended();
         self.mask.leave(info);
         self.write_note(info, NoteCode::LEAVING, S_OK);
         self.leave_handles(info);
@@ -42,17 +54,49 @@ impl Profiler {
         if session != 0 {
             info.stop_session(session);
         }
-        if !self.enter(Phase::GONE) {
-            return false;
+        self.enter(Phase::GONE)
+    }
+
+    /// Asks the runtime to let the profiler go, again and again where it refuses, and waits until it has.
+    fn be_detached(&self, info: Info) {
+        let (mut pause_ms, longest_ms) = ASK_AGAIN_MS;
+        let mut refused = false;
+        loop {
+            if self.phase() != Phase::GONE {
+                return;
+            }
+            let answer =
+                if self.names.is_thread_running() { E_FAIL } else { info.request_profiler_detach(DETACH_MS) };
+            if succeeded(answer) {
+                break;
+            }
+            if !refused {
+                refused = true;
+                // Being loaded then costs nothing but the runtime's one place for a profiler.
+                info.set_event_mask2(0, 0);
+                self.write_note(info, NoteCode::DETACH_REFUSED, answer);
+                // The other end need not wait for it.
+                self.lease.hang_up();
+            }
+            self.rest_while_gone(pause_ms);
+            pause_ms = pause_ms.saturating_mul(2).min(longest_ms);
         }
-        // A thread that never comes back would come back into a runtime that let us go.
-        let answer = if ended { info.request_profiler_detach(DETACH_MS) } else { E_FAIL };
-        if !succeeded(answer) {
-            // Being loaded then costs nothing but the runtime's one place for a profiler.
-            info.set_event_mask2(0, 0);
-            self.write_note(info, NoteCode::DETACH_REFUSED, answer);
+        // Now nothing of the runtime's is touched any more. Whoever looks for us finds this thread until it is done.
+        let mut step_ms = 10_u32;
+        while self.phase() == Phase::GONE {
+            sys::sleep_ms(step_ms);
+            step_ms = step_ms.saturating_mul(2).min(STEP_MS);
         }
-        succeeded(answer)
+    }
+
+    /// Rests, and ends it at once when the runtime shuts down.
+    fn rest_while_gone(&self, duration_ms: u32) {
+        let mut left_ms = duration_ms;
+        while left_ms > 0 && self.phase() == Phase::GONE {
+            let step_ms = left_ms.min(STEP_MS);
+            sys::sleep_ms(step_ms);
+            left_ms = left_ms.saturating_sub(step_ms);
+        }
     }
 
     fn is_in_collection(&self) -> bool {

@@ -36,6 +36,8 @@ impl Profiler {
                 None => CONFIG_MALFORMED,
             },
         };
+        // It was for us, and is nothing to the program and its children.
+        info.remove_environment_variable(terminated(&VARIABLE));
         self.kept(info, answer)
     }
 
@@ -120,7 +122,7 @@ impl Profiler {
         self.collection.reset();
         self.lease.forget_requests();
         let knows_frozen = info14.is_some_and(|info14| info14.pointer() == info.pointer());
-        if !self.names.prepare(config.names, knows_frozen) {
+        if !self.names.prepare(info, config.names, knows_frozen) {
             return NO_MEMORY;
         }
         if !self.slots.prepare(config.blocks) || !self.bounds.prepare() {

@@ -171,16 +171,49 @@ impl Info {
         answer(result, bytes)
     }
 
-    /// `GetFunctionFromIP`, slot 7: the method whose code an address lies in.
+    /// `GetFunctionFromIP3`, slot 88: the method whose code an address lies in, also one without metadata.
+    ///
+    /// # Errors
+    /// `UNSUPPORTED_CALL_SEQUENCE` where the runtime answers on no thread of its own (.NET 8 and 9).
     pub fn function_at(self, address: usize) -> Result<usize, HResult> {
+        let (mut function, mut rejit) = (0, 0_usize);
+        let result = call!(self, 88, (
+            address => usize,
+            &raw mut function => *mut usize,
+            &raw mut rejit => *mut usize,
+        ) -> HResult);
+        answer(result, function)
+    }
+
+    /// `GetFunctionFromIP`, slot 7: the method with metadata whose code an address lies in.
+    pub fn method_at(self, address: usize) -> Result<usize, HResult> {
         let mut function = 0;
         let result = call!(self, 7, (address => usize, &raw mut function => *mut usize) -> HResult);
         answer(result, function)
     }
 
+    /// `GetDynamicFunctionInfo`, slot 89: writes the name of a method without metadata and gives its length.
+    ///
+    /// # Safety
+    /// As [`Info::function_info`].
+    pub unsafe fn dynamic_name(self, function: usize, name: &mut [u16]) -> Result<usize, HResult> {
+        let (mut module, mut signature, mut bytes) = (0_usize, ptr::null::<u8>(), 0_u32);
+        let mut length = 0_u32;
+        let result = call!(self, 89, (
+            function => usize,
+            &raw mut module => *mut usize,
+            &raw mut signature => *mut *const u8,
+            &raw mut bytes => *mut u32,
+            name.len() as u32 => u32,
+            &raw mut length => *mut u32,
+            start(name) => *mut u16,
+        ) -> HResult);
+        answer(result, (length as usize).min(name.len()).saturating_sub(1))
+    }
+
     /// `DoStackSnapshot`, slot 36: the methods on the calling thread's own stack, innermost first, as
     /// many as there is room for, from `seed` on, or else from where the runtime finds managed code.
-    /// Frames of native code are left out.
+    /// Frames of native code are left out, and of methods without metadata.
     ///
     /// # Safety
     /// `seed` is a frame of the calling thread.

@@ -160,6 +160,13 @@ impl Info {
         self.0.as_ptr()
     }
 
+    /// An address of the runtime's own code.
+    pub fn runtime_code(self) -> *const c_void {
+        let this = self.0.as_ptr();
+        // SAFETY: an interface begins with the address of its table, whose first row is a function of the runtime.
+        unsafe { this.cast::<*const *const c_void>().read().read() }
+    }
+
     /// `IUnknown::Release`, slot 2. Nothing may be called through this pointer or its copies then.
     pub fn release(self) {
         call!(self, 2, () -> u32);
@@ -225,6 +232,12 @@ impl Info {
             return Err(answer);
         }
         value.iter().position(|unit| *unit == 0).ok_or(E_FAIL)
+    }
+
+    /// `SetEnvironmentVariable`, slot 100, without a value: takes a variable out of the runtime's own copy of the
+    /// environment, which managed code reads and hands on to its children.
+    pub fn remove_environment_variable(self, name: &[u16]) -> HResult {
+        call!(self, 100, (name.as_ptr() => *const u16, ptr::null() => *const u16) -> HResult)
     }
 
     /// `EventPipeStartSession`, slot 101.

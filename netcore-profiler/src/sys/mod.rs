@@ -1,11 +1,15 @@
 //! What is needed of the operating system: a clock, memory, a thread, one connection. Both systems
 //! offer the same functions.
 
+mod library_range;
+mod own_stack;
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]
 mod windows;
 
+pub(crate) use library_range::library_range;
+pub(crate) use own_stack::OwnStack;
 #[cfg(unix)]
 pub(crate) use unix::*;
 #[cfg(windows)]
@@ -20,6 +24,8 @@ pub(crate) enum LeaseSign {
     Silent,
     /// The other end is gone.
     Closed,
+    /// The program has closed the connection. Its number may mean something of the program's by now.
+    Taken,
 }
 
 /// Has the memory at an address brought near, where there is any. Nothing is read, and nothing can fail.
@@ -70,9 +76,9 @@ mod tests {
             RAN.store(true, Ordering::Release);
         }
         assert!(spawn(main));
-        let deadline = tick_ns() + 10_000_000_000;
+        let deadline = tick_ns() + 60_000_000_000;
         while !RAN.load(Ordering::Acquire) {
-            assert!(tick_ns() < deadline, "the thread did not run within 10 s");
+            assert!(tick_ns() < deadline, "the thread did not run within 60 s");
             sleep_ms(1);
         }
     }

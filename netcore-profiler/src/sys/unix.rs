@@ -1,13 +1,15 @@
 //! Linux and macOS, by functions that every C library has. They are declared here rather than taken
 //! from a crate because the agent links to no library: the process it is loaded into has one.
 
-use core::ffi::{c_char, c_int, c_long, c_short, c_uint, c_ulong, c_void};
+mod lease;
+
+use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 use core::ptr::{self, NonNull};
 use core::sync::atomic::AtomicU32;
 #[cfg(not(target_os = "linux"))]
 use core::sync::atomic::Ordering;
 
-use super::LeaseSign;
+pub(crate) use lease::Lease;
 
 /// Numbers that differ between the systems.
 #[cfg(target_os = "linux")]
@@ -25,6 +27,14 @@ mod os {
     pub(super) const EAGAIN: c_int = 11;
     pub(super) const EINTR: c_int = 4;
     pub(super) const SIGBUS: c_int = 7;
+    pub(super) const EBADF: c_int = 9;
+    pub(super) const ENOTSOCK: c_int = 88;
+    pub(super) const DO_NOT_WAIT: c_int = 0x40;
+    /// Its copy is closed by `exec`.
+    pub(super) const DUPLICATE_AT_LEAST: c_int = 1030;
+    /// `SOL_SOCKET`, `SO_COOKIE`.
+    pub(super) const SOCKET_IDENTITY: (c_int, c_int) = (1, 57);
+    pub(super) const SOCKETS_ARE_NUMBERED: bool = true;
     #[cfg(target_arch = "x86_64")]
     pub(super) const FUTEX: c_long = 202;
     #[cfg(target_arch = "aarch64")]
@@ -54,6 +64,14 @@ mod os {
     pub(super) const EAGAIN: c_int = 35;
     pub(super) const EINTR: c_int = 4;
     pub(super) const SIGBUS: c_int = 10;
+    pub(super) const EBADF: c_int = 9;
+    pub(super) const ENOTSOCK: c_int = 38;
+    pub(super) const DO_NOT_WAIT: c_int = 0x80;
+    /// Its copy is closed by `exec`.
+    pub(super) const DUPLICATE_AT_LEAST: c_int = 67;
+    /// `SOL_SOCKET`, `SO_TYPE`: it is a socket, and more is not known.
+    pub(super) const SOCKET_IDENTITY: (c_int, c_int) = (0xffff, 0x1008);
+    pub(super) const SOCKETS_ARE_NUMBERED: bool = false;
     unsafe extern "C" {
         #[link_name = "__error"]
         pub(super) safe fn errno() -> *mut c_int;
@@ -72,13 +90,6 @@ struct DlInfo {
     base: *mut c_void,
     symbol_name: *const c_char,
     symbol: *mut c_void,
-}
-
-#[repr(C)]
-struct PollFd {
-    fd: c_int,
-    events: c_short,
-    happened: c_short,
 }
 
 /// Room for the largest `pthread_attr_t` and `sigset_t` of the systems supported: 64 and 128 bytes.
@@ -100,9 +111,11 @@ unsafe extern "C" {
     ) -> *mut c_void;
     #[cfg(target_os = "linux")]
     fn syscall(number: c_long, ...) -> c_long;
-    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-    safe fn getpid() -> c_int;
     fn unsetenv(name: *const c_char) -> c_int;
+    #[cfg(target_os = "linux")]
+    fn prctl(option: c_int, ...) -> c_int;
+    #[cfg(not(target_os = "linux"))]
+    fn pthread_setname_np(name: *const c_char) -> c_int;
     fn dladdr(address: *const c_void, info: *mut DlInfo) -> c_int;
     fn dlopen(path: *const c_char, mode: c_int) -> *mut c_void;
     fn pthread_attr_init(attributes: *mut Opaque) -> c_int;
@@ -118,12 +131,6 @@ unsafe extern "C" {
     fn pthread_sigmask(how: c_int, set: *const Opaque, old: *mut Opaque) -> c_int;
     fn sigfillset(set: *mut Opaque) -> c_int;
     fn sigdelset(set: *mut Opaque, signal: c_int) -> c_int;
-    safe fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int;
-    fn connect(fd: c_int, address: *const c_void, length: c_uint) -> c_int;
-    safe fn fcntl(fd: c_int, command: c_int, ...) -> c_int;
-    fn poll(fds: *mut PollFd, count: c_ulong, timeout_ms: c_int) -> c_int;
-    fn read(fd: c_int, buffer: *mut c_void, length: usize) -> isize;
-    safe fn close(fd: c_int) -> c_int;
 }
 
 fn errno() -> c_int {
@@ -183,53 +190,6 @@ pub(crate) fn wait_while(word: &AtomicU32, value: u32, limit_ms: u32) {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn wake(_word: &AtomicU32) {}
 
-/// The calling function's frame pointer, where frames are known to be linked by them.
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-#[inline(always)]
-pub(crate) fn frame_pointer() -> Option<usize> {
-    let frame: usize;
-    // SAFETY: reads a register.
-    unsafe { core::arch::asm!("mov {}, rbp", out(reg) frame, options(nomem, nostack, preserves_flags)) };
-    frame.is_multiple_of(size_of::<usize>()).then_some(frame)
-}
-
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-pub(crate) fn frame_pointer() -> Option<usize> {
-    None
-}
-
-/// Copies what can be read of this process's memory from `start` on. What cannot is no fault: the
-/// kernel copies.
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub(crate) fn copy_own_memory(start: usize, buffer: &mut [u8]) -> &[u8] {
-    const PROCESS_VM_READV: c_long = 310;
-    #[repr(C)]
-    struct Part {
-        start: usize,
-        bytes: usize,
-    }
-    let to = Part { start: buffer.as_mut_ptr().expose_provenance(), bytes: buffer.len() };
-    let from = Part { start, bytes: buffer.len() };
-    // SAFETY: the kernel writes to the buffer, as far as it is long, and checks where it reads.
-    let count = unsafe {
-        syscall(
-            PROCESS_VM_READV,
-            c_long::from(getpid()),
-            &raw const to,
-            1 as c_long,
-            &raw const from,
-            1 as c_long,
-            0 as c_long,
-        )
-    };
-    buffer.get(..usize::try_from(count).unwrap_or(0)).unwrap_or_default()
-}
-
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-pub(crate) fn copy_own_memory(_start: usize, _buffer: &mut [u8]) -> &[u8] {
-    &[]
-}
-
 /// A number that no other living thread has.
 pub(crate) fn thread_id() -> usize {
     pthread_self()
@@ -249,8 +209,8 @@ pub(crate) fn map(length: usize) -> Option<NonNull<u8>> {
     if memory.addr() == usize::MAX { None } else { NonNull::new(memory.cast()) }
 }
 
-/// Keeps the library that `address` lies in mapped until the process ends.
-pub(crate) fn pin(address: *const c_void) -> bool {
+/// What the loader knows of the library that `address` lies in.
+fn library(address: *const c_void) -> Option<DlInfo> {
     let mut info = DlInfo {
         file_name: ptr::null(),
         base: ptr::null_mut(),
@@ -258,9 +218,18 @@ pub(crate) fn pin(address: *const c_void) -> bool {
         symbol: ptr::null_mut(),
     };
     // SAFETY: `info` can be written.
-    if unsafe { dladdr(address, &raw mut info) } == 0 || info.file_name.is_null() {
-        return false;
-    }
+    (unsafe { dladdr(address, &raw mut info) } != 0).then_some(info)
+}
+
+/// Where that library begins.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub(super) fn library_base(address: *const c_void) -> Option<usize> {
+    library(address).map(|info| info.base.expose_provenance()).filter(|base| *base != 0)
+}
+
+/// Keeps the library that `address` lies in mapped until the process ends.
+pub(crate) fn pin(address: *const c_void) -> bool {
+    let Some(info) = library(address).filter(|info| !info.file_name.is_null()) else { return false };
     const RTLD_LAZY: c_int = 1;
     // SAFETY: the loader's own name of a loaded library; it is found, not loaded.
     let handle = unsafe { dlopen(info.file_name, RTLD_LAZY | os::RTLD_NOLOAD | os::RTLD_NODELETE) };
@@ -283,6 +252,21 @@ pub(crate) fn unset_environment(name: &str) {
         // SAFETY: a zero-terminated name. Other threads that read the environment at this moment are
         // in the same danger from any `setenv`; at startup there are none that do.
         unsafe { unsetenv(name.as_ptr()) };
+    }
+}
+
+/// Gives the calling thread its name, of at most 15 bytes.
+pub(crate) fn name_thread(name: &CStr) {
+    #[cfg(target_os = "linux")]
+    {
+        const SET_NAME: c_int = 15;
+        // SAFETY: a zero-terminated name, which is copied.
+        unsafe { prctl(SET_NAME, name.as_ptr()) };
+    }
+    #[cfg(not(target_os = "linux"))]
+    // SAFETY: as above.
+    unsafe {
+        pthread_setname_np(name.as_ptr());
     }
 }
 
@@ -322,92 +306,5 @@ pub(crate) fn spawn(main: extern "C" fn()) -> bool {
         }
         pthread_attr_destroy(&raw mut attributes);
         started
-    }
-}
-
-/// The lease: a connection that is only listened to. As a number, so that an atomic can hold it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Lease(c_int);
-
-impl Lease {
-    /// Connects to a Unix socket; gives up after `timeout_ms` of a full queue.
-    pub(crate) fn connect(path: &str, timeout_ms: u32) -> Option<Self> {
-        const UNIX: c_int = 1;
-        const STREAM: c_int = 1;
-        const PATH_OFFSET: usize = 2;
-        #[cfg(target_os = "linux")]
-        const PATH_BYTES: usize = 108;
-        #[cfg(not(target_os = "linux"))]
-        const PATH_BYTES: usize = 104;
-        #[repr(C)]
-        struct Address {
-            family: [u8; PATH_OFFSET],
-            path: [c_char; PATH_BYTES],
-        }
-        let family = if cfg!(target_os = "linux") {
-            (UNIX as u16).to_ne_bytes()
-        } else {
-            [size_of::<Address>() as u8, UNIX as u8]
-        };
-        let address = Address { family, path: terminated(path)? };
-
-        let fd = socket(UNIX, STREAM | os::SOCK_CLOEXEC, 0);
-        if fd < 0 {
-            return None;
-        }
-        const SET_FD: c_int = 2;
-        const SET_FL: c_int = 4;
-        const CLOSE_ON_EXEC: c_int = 1;
-        fcntl(fd, SET_FD, CLOSE_ON_EXEC);
-        fcntl(fd, SET_FL, os::NONBLOCK);
-        let mut left_ms = timeout_ms;
-        loop {
-            let bytes = size_of::<Address>() as c_uint;
-            // SAFETY: the address is as long as it says.
-            if unsafe { connect(fd, ptr::from_ref(&address).cast(), bytes) } == 0 {
-                return Some(Self(fd));
-            }
-            let later = matches!(errno(), os::EAGAIN | os::EINTR);
-            if !later || left_ms == 0 {
-                close(fd);
-                return None;
-            }
-            left_ms = left_ms.saturating_sub(1);
-            sleep_ms(1);
-        }
-    }
-
-    /// Waits up to `timeout_ms` for a sign of the other end.
-    pub(crate) fn wait(self, timeout_ms: u32) -> LeaseSign {
-        const READABLE: c_short = 1;
-        let mut fd = PollFd { fd: self.0, events: READABLE, happened: 0 };
-        // SAFETY: one descriptor is passed, as said.
-        let ready = unsafe { poll(&raw mut fd, 1, timeout_ms as c_int) };
-        if ready <= 0 {
-            return LeaseSign::Silent;
-        }
-        let mut bytes = [0_u8; 64];
-        // SAFETY: the buffer is as long as said.
-        match unsafe { read(self.0, bytes.as_mut_ptr().cast(), bytes.len()) } {
-            1.. => LeaseSign::Alive,
-            0 => LeaseSign::Closed,
-            _ if matches!(errno(), os::EAGAIN | os::EINTR) => LeaseSign::Silent,
-            _ => LeaseSign::Closed,
-        }
-    }
-
-    /// Hangs up.
-    pub(crate) fn close(self) {
-        close(self.0);
-    }
-
-    /// The connection as a number that is never 0.
-    pub(crate) fn into_number(self) -> usize {
-        (self.0 as usize).wrapping_add(1)
-    }
-
-    /// The connection from [`Lease::into_number`], or nothing from 0.
-    pub(crate) fn from_number(number: usize) -> Option<Self> {
-        number.checked_sub(1).map(|fd| Self(fd as c_int))
     }
 }

@@ -1,7 +1,7 @@
 //! Windows, by functions of `kernel32`. The library may use `std` there: it links the C runtime
 //! statically, and every process has the rest.
 
-use core::ffi::c_void;
+use core::ffi::{CStr, c_void};
 use core::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -91,16 +91,6 @@ pub(crate) fn wake(word: &AtomicU32) {
     unsafe { WakeByAddressSingle(word.as_ptr().cast_const().cast()) };
 }
 
-/// The calling function's frame pointer: frames are not linked by them.
-pub(crate) fn frame_pointer() -> Option<usize> {
-    None
-}
-
-/// Needed only where there are frame pointers.
-pub(crate) fn copy_own_memory(_start: usize, _buffer: &mut [u8]) -> &[u8] {
-    &[]
-}
-
 /// A number that no other living thread has.
 pub(crate) fn thread_id() -> usize {
     GetCurrentThreadId() as usize
@@ -139,6 +129,9 @@ pub(crate) fn unset_environment(name: &str) {
     // SAFETY: a zero-terminated name; a null value removes it.
     unsafe { SetEnvironmentVariableW(name.as_ptr(), ptr::null()) };
 }
+
+/// Threads are seen by number there.
+pub(crate) fn name_thread(_name: &CStr) {}
 
 /// Starts a thread that nobody waits for.
 pub(crate) fn spawn(main: extern "C" fn()) -> bool {
@@ -218,13 +211,13 @@ impl Lease {
         CloseHandle(self.0);
     }
 
-    /// The connection as a number that is never 0.
-    pub(crate) fn into_number(self) -> usize {
-        (self.0 as usize).wrapping_add(1)
+    /// The connection as a number that is never 0. Nothing is known that tells it from others.
+    pub(crate) fn into_parts(self) -> (usize, u64) {
+        ((self.0 as usize).wrapping_add(1), 0)
     }
 
-    /// The connection from [`Lease::into_number`], or nothing from 0.
-    pub(crate) fn from_number(number: usize) -> Option<Self> {
+    /// The connection from [`Lease::into_parts`], or nothing from 0.
+    pub(crate) fn from_parts(number: usize, _identity: u64) -> Option<Self> {
         number.checked_sub(1).map(|handle| Self(handle as Handle))
     }
 }

@@ -194,6 +194,10 @@ impl<'a> Method<'a> {
     }
 }
 
+/// In [`Trigger::frames`]: between two methods there is code that the runtime does not name. On .NET 8 and 9 that is a
+/// method made at run time, or the runtime's own code where it passes a call on. No `FunctionID` is that small.
+pub const CODE_WITHOUT_METHOD: u64 = 1;
+
 /// A collection was asked for by the program. It precedes that collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trigger<'a> {
@@ -201,7 +205,7 @@ pub struct Trigger<'a> {
     pub reason: u32,
     /// The thread that asked: the system's number where the runtime told it.
     pub os_thread: u64,
-    /// `FunctionID`s of its frames, innermost first; 0 for a frame without one.
+    /// `FunctionID`s of its frames, innermost first; 0 for a frame without one, and [`CODE_WITHOUT_METHOD`].
     pub frames: Ids<'a>,
 }
 

@@ -29,15 +29,22 @@ impl Arming {
 pub struct Window {
     /// Its number, from 1. Windows that were skipped have theirs, too.
     pub number: u32,
-    /// It is for so many collections, which are armed; later ones are not. 0: for a time.
+    /// It is for so many collections, which are armed; later ones are not. 0: for a time. [`Window::STAYS`]: it ends when
+    /// collections of generation 2 that block because of the profiler have stopped the program for too long.
     pub gcs: u32,
-    /// Its length, where it is for a time.
+    /// Its length, where it is for a time. Where it [stays](Window::STAYS), how long one such collection may stop the program.
     pub length_ms: u32,
     /// From the beginning of one window to that of the next.
     pub every_ms: u32,
     /// How many before it were skipped because a background collection ran. What else is missing in the numbers was
-    /// refused by the runtime.
+    /// refused by the runtime. Where it [stays](Window::STAYS), the millionths of the time for which all such collections
+    /// may stop the program.
     pub busy: u32,
+}
+
+impl Window {
+    /// [`Window::gcs`] of a window without an end of its own.
+    pub const STAYS: u32 = u32::MAX;
 }
 
 /// The profiler is loaded, and this is what it will do.

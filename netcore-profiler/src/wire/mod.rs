@@ -34,7 +34,7 @@ pub use batch::{
 };
 pub use cursor::WireError;
 pub use definitions::{DefStatus, FieldDef, MethodDef, Module, NamesDone, TypeDef};
-pub use facts::{Class, ClassShape, Ids, MAX_FRAMES, Method, MethodShape, Trigger};
+pub use facts::{CODE_WITHOUT_METHOD, Class, ClassShape, Ids, MAX_FRAMES, Method, MethodShape, Trigger};
 pub use hello::{Arming, Hello, Load, Window};
 pub use histogram::{Bucket, Histogram};
 pub use holders::{Generation, HandleKind, HolderRow, Holders, StaticRow, Statics, StaticsPhase};

@@ -9,7 +9,8 @@ pub struct NoteCode(pub u32);
 impl NoteCode {
     /// The profiler stops watching and asks to be detached. The reason was noted before.
     pub const LEAVING: Self = Self(1);
-    /// The runtime refused to detach it (`hresult` says why); it stays loaded and does nothing.
+    /// The runtime refused to detach it (`hresult` says why). It stays loaded, does nothing, and asks again, once a
+    /// minute at most.
     pub const DETACH_REFUSED: Self = Self(2);
     /// `COR_PRF_MONITOR_GC` could not be set in the mark phase; that collection is unarmed.
     pub const TOGGLE_FAILED: Self = Self(3);
@@ -23,9 +24,11 @@ impl NoteCode {
     pub const PROVIDER_OFF: Self = Self(7);
     /// The in-process session for late arming could not be started; fell back to always on.
     pub const SESSION_FAILED: Self = Self(8);
-    /// So many handles are made a second that watching them would cost too much: from here on the
-    /// kind and the creator of handles are not known.
+    /// So many handles were made at once, in this stay or an earlier one in the process, that watching them would cost
+    /// too much: from here on the kind and the creator of handles are not known.
     pub const HANDLE_WATCH_OFF: Self = Self(9);
+    /// The program has closed the lease connection, by mistake.
+    pub const LEASE_TAKEN: Self = Self(10);
 }
 
 /// One notice.

@@ -101,7 +101,7 @@ fn after_three_refusals_in_a_row_it_stays_on() {
     for _ in 0..3 {
         library.collect(clr, &some_ranges());
     }
-    let limit = Duration::from_secs(10);
+    let limit = Duration::from_secs(120);
     wait_for("falling back", limit, || clr.has_note(NoteCode::FELL_BACK_ALWAYS) && clr.is_armed());
     wait_for("telling so", limit, || {
         hellos(&lock(&clr.written)).iter().any(|hello| hello.arming == Arming::ALWAYS)
@@ -123,7 +123,7 @@ fn a_runtime_that_delivers_nothing_is_watched_all_the_time() {
     for _ in 0..3 {
         library.collect(clr, &Collection { is_old: true, ..some_ranges() });
     }
-    wait_for("falling back", Duration::from_secs(10), || clr.is_armed());
+    wait_for("falling back", Duration::from_secs(120), || clr.is_armed());
     clr.take_written();
     library.collect(clr, &Collection { is_old: true, ..some_ranges() });
     assert_eq!(totals(&clr.take_written()).moved.blocks, 9000);

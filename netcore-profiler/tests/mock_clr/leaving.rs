@@ -1,7 +1,7 @@
 //! The way out: it leaves when gcwatch leaves, and can come back.
 
 use std::sync::atomic::Ordering::SeqCst;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use netcore_profiler::wire::describe::EVENTS;
 use netcore_profiler::wire::{Load, MovedRange, NoteCode};
@@ -9,7 +9,7 @@ use netcore_profiler::wire::{Load, MovedRange, NoteCode};
 use crate::mock::info::{hellos, lock, totals, wait_for};
 use crate::mock::{Clr, Collection, Heap, Library};
 
-const LIMIT: Duration = Duration::from_secs(20);
+const LIMIT: Duration = Duration::from_secs(120);
 
 fn one_range() -> Collection {
     let moved = vec![MovedRange { old: 8, new: 16, bytes: 24 }];
@@ -17,8 +17,13 @@ fn one_range() -> Collection {
 }
 
 #[track_caller]
-fn wait_until_gone(clr: &Clr, requests: u32) {
+fn wait_until_asked(clr: &Clr, requests: u32) {
     wait_for("asking to be detached", LIMIT, || clr.detach_requests.load(SeqCst) == requests);
+}
+
+#[track_caller]
+fn wait_until_gone(clr: &Clr, requests: u32) {
+    wait_until_asked(clr, requests);
     assert_eq!(clr.session.load(SeqCst), 0, "the session is stopped first");
     assert!(!clr.is_armed());
     assert!(clr.has_note(NoteCode::LEAVING));
@@ -61,11 +66,54 @@ fn it_stays_when_another_listener_comes() {
     assert_eq!(totals(&clr.take_written()).moved.blocks, 1);
 }
 
+/// Where the runtime does not let it go it asks again, less and less often, and costs nothing meanwhile.
+#[test]
+fn it_asks_again_where_it_may_not_leave() {
+    let (library, clr) = (Library::load(), Clr::new());
+    assert_eq!(library.attach(clr, "gcwatch=3 names=1"), 0);
+    clr.switch_provider(true);
+    wait_for("a second greeting", LIMIT, || hellos(&lock(&clr.written)).len() == 2);
+    clr.detach_refusals.store(2, SeqCst);
+    // Before the first refusal: this thread may hear of that long after.
+    let began = Instant::now();
+    clr.switch_provider(false);
+    wait_until_gone(clr, 1);
+    wait_for("saying so", LIMIT, || clr.has_note(NoteCode::DETACH_REFUSED));
+    assert_eq!((clr.mask(), clr.handle_sessions.load(SeqCst)), ((0, 0), 0));
+    clr.take_written();
+    library.collect(clr, &one_range());
+    assert!(lock(&clr.written).is_empty(), "it does nothing any more");
+    wait_until_asked(clr, 3);
+    let took = began.elapsed();
+    assert!(took >= Duration::from_millis(2900), "asked twice more within {took:?}");
+    assert!(lock(&clr.written).is_empty(), "it was said before");
+    library.detached();
+    assert_eq!(clr.references.load(SeqCst), 0);
+    assert_eq!(library.attach(clr, "gcwatch=3"), 0, "it can come back");
+}
+
+/// It may still be asking when the runtime ends.
+#[test]
+fn it_asks_no_more_after_shutdown() {
+    let (library, clr) = (Library::load(), Clr::new());
+    assert_eq!(library.attach(clr, "gcwatch=3"), 0);
+    clr.switch_provider(true);
+    wait_for("a second greeting", LIMIT, || hellos(&lock(&clr.written)).len() == 2);
+    clr.detach_refusals.store(u32::MAX, SeqCst);
+    clr.switch_provider(false);
+    wait_for("being refused", LIMIT, || clr.has_note(NoteCode::DETACH_REFUSED));
+    library.shut_down();
+    clr.is_over.store(true, SeqCst);
+    let requests = clr.detach_requests.load(SeqCst);
+    // It would ask again after a second.
+    std::thread::sleep(Duration::from_millis(2500));
+    assert_eq!((clr.calls_after.load(SeqCst), clr.detach_requests.load(SeqCst)), (0, requests));
+}
+
 #[cfg(unix)]
 mod lease {
     use std::io::Write;
     use std::os::unix::net::{UnixListener, UnixStream};
-    use std::time::Instant;
 
     use super::*;
 
@@ -148,8 +196,9 @@ mod lease {
         assert_eq!(library.attach(clr, &landlord.config()), 0);
         let mut tenant = landlord.tenant();
         std::thread::sleep(Duration::from_secs(2));
-        tenant.write_all(b".").unwrap();
+        // Before it is given: this thread may not run again until long after.
         let last_sign = Instant::now();
+        tenant.write_all(b".").unwrap();
         wait_until_gone(clr, 1);
         assert!(clr.has_note(NoteCode::LEASE_SILENT));
         let silence = last_sign.elapsed();

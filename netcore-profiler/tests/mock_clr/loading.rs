@@ -54,6 +54,7 @@ fn it_reports_in() {
     assert_eq!(library.start(clr, "gcwatch=3"), 0);
     let [hello] = hellos(&clr.take_written())[..] else { panic!("one greeting") };
     assert_eq!((hello.load, hello.arming, hello.blocks), (Load::STARTUP, Arming::LATE, false));
+    assert!(lock(&clr.environment).is_empty(), "its configuration is nobody else's business");
 }
 
 #[test]

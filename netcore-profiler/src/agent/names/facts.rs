@@ -1,6 +1,8 @@
 //! What classes and methods are. Only while something that needs them is there: an object in the
 //! pause, a frame on the thread's own stack.
 
+use core::sync::atomic::Ordering::SeqCst;
+
 use super::known::Added;
 use super::queue::Request;
 use crate::agent::Profiler;
@@ -83,7 +85,7 @@ impl Profiler {
             unsafe { self.tell_classes(info, &[array.element_class], depth, left) };
             return;
         }
-        let mut args = [0_usize; ARGS];
+        let (mut args, seen) = ([0_usize; ARGS], self.names.modules.now());
         // SAFETY: as above.
         match unsafe { info.class_info(class, &mut args) } {
             Ok(found) if is_definition(found.module, found.token) => {
@@ -99,7 +101,7 @@ impl Profiler {
                     },
                     info,
                 );
-                self.ask(found.module, found.token);
+                self.ask(Request { module: found.module, token: found.token, seen });
                 // SAFETY: as above.
                 unsafe { self.tell_classes(info, args, depth, left) };
             }
@@ -130,7 +132,7 @@ impl Profiler {
             token: 0,
             args: Ids::new(&[]),
         };
-        let mut args = [0_usize; ARGS];
+        let (mut args, seen) = ([0_usize; ARGS], self.names.modules.now());
         // SAFETY: by the contract.
         if unsafe { info.is_dynamic(function) } == Ok(true) {
             self.write_method(&Method { shape: MethodShape::DYNAMIC, ..unnamed }, info);
@@ -152,7 +154,7 @@ impl Profiler {
                     },
                     info,
                 );
-                self.ask(found.module, found.token);
+                self.ask(Request { module: found.module, token: found.token, seen });
                 // SAFETY: as above; a method keeps its class and what it is made of.
                 unsafe {
                     self.tell_class(info, found.class);
@@ -170,8 +172,10 @@ impl Profiler {
         }
     }
 
-    /// Asks for a definition's name. Where the queue is full it stays without.
-    pub(super) fn ask(&self, module: usize, token: u32) {
-        let _ = self.names.queue.put(Request { module, token, seen: self.names.modules.now() });
+    /// Asks for a definition's name. Where the queue is full it stays without for now.
+    pub(super) fn ask(&self, request: Request) {
+        if !self.names.queue.put(request) {
+            self.names.missed.store(true, SeqCst);
+        }
     }
 }

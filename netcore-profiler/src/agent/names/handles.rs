@@ -1,9 +1,12 @@
-//! Handles that were made while we watched: what sort they are, and who made them.
+//! Handles that were made while we watched: what sort they are, and who made them, as far as there was time to look.
 
 use core::ptr;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering::SeqCst};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::SeqCst};
 
+use super::creators::Place;
 use super::known::Added;
+use super::pace::{Pace, Verdict};
+use super::queue::Request;
 use crate::agent::{Profiler, delivered, profiler};
 use crate::hresult::S_OK;
 use crate::info::Info;
@@ -12,55 +15,59 @@ use crate::wire::{HandleKind, Ids, Method, MethodShape, NoteCode};
 
 /// Handles that are known at once; a power of two.
 const CAPACITY: usize = 65_536;
-/// No more places than that are ever taken: in a full table, a search for what is not there would go as far as it may,
-/// for each of thousands of roots.
-const MOST: usize = CAPACITY / 4 * 3;
-/// How far a search goes.
-const STEPS: usize = 64;
+/// How far a search goes. Places that were once used do not end it, so that in time every search for what is not there
+/// goes as far, for each of thousands of roots.
+const STEPS: usize = 16;
 /// Handles that lie side by side here as they do in the runtime's tables.
 const PAGE: usize = 512;
 /// Was used, and is free.
 const FREED: u64 = 1;
-/// So many handles a second, for so many seconds in a row, are too many.
-const MOST_A_SECOND: u64 = 5000;
-const SECONDS: u64 = 2;
-
-const SECOND_NS: u64 = 1_000_000_000;
 
 #[derive(Debug)]
 struct Handle {
     address: AtomicU64,
-    /// Kind plus one, above it the creator's place; 0 unknown.
+    /// [`Maker::packed`]; 0 unknown.
     maker: AtomicU64,
+}
+
+/// What is known of a handle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Maker {
+    pub(super) kind: u8,
+    pub(super) creator: Option<Place>,
+}
+
+impl Maker {
+    /// From the low end: kind plus one, the creator's number or 0, its life.
+    fn packed(self) -> u64 {
+        let (number, life) = self.creator.map_or((0, 0), |place| (place.number, place.life));
+        u64::from(life) << 32 | u64::from(number) << 16 | u64::from(self.kind).wrapping_add(1)
+    }
+
+    fn unpacked(packed: u64) -> Option<Self> {
+        let kind = u8::try_from((packed & 0xffff).checked_sub(1)?).ok()?;
+        let place = Place { number: (packed >> 16) as u16, life: (packed >> 32) as u32 };
+        Some(Self { kind, creator: (place.number != 0).then_some(place) })
+    }
 }
 
 #[derive(Debug)]
 pub(super) struct Handles {
     memory: AtomicPtr<Handle>,
-    /// Places that were ever taken.
-    used: AtomicUsize,
     /// The in-process session that tells of them, 0 where there is none.
     session: AtomicU64,
     /// A thread is ending the session.
     is_ending: AtomicBool,
-    made: AtomicU64,
-    /// The guard's last look: when, how many had been made, and how many times in a row too many.
-    looked_ns: AtomicU64,
-    seen: AtomicU64,
-    in_a_row: AtomicU64,
+    pace: Pace,
 }
 
 impl Handles {
     pub(super) const fn new() -> Self {
         Self {
             memory: AtomicPtr::new(ptr::null_mut()),
-            used: AtomicUsize::new(0),
             session: AtomicU64::new(0),
             is_ending: AtomicBool::new(false),
-            made: AtomicU64::new(0),
-            looked_ns: AtomicU64::new(0),
-            seen: AtomicU64::new(0),
-            in_a_row: AtomicU64::new(0),
+            pace: Pace::new(),
         }
     }
 
@@ -72,11 +79,7 @@ impl Handles {
         for handle in self.all().iter().filter(|handle| handle.address.load(SeqCst) != 0) {
             handle.address.store(0, SeqCst);
         }
-        self.used.store(0, SeqCst);
-        for counter in [&self.session, &self.made, &self.seen, &self.in_a_row] {
-            counter.store(0, SeqCst);
-        }
-        self.looked_ns.store(sys::tick_ns(), SeqCst);
+        self.session.store(0, SeqCst);
         true
     }
 
@@ -116,8 +119,8 @@ impl Handles {
         None
     }
 
-    fn add(&self, address: u64, kind: u8, creator: u16) {
-        let maker = u64::from(creator) << 16 | u64::from(kind).wrapping_add(1);
+    fn add(&self, address: u64, maker: Maker) {
+        let maker = maker.packed();
         if address <= FREED {
             return;
         }
@@ -128,14 +131,8 @@ impl Handles {
         }
         for handle in self.places(address) {
             let found = handle.address.load(SeqCst);
-            if found == 0 && self.used.load(SeqCst) >= MOST {
-                return;
-            }
             if found <= FREED && handle.address.compare_exchange(found, address, SeqCst, SeqCst).is_ok() {
                 handle.maker.store(maker, SeqCst);
-                if found == 0 {
-                    self.used.fetch_add(1, SeqCst);
-                }
                 return;
             }
         }
@@ -148,28 +145,13 @@ impl Handles {
         }
     }
 
-    /// Kind and creator's place of a handle.
-    pub(super) fn maker(&self, address: u64) -> Option<(u8, u16)> {
-        let maker = self.find(address)?.maker.load(SeqCst);
-        let kind = u8::try_from((maker & 0xffff).checked_sub(1)?).ok()?;
-        Some((kind, (maker >> 16) as u16))
-    }
-
-    /// Whether too many were made of late. Looks once a second.
-    fn are_too_many(&self, now_ns: u64) -> bool {
-        let since_ns = now_ns.saturating_sub(self.looked_ns.load(SeqCst));
-        if since_ns < SECOND_NS {
-            return false;
+    /// Who made a handle, where that was seen.
+    pub(super) fn maker(&self, address: u64) -> Option<Maker> {
+        // In a storm it is not told what handles come and go.
+        if self.pace.is_storm() {
+            return None;
         }
-        let made = self.made.load(SeqCst);
-        let new = made.saturating_sub(self.seen.swap(made, SeqCst));
-        self.looked_ns.store(now_ns, SeqCst);
-        let most = u128::from(since_ns).saturating_mul(u128::from(MOST_A_SECOND));
-        if u128::from(new).saturating_mul(u128::from(SECOND_NS)) <= most {
-            self.in_a_row.store(0, SeqCst);
-            return false;
-        }
-        self.in_a_row.fetch_add(1, SeqCst).wrapping_add(1) >= SECONDS
+        Maker::unpacked(self.find(address)?.maker.load(SeqCst))
     }
 }
 
@@ -178,11 +160,19 @@ fn u64_at(payload: &[u8], at: usize) -> Option<u64> {
 }
 
 impl Profiler {
-    /// Begins to watch handles. Where the runtime refuses, it is done without.
+    /// Begins to watch handles, unless there were too many in an earlier stay. Where the runtime refuses, it is done
+    /// without.
     pub(in crate::agent) fn watch_handles(&self, info: Info) {
-        if self.names.are_on() {
+        if self.names.are_on() && !self.names.handles.pace.is_storm() {
             let session = delivered::start_handle_session(info).unwrap_or(0);
             self.names.handles.session.store(session, SeqCst);
+        }
+    }
+
+    /// Says that handles are not watched, where there were too many.
+    pub(in crate::agent) fn tell_handle_watch(&self, info: Info) {
+        if self.names.are_on() && self.names.handles.pace.is_storm() {
+            self.write_note(info, NoteCode::HANDLE_WATCH_OFF, S_OK);
         }
     }
 
@@ -197,21 +187,36 @@ impl Profiler {
     /// The runtime's `SetGCHandle`: HandleID, ObjectID, Kind, Generation, then more.
     pub(in crate::agent) fn handle_made(&self, info: Info, payload: &[u8]) {
         let handles = &self.names.handles;
-        handles.made.fetch_add(1, SeqCst);
+        if handles.pace.is_storm() {
+            return;
+        }
         let (Some(address), Some(kind)) = (u64_at(payload, 0), payload.get(16)) else { return };
-        handles.add(address, *kind, self.names.creators.of_stack(info));
+        match handles.pace.judge(sys::tick_ns()) {
+            Verdict::Look => {
+                handles.add(address, Maker { kind: *kind, creator: self.names.creators.of_stack(info) });
+            }
+            // What was known of one at this address whose end was not told is not true of this one.
+            Verdict::Count => handles.remove(address),
+            Verdict::Storm => self.names.ring(),
+        }
     }
 
     /// The runtime's `DestroyGCHandle`: HandleID, then more.
     pub(in crate::agent) fn handle_freed(&self, payload: &[u8]) {
-        if let Some(address) = u64_at(payload, 0) {
+        if !self.names.handles.pace.is_storm()
+            && let Some(address) = u64_at(payload, 0)
+        {
             self.names.handles.remove(address);
         }
     }
 
     /// Who made a handle and what sort it is, as far as that was seen. The method is told.
-    pub(super) fn tell_maker(&self, info: Info, (kind, creator): (u8, u16)) -> (HandleKind, u64) {
-        let Some(facts) = self.names.creators.facts(creator) else { return (HandleKind(kind), 0) };
+    pub(super) fn tell_maker(&self, info: Info, Maker { kind, creator }: Maker) -> (HandleKind, u64) {
+        // Before the facts are read: a module that goes after this is one that was seen before it went.
+        let seen = self.names.modules.now();
+        let Some(facts) = creator.and_then(|place| self.names.creators.facts(place)) else {
+            return (HandleKind(kind), 0);
+        };
         if self.names.known.add(facts.function) == Added::New {
             // It may have returned long ago: the runtime is not asked.
             self.write_method(
@@ -225,7 +230,7 @@ impl Profiler {
                 },
                 info,
             );
-            self.ask(facts.module, facts.token);
+            self.ask(Request { module: facts.module, token: facts.token, seen });
         }
         (HandleKind(kind), facts.function as u64)
     }
@@ -236,31 +241,29 @@ impl Profiler {
     /// metadata from then on. So it is done by a thread of its own.
     pub(super) fn guard_handles(&self) {
         let handles = &self.names.handles;
-        if handles.session.load(SeqCst) != 0
-            && !handles.is_ending.load(SeqCst)
-            && handles.are_too_many(sys::tick_ns())
+        if handles.pace.is_storm()
+            && handles.session.load(SeqCst) != 0
+            && !handles.is_ending.swap(true, SeqCst)
+            && !sys::spawn(end_session)
         {
-            handles.is_ending.store(true, SeqCst);
-            if !sys::spawn(end_session) {
-                handles.is_ending.store(false, SeqCst);
-            }
+            handles.is_ending.store(false, SeqCst);
         }
     }
 
     fn end_handle_watch(&self) {
-        let handles = &self.names.handles;
         if let Some(info) = self.info_to_name() {
             self.leave_handles(info);
-            handles.all().iter().for_each(|handle| handle.maker.store(0, SeqCst));
+            delivered::settle_events(info);
             if self.info_to_name().is_some() {
-                self.write_note(info, NoteCode::HANDLE_WATCH_OFF, S_OK);
+                self.tell_handle_watch(info);
             }
         }
-        handles.is_ending.store(false, SeqCst);
+        self.names.handles.is_ending.store(false, SeqCst);
     }
 }
 
 extern "C" fn end_session() {
+    sys::name_thread(c"gcwatch-handles");
     profiler().end_handle_watch();
 }
 
@@ -274,22 +277,27 @@ mod tests {
         handles
     }
 
+    fn maker(kind: u8, number: u16) -> Maker {
+        let place = Place { number, life: u32::from(number) << 16 | 5 };
+        Maker { kind, creator: (number != 0).then_some(place) }
+    }
+
     #[test]
     fn a_handle_is_known_from_its_making_to_its_end() {
         let handles = handles();
         for round in 0..5_u16 {
             for address in (0x7f00_0000..0x7f00_0000 + 8 * 20_000).step_by(8) {
-                handles.add(address, 3, round);
-                assert_eq!(handles.maker(address), Some((3, round)));
+                handles.add(address, maker(3, round));
+                assert_eq!(handles.maker(address), Some(maker(3, round)));
             }
             for address in (0x7f00_0000..0x7f00_0000 + 8 * 20_000).step_by(8) {
                 handles.remove(address);
                 assert_eq!(handles.maker(address), None);
             }
         }
-        handles.add(0x1000, 0, 7);
-        handles.add(0x1000, 2, 8);
-        assert_eq!(handles.maker(0x1000), Some((2, 8)), "its end was not told");
+        handles.add(0x1000, maker(0, 7));
+        handles.add(0x1000, maker(2, 8));
+        assert_eq!(handles.maker(0x1000), Some(maker(2, 8)), "its end was not told");
         handles.remove(0x1000);
         assert_eq!(handles.maker(0x1000), None);
     }
@@ -298,26 +306,22 @@ mod tests {
     fn more_than_there_is_room_for_are_unknown() {
         let handles = handles();
         let all = (0x10..).step_by(8).take(2 * CAPACITY);
-        all.clone().for_each(|address| handles.add(address, 2, 1));
+        all.clone().for_each(|address| handles.add(address, maker(2, 1)));
         let known = all.clone().filter(|address| handles.maker(*address).is_some()).count();
-        assert!(known > MOST / 10 * 9 && known <= MOST, "{known}");
+        assert!(known > CAPACITY / 10 * 8 && known <= CAPACITY, "{known}");
         all.for_each(|address| handles.remove(address));
-        handles.add(0x40, 1, 2);
-        assert_eq!(handles.maker(0x40), Some((1, 2)));
+        handles.add(0x40, maker(1, 2));
+        assert_eq!(handles.maker(0x40), Some(maker(1, 2)));
     }
 
+    /// Handles come and go at ever new addresses.
     #[test]
-    fn too_many_are_too_many_for_two_seconds() {
+    fn places_do_not_wear_out() {
         let handles = handles();
-        let start_ns = handles.looked_ns.load(SeqCst);
-        let at = |second: u64, made: u64| {
-            handles.made.fetch_add(made, SeqCst);
-            handles.are_too_many(start_ns + second * SECOND_NS)
-        };
-        assert!(!at(1, 50_000));
-        assert!(!at(2, 4999), "a burst is over");
-        assert!(!at(3, 5001));
-        assert!(!at(3, 90_000), "not before a second is over");
-        assert!(at(4, 5001));
+        for address in (0x7f00_0000_u64..).step_by(8).take(20 * CAPACITY) {
+            handles.add(address, maker(2, 1));
+            assert_eq!(handles.maker(address), Some(maker(2, 1)));
+            handles.remove(address);
+        }
     }
 }

@@ -279,6 +279,7 @@ impl Profiler {
         if !self.names.are_on() {
             return None;
         }
+        self.make_room_for_names();
         self.settle_names(sink.info);
         let mut naming = Naming::default();
         let Some(table) = self.names.roots.table() else { return Some(naming) };

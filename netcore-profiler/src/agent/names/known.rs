@@ -9,6 +9,8 @@ use crate::sys;
 const CAPACITY: usize = 65_536;
 /// No more than that are taken, so that a search soon finds a free one.
 const MOST: usize = CAPACITY / 4 * 3;
+/// With less room than that for one more collection it is time to begin anew.
+const ROOM: usize = 12_288;
 
 /// Where the search for a key begins.
 fn first_place(key: u64) -> usize {
@@ -95,6 +97,11 @@ impl Known {
             }
         }
         Added::Full
+    }
+
+    /// Whether there may be too little room for what the next collection holds.
+    pub(super) fn is_worn(&self) -> bool {
+        self.used.load(Ordering::Relaxed) > MOST.saturating_sub(ROOM)
     }
 
     /// Empties the set. What another thread adds at the same moment may be lost or stay.
@@ -225,6 +232,9 @@ mod tests {
         known.forget();
         assert_eq!(known.add(8), Added::New);
         assert_eq!(known.add(1 << 60), Added::Full, "such an address cannot be kept");
+        assert!(!known.is_worn());
+        (8..).step_by(8).take(MOST - ROOM + 1).for_each(|id| assert_ne!(known.add(id), Added::Full));
+        assert!(known.is_worn());
     }
 
     #[test]

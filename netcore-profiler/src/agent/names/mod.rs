@@ -2,8 +2,8 @@
 //!
 //! While the world stands still, objects and frames are there, so their classes and methods are, too:
 //! only then are facts read. They are structure alone. What a token is called is read by a thread of
-//! our own. A module may be unloaded meanwhile: its unloading waits at a gate for the one definition
-//! that is being read, and what was seen of it before is not touched any more.
+//! our own. A module may be unloaded meanwhile: that is noted, so that what was seen of it before is not touched any
+//! more, and then its unloading waits at a gate for the one definition that is being read.
 
 mod budget;
 mod creators;
@@ -12,6 +12,7 @@ mod handles;
 mod holders;
 mod known;
 mod modules;
+mod pace;
 mod queue;
 mod resolver;
 mod stack;
@@ -27,8 +28,8 @@ use crate::info::Info;
 use crate::sys;
 use crate::wire::event_id;
 
-/// How long a module's unloading may be held up.
-const UNLOAD_WAITS_MS: u32 = 1000;
+/// How long the runtime's end is held up for a definition that is being read.
+const END_WAITS_MS: u32 = 1000;
 /// How long leaving waits for our thread.
 const THREAD_ENDS_MS: u32 = 10_000;
 
@@ -62,6 +63,8 @@ pub(super) struct Names {
     void: AtomicBool,
     /// Definitions are to be told again.
     again: AtomicBool,
+    /// A name was not asked for, since there was no room.
+    missed: AtomicBool,
     thread_runs: AtomicBool,
 }
 
@@ -88,17 +91,19 @@ impl Names {
             bell: AtomicU32::new(0),
             void: AtomicBool::new(false),
             again: AtomicBool::new(false),
+            missed: AtomicBool::new(false),
             thread_runs: AtomicBool::new(false),
         }
     }
 
     /// Makes everything ready for a stay with or without names. The thread does not run.
-    pub(super) fn prepare(&self, on: bool, knows_frozen: bool) -> bool {
+    pub(super) fn prepare(&self, info: Info, on: bool, knows_frozen: bool) -> bool {
         self.on.store(on, SeqCst);
         self.knows_frozen.store(knows_frozen, SeqCst);
         if !on {
             return true;
         }
+        stack::prepare(info);
         let ready = self.known.prepare()
             && self.definitions.prepare()
             && self.queue.prepare()
@@ -113,6 +118,7 @@ impl Names {
         self.wanted.store(0, SeqCst);
         self.told.store(0, SeqCst);
         self.done.store(self.queue.count(), SeqCst);
+        self.missed.store(false, SeqCst);
         ready
     }
 
@@ -144,10 +150,15 @@ impl Names {
         started
     }
 
+    /// Whether a thread of this or an earlier stay has not ended yet.
+    pub(super) fn is_thread_running(&self) -> bool {
+        self.thread_runs.load(SeqCst) || self.handles.are_ending()
+    }
+
     /// Whether the threads of this or an earlier stay have ended; waits for them.
     pub(super) fn thread_has_ended(&self) -> bool {
         let mut left_ms = THREAD_ENDS_MS;
-        while self.thread_runs.load(SeqCst) || self.handles.are_ending() {
+        while self.is_thread_running() {
             if left_ms == 0 {
                 return false;
             }
@@ -162,12 +173,13 @@ impl Names {
     /// with another.
     pub(super) fn interrupt(&self) {
         if self.are_on() {
-            drop(self.gate.enter_within(UNLOAD_WAITS_MS));
+            self.gate.wait(Some(END_WAITS_MS));
         }
     }
 }
 
 extern "C" fn thread() {
+    sys::name_thread(c"gcwatch-names");
     let profiler = profiler();
     while profiler.phase() == Phase::LOADING {
         sys::sleep_ms(1);
@@ -180,14 +192,17 @@ impl Profiler {
     /// `ModuleUnloadStarted`: everything that was told of a module ends here, and so may anything
     /// that is made of its types.
     pub(crate) fn module_unload_started(&self, module: usize) -> HResult {
-        if self.info().is_none() || !self.names.are_on() {
+        // Our thread may still be reading when the profiler is on its way out, so the phase is not asked.
+        if !self.names.are_on() {
             return S_OK;
         }
-        let inside = self.names.gate.enter_within(UNLOAD_WAITS_MS);
-        self.names.modules.unloaded(module);
+        // Facts that are kept first: who reads them stamps before, so what is stamped later finds them marked.
         self.names.creators.unloaded(module);
+        self.names.modules.unloaded(module);
         self.tell_names_again();
-        drop(inside);
+        // What is being read now may be of this module: it stays until that is over.
+        let ends = self.phase() == Phase::SHUT_DOWN;
+        self.names.gate.wait(ends.then_some(END_WAITS_MS));
         S_OK
     }
 
@@ -195,6 +210,17 @@ impl Profiler {
     pub(super) fn tell_names_again(&self) {
         self.names.known.forget();
         self.names.void.store(true, SeqCst);
+    }
+
+    /// Before a collection's names: sees to it that none has to go without. Days of new types wear nothing out.
+    fn make_room_for_names(&self) {
+        let names = &self.names;
+        if names.known.is_worn() {
+            self.tell_names_again();
+        } else if !names.are_pending() && names.missed.swap(false, SeqCst) {
+            // The queue was full, and is empty now: what was not asked for then is, as it comes again.
+            names.known.forget();
+        }
     }
 
     /// Says that identifiers are void, where they are, before any is used again.

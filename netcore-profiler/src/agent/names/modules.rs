@@ -1,17 +1,23 @@
 //! Modules that were unloaded, and the gate that keeps one from being unloaded while it is read.
+//!
+//! The order makes it safe. Who reads stamps what it saw of a module ([`Modules::now`]) before it looked, enters the
+//! gate, and then asks whether the module has gone since. Who unloads first notes that ([`Modules::unloaded`]), and then
+//! waits for the one reading that may have begun before ([`Gate::wait`]).
 
 use core::ptr;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 
 use crate::sys;
 
 const CAPACITY: usize = 4096;
 
-/// When each address was last given up by a module. Written behind the gate only.
+/// When each address was last given up by a module.
 #[derive(Debug)]
 pub(super) struct Modules {
     memory: AtomicPtr<Gone>,
     used: AtomicUsize,
+    /// A thread that unloads is writing. Another one waits for it.
+    writing: AtomicBool,
     /// How many modules have been unloaded since the process began.
     unloads: AtomicU64,
     /// So many had been when the table was full last: of what was seen before, nothing is known.
@@ -29,6 +35,7 @@ impl Modules {
         Self {
             memory: AtomicPtr::new(ptr::null_mut()),
             used: AtomicUsize::new(0),
+            writing: AtomicBool::new(false),
             unloads: AtomicU64::new(0),
             lost: AtomicU64::new(0),
         }
@@ -54,7 +61,7 @@ impl Modules {
         unsafe { core::slice::from_raw_parts(memory, CAPACITY) }
     }
 
-    /// To be noted with everything that is seen of a module.
+    /// The stamp of what is seen of a module: taken before it is looked at.
     pub(super) fn now(&self) -> u64 {
         self.unloads.load(Ordering::SeqCst)
     }
@@ -67,15 +74,26 @@ impl Modules {
         self.used().iter().find(|gone| gone.module.load(Ordering::Relaxed) == module)
     }
 
-    /// When the address was last given up; 0 never.
+    /// When the address was last given up; 0 never. What was stamped earlier is of a module that has gone.
     pub(super) fn unloaded_at(&self, module: usize) -> u64 {
         let gone = self.find(module).map_or(0, |gone| gone.unloaded_at.load(Ordering::SeqCst));
+        // Read after the table: where that begins anew, this is written first.
         gone.max(self.lost.load(Ordering::SeqCst))
     }
 
-    /// The module at this address is about to go.
+    /// The module at this address is about to go. Facts of it that are kept elsewhere are marked before.
     pub(super) fn unloaded(&self, module: usize) {
-        let now = self.unloads.fetch_add(1, Ordering::SeqCst).wrapping_add(1);
+        while self.writing.swap(true, Ordering::SeqCst) {
+            sys::sleep_ms(1);
+        }
+        let next = self.now().wrapping_add(1);
+        self.note(module, next);
+        // Last: a stamp that is as new was taken when this could be seen.
+        self.unloads.store(next, Ordering::SeqCst);
+        self.writing.store(false, Ordering::SeqCst);
+    }
+
+    fn note(&self, module: usize, now: u64) {
         if let Some(gone) = self.find(module) {
             gone.unloaded_at.store(now, Ordering::SeqCst);
             return;
@@ -83,78 +101,69 @@ impl Modules {
         let used = self.used.load(Ordering::Acquire);
         match self.all().get(used) {
             Some(gone) => {
-                gone.module.store(module, Ordering::Relaxed);
+                gone.module.store(module, Ordering::SeqCst);
                 gone.unloaded_at.store(now, Ordering::SeqCst);
-                self.used.store(used.saturating_add(1), Ordering::Release);
+                self.used.store(used.saturating_add(1), Ordering::SeqCst);
             }
             None => {
-                self.used.store(0, Ordering::Release);
                 self.lost.store(now, Ordering::SeqCst);
+                self.used.store(0, Ordering::SeqCst);
             }
         }
     }
 }
 
-/// Lets in either our thread, to read one definition, or the runtime's, to unload.
+/// Lets a thread that unloads a module wait for our thread to be done with the definition that it is reading.
+///
+/// There is no limit to that wait, since what comes after it frees what is being read. Nor is one needed: our thread
+/// calls nothing behind the gate but look-ups in metadata. These take locks that the runtime holds for one such look-up
+/// at a time and never while it unloads; the thread that unloads lets collections go on meanwhile.
 #[derive(Debug)]
 pub(super) struct Gate {
-    closed: AtomicBool,
-    /// Threads of the runtime that wait. Ours lets them go first.
-    waiting: AtomicU32,
+    /// Odd while our thread reads.
+    turn: AtomicU32,
 }
 
-/// Somebody is in.
+/// Our thread is reading.
 #[derive(Debug)]
 pub(super) struct Inside<'a>(&'a Gate);
 
 impl Drop for Inside<'_> {
     fn drop(&mut self) {
-        self.0.closed.store(false, Ordering::SeqCst);
+        self.0.turn.fetch_add(1, Ordering::SeqCst);
     }
 }
 
 impl Gate {
     pub(super) const fn new() -> Self {
-        Self { closed: AtomicBool::new(false), waiting: AtomicU32::new(0) }
+        Self { turn: AtomicU32::new(0) }
     }
 
-    fn try_enter(&self) -> Option<Inside<'_>> {
-        // Not `then_some`: an `Inside` that was not earned would open the gate when dropped.
-        (!self.closed.swap(true, Ordering::SeqCst)).then(|| Inside(self))
-    }
-
-    /// Enters, on our own thread.
+    /// Enters. Only our own thread does, and not twice.
     pub(super) fn enter(&self) -> Inside<'_> {
-        loop {
-            if self.waiting.load(Ordering::SeqCst) == 0
-                && let Some(inside) = self.try_enter()
-            {
-                return inside;
-            }
-            sys::sleep_ms(1);
-        }
+        self.turn.fetch_add(1, Ordering::SeqCst);
+        // With the one in `wait`: either we see what that thread noted, or it sees us.
+        fence(Ordering::SeqCst);
+        Inside(self)
     }
 
-    /// Enters, on a thread of the runtime's, which is not kept for longer than `limit_ms`.
-    pub(super) fn enter_within(&self, limit_ms: u32) -> Option<Inside<'_>> {
+    /// Waits until the reading that is under way, if any, is over; at most so long where there is a limit.
+    pub(super) fn wait(&self, limit_ms: Option<u32>) {
         const SPINS: u32 = 2000;
-        self.waiting.fetch_add(1, Ordering::SeqCst);
-        let mut entered = None;
+        fence(Ordering::SeqCst);
+        let turn = self.turn.load(Ordering::SeqCst);
+        let is_over = || turn & 1 == 0 || self.turn.load(Ordering::SeqCst) != turn;
         for _ in 0..SPINS {
-            entered = self.try_enter();
-            if entered.is_some() {
-                break;
+            if is_over() {
+                return;
             }
             core::hint::spin_loop();
         }
-        let mut left_ms = limit_ms;
-        while entered.is_none() && left_ms > 0 {
+        let mut waited_ms = 0_u32;
+        while !is_over() && limit_ms.is_none_or(|limit_ms| waited_ms < limit_ms) {
             sys::sleep_ms(1);
-            left_ms = left_ms.saturating_sub(1);
-            entered = self.try_enter();
+            waited_ms = waited_ms.saturating_add(1);
         }
-        self.waiting.fetch_sub(1, Ordering::SeqCst);
-        entered
     }
 }
 
@@ -196,35 +205,67 @@ mod tests {
     }
 
     #[test]
-    fn one_is_in_and_a_waiting_one_gives_up_in_time() {
+    fn who_unloads_waits_for_the_reading_that_is_under_way_and_no_other() {
         let gate = Gate::new();
+        gate.wait(None);
         let inside = gate.enter();
         let began = sys::tick_ns();
-        assert!(gate.enter_within(20).is_none());
+        gate.wait(Some(20));
         assert!(sys::tick_ns() - began >= 15_000_000);
-        drop(inside);
-        let inside = gate.enter_within(20);
-        assert!(inside.is_some() && gate.try_enter().is_none());
-        drop(inside);
-        drop(gate.enter());
+        std::thread::scope(|scope| {
+            let unloads = scope.spawn(|| gate.wait(None));
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            assert!(!unloads.is_finished());
+            drop(inside);
+            // The next reading does not keep it.
+            let _next = gate.enter();
+            unloads.join().unwrap();
+        });
     }
 
+    /// As the profiler does it: facts that are kept are marked, the unloading is noted, the gate is passed, and then the
+    /// module is freed. Who stamps before reading such facts finds their module there, or is told that it has gone.
     #[test]
-    fn those_who_unload_go_first() {
-        use std::sync::atomic::AtomicU64;
-        let (gate, entered) = (Gate::new(), AtomicU64::new(0));
-        let stop = AtomicBool::new(false);
+    fn nothing_is_read_that_is_gone() {
+        const MODULES: usize = 3;
+        let (modules, gate) = (modules(), Gate::new());
+        let flags = || -> [AtomicBool; MODULES] { std::array::from_fn(|_| AtomicBool::new(true)) };
+        let (kept, there, stop) = (flags(), flags(), AtomicBool::new(false));
+        let spin = || (0..200).for_each(|_| std::hint::spin_loop());
         std::thread::scope(|scope| {
-            scope.spawn(|| {
-                while !stop.load(Ordering::SeqCst) {
+            for (module, (kept, there)) in kept.iter().zip(&there).enumerate() {
+                let (modules, gate, stop) = (&modules, &gate, &stop);
+                scope.spawn(move || {
+                    while !stop.load(Ordering::SeqCst) {
+                        kept.store(false, Ordering::SeqCst);
+                        modules.unloaded(module);
+                        gate.wait(None);
+                        there.store(false, Ordering::SeqCst);
+                        spin();
+                        there.store(true, Ordering::SeqCst);
+                        kept.store(true, Ordering::SeqCst);
+                        spin();
+                    }
+                });
+            }
+            let (began, mut read) = (std::time::Instant::now(), 0);
+            for module in (0..MODULES).cycle().take(3_000_000) {
+                let seen = modules.now();
+                if kept[module].load(Ordering::SeqCst) {
                     let _inside = gate.enter();
-                    entered.fetch_add(1, Ordering::SeqCst);
+                    if seen >= modules.unloaded_at(module) {
+                        read += 1;
+                        assert!(there[module].load(Ordering::SeqCst), "{module} was read when it had gone");
+                        spin();
+                        assert!(there[module].load(Ordering::SeqCst), "{module} went while it was read");
+                    }
                 }
-            });
-            for _ in 0..200 {
-                assert!(gate.enter_within(10_000).is_some());
+                if read >= 100_000 || began.elapsed().as_secs() >= 2 {
+                    break;
+                }
             }
             stop.store(true, Ordering::SeqCst);
+            assert!(read > 0);
         });
     }
 }

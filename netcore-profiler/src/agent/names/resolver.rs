@@ -115,6 +115,7 @@ impl Profiler {
             }
             self.resolve(info, request);
             names.done.fetch_add(1, SeqCst);
+            self.guard_handles();
         }
         let info = self.info_to_name()?;
         if wanted > names.told.fetch_max(wanted, SeqCst) {
@@ -246,7 +247,7 @@ impl Profiler {
         if succeeded(result) && self.info().is_some() && self.names.are_on() {
             self.names.schedule.hasten();
             if !self.names.creators.are_ready() {
-                self.ask(module, MODULE);
+                self.ask(Request { module, token: MODULE, seen: self.names.modules.now() });
                 self.names.ring();
             }
         }

@@ -7,6 +7,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::SeqCst};
 
 use super::holders::Lookup;
+use super::queue::Request;
 use crate::agent::Profiler;
 use crate::agent::accumulator::ROWS_BYTES;
 use crate::sys;
@@ -147,7 +148,11 @@ impl Profiler {
                 continue;
             }
             let found = lookup.object(object);
-            self.ask(field.module.load(SeqCst), field.type_token.load(SeqCst));
+            self.ask(Request {
+                module: field.module.load(SeqCst),
+                token: field.type_token.load(SeqCst),
+                seen: self.names.modules.now(),
+            });
             let row = StaticRow {
                 field: u32::try_from(number).unwrap_or(u32::MAX),
                 object,

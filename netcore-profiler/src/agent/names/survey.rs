@@ -4,7 +4,9 @@
 //! Asking the runtime for a class by its token would load it, which is not for us to do. But a class
 //! whose fields hold something has run code: that which was compiled in the process is listed, and
 //! each method knows its class. What was listed must not go away meanwhile, so it is done only where
-//! nothing can: no module has been unloaded, and none is loaded that may be.
+//! nothing can: no module has been unloaded, and none is loaded that may be. A module that is about to be unloaded is
+//! no longer among the loaded ones, while its methods still are among the compiled ones: so each method is looked at
+//! behind the gate, and only classes of modules that stay are followed.
 
 use core::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
@@ -127,47 +129,71 @@ impl Profiler {
             if self.names.fields.is_full() {
                 return None;
             }
-            // SAFETY: nothing that was listed can go; methods made at run time are used again, but not
-            // given back.
-            let Ok(method) = (unsafe { info.function_info(function, &mut []) }) else { continue };
-            if method.class != 0
-                && is_definition(method.module, method.token)
-                && !self.names.looked.has(method.class)
-            {
-                // SAFETY: as above.
-                let done = unsafe { self.look_at_class(info, method.class) };
-                if done {
-                    self.names.looked.add(method.class, 0, 0);
+            let wanted = {
+                let _inside = self.names.gate.enter();
+                if self.names.modules.now() != self.names.schedule.unloads.load(SeqCst) {
+                    return None;
+                }
+                // SAFETY: no module has begun to go, and the gate keeps all as they are; methods made at run time are
+                // used again, but not given back.
+                unsafe { self.class_to_look_at(info, function) }
+            };
+            if let Some((class, request)) = wanted {
+                // SAFETY: a class of its own in a module that stays.
+                if unsafe { self.look_at_class(info, class, request) } {
+                    self.names.looked.add(class, 0, 0);
                 }
             }
         }
         Some(())
     }
 
+    /// The class of a method, unless it has been looked at or need not be: a class that stays.
+    ///
+    /// # Safety
+    /// `function` is a `FunctionID` that cannot be unloaded meanwhile.
+    unsafe fn class_to_look_at(&self, info: Info, function: usize) -> Option<(usize, Request)> {
+        let seen = self.names.modules.now();
+        // SAFETY: by the contract; a method keeps its class and its module.
+        let method = unsafe { info.function_info(function, &mut []) }.ok()?;
+        let is_new = method.class != 0
+            && is_definition(method.module, method.token)
+            && !self.names.looked.has(method.class);
+        if !is_new {
+            return None;
+        }
+        // SAFETY: as above.
+        let found = unsafe { info.class_info(method.class, &mut []) };
+        let plain = found.ok().filter(|found| found.args == 0 && is_definition(found.module, found.token));
+        let mut path = [0; UNITS];
+        // SAFETY: as above.
+        let module = plain.and_then(|found| unsafe { info.module_info(found.module, &mut path) }.ok());
+        match (plain, module) {
+            (Some(found), Some(module))
+                if module.flags & COLLECTIBLE == 0
+                    && !is_framework(path.get(..module.length).unwrap_or_default()) =>
+            {
+                Some((method.class, Request { module: found.module, token: found.token, seen }))
+            }
+            _ => {
+                self.names.looked.add(method.class, 0, 0);
+                None
+            }
+        }
+    }
+
     /// Looks at the fields of a class, and says whether that was all.
     ///
     /// # Safety
-    /// The class and its module cannot be unloaded.
-    unsafe fn look_at_class(&self, info: Info, class: usize) -> bool {
-        // SAFETY: by the contract.
-        let Ok(found) = (unsafe { info.class_info(class, &mut []) }) else { return true };
-        let (module, seen) = (found.module, self.names.modules.now());
-        if found.args != 0 || !is_definition(module, found.token) {
-            return true;
-        }
-        let mut path = [0; UNITS];
-        // SAFETY: by the contract.
-        let length = unsafe { info.module_info(module, &mut path) }.map_or(0, |module| module.length);
-        if is_framework(path.get(..length).unwrap_or_default()) {
-            return true;
-        }
-        let request = Request { module, token: found.token, seen };
+    /// The class and its module, which `request` names, cannot be unloaded.
+    unsafe fn look_at_class(&self, info: Info, class: usize, request: Request) -> bool {
+        let module = request.module;
         let mut fields = [0; MOST];
         let mut count = 0_usize;
         // SAFETY: by the contract.
         let Ok(metadata) = (unsafe { Metadata::of(info, module) }) else { return true };
         let mut all = [0; MOST];
-        for token in metadata.fields(found.token, &mut all).iter().copied() {
+        for token in metadata.fields(request.token, &mut all).iter().copied() {
             if let Some(free) = fields.get_mut(count).filter(|_| is_wanted(&metadata, token)) {
                 *free = token;
                 count = count.saturating_add(1);
@@ -183,7 +209,7 @@ impl Profiler {
             // SAFETY: by the contract.
             match unsafe { info.static_address(class, token, domain) } {
                 Ok(slot) if slot != 0 && slot.is_multiple_of(size_of::<usize>()) => {
-                    let found = Found { module, type_token: found.token, token, slot };
+                    let found = Found { module, type_token: request.token, token, slot };
                     self.tell_field(info, request, &metadata, found);
                 }
                 // The class has not been initialised.

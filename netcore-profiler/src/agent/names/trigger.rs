@@ -1,6 +1,6 @@
 //! Who asks for collections.
 
-use super::stack::innermost_managed;
+use super::stack::{CODE_WITHOUT_METHOD, own_methods};
 use crate::agent::Profiler;
 use crate::info::Info;
 use crate::wire::{Ids, MAX_FRAMES, Trigger, event_id};
@@ -19,12 +19,18 @@ impl Profiler {
             return;
         }
         self.settle_names(info);
-        let (mut frames, mut functions) = ([0; MAX_FRAMES], [0_u64; MAX_FRAMES]);
-        // SAFETY: a frame of this thread.
-        let frames = unsafe { info.own_stack(innermost_managed(info), &mut frames) }.unwrap_or_default();
+        let (mut frames, mut room, mut functions) = ([0; MAX_FRAMES], [0; MAX_FRAMES], [0_u64; MAX_FRAMES]);
+        let found = own_methods(info, &mut frames, &mut room).map(<[_]>::len);
+        let frames = match found {
+            Some(count) => frames.get(..count).unwrap_or_default(),
+            // SAFETY: no frame is given.
+            None => unsafe { info.own_stack(None, &mut room) }.unwrap_or_default(),
+        };
         for (function, told) in frames.iter().copied().zip(&mut functions) {
-            // SAFETY: its frame is on the calling thread's stack.
-            unsafe { self.tell_method(info, function) };
+            if function != CODE_WITHOUT_METHOD {
+                // SAFETY: its frame is on the calling thread's stack.
+                unsafe { self.tell_method(info, function) };
+            }
             *told = function as u64;
         }
         let trigger = Trigger {

@@ -1,0 +1,67 @@
+//! Where a loaded library lies in memory.
+
+/// First address of the library that `address` lies in, and the first one behind it. Asks the loader, which may wait for
+/// other threads that load libraries: not for callbacks.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub(crate) fn library_range(address: *const core::ffi::c_void) -> Option<(usize, usize)> {
+    /// Of `Elf64_Ehdr`: offset of `e_phoff`, `e_phentsize` and `e_phnum`.
+    const HEADERS: (usize, usize, usize) = (32, 54, 56);
+    /// Of `Elf64_Phdr`: offset of `p_vaddr` and `p_memsz`; `p_type` comes first.
+    const SEGMENT: (usize, usize) = (16, 40);
+    const PT_LOAD: u32 = 1;
+    let base = super::library_base(address)?;
+    // SAFETY: the loader keeps a library's header and its list of segments mapped, at offsets that the ELF format sets.
+    // The library is loaded as long as the runtime is, whose code the address is.
+    unsafe {
+        let header = core::ptr::with_exposed_provenance::<u8>(base);
+        let offset = header.add(HEADERS.0).cast::<u64>().read_unaligned();
+        let size = header.add(HEADERS.1).cast::<u16>().read_unaligned();
+        let count = header.add(HEADERS.2).cast::<u16>().read_unaligned();
+        let (mut first, mut end) = (u64::MAX, 0_u64);
+        for index in 0..usize::from(count) {
+            let at = usize::try_from(offset).ok()?.checked_add(index.checked_mul(usize::from(size))?)?;
+            let segment = header.add(at);
+            if segment.cast::<u32>().read_unaligned() == PT_LOAD {
+                let start = segment.add(SEGMENT.0).cast::<u64>().read_unaligned();
+                let length = segment.add(SEGMENT.1).cast::<u64>().read_unaligned();
+                first = first.min(start);
+                end = end.max(start.checked_add(length)?);
+            }
+        }
+        let length = usize::try_from(end.checked_sub(first)?).ok()?;
+        Some((base, base.checked_add(length)?))
+    }
+}
+
+/// Not known elsewhere, where stacks are not looked at, either.
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+pub(crate) fn library_range(_address: *const core::ffi::c_void) -> Option<(usize, usize)> {
+    None
+}
+
+#[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+
+    /// The kernel's own list of what is mapped says the same.
+    #[test]
+    fn a_library_lies_where_the_kernel_has_mapped_it() {
+        let own = library_range as *const () as *const core::ffi::c_void;
+        let (start, end) = library_range(own).unwrap();
+        assert!((start..end).contains(&own.addr()));
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let of_file = |line: &&str| line.ends_with(std::env::current_exe().unwrap().to_str().unwrap());
+        let ranges: Vec<(usize, usize)> = maps
+            .lines()
+            .filter(of_file)
+            .map(|line| {
+                let (start, rest) = line.split_once('-').unwrap();
+                let number = |text: &str| usize::from_str_radix(text, 16).unwrap();
+                (number(start), number(rest.split_once(' ').unwrap().0))
+            })
+            .collect();
+        assert_eq!(ranges.first().unwrap().0, start);
+        assert!(ranges.last().unwrap().0 < end, "{ranges:x?} {end:x}");
+        assert_eq!(library_range(core::ptr::without_provenance(8)), None);
+    }
+}

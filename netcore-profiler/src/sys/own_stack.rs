@@ -1,0 +1,173 @@
+//! The calling thread's own stack, read in place.
+//!
+//! A stack is mapped from its frames up to its end, but where it ends cannot be asked for in a callback: the C library
+//! would read files, allocate and lock. So each page beyond the first is checked before it is read, and by a system
+//! call that every C library makes whenever it starts a thread. A filter (seccomp) that kills for it would kill any
+//! program; those of real programs do kill for `process_vm_readv`, which would do the same in one call.
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub(crate) use linked::OwnStack;
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+pub(crate) use unknown::OwnStack;
+
+/// Where frames are linked by frame pointers, as the runtime's own are.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod linked {
+    use core::arch::asm;
+    use core::ptr;
+
+    use crate::sys::thread_id;
+
+    const PAGE: usize = 4096;
+    const WORD: usize = size_of::<usize>();
+
+    /// Some of the stack, from a frame of the caller upwards.
+    #[derive(Debug)]
+    pub(crate) struct OwnStack {
+        start: usize,
+        end: usize,
+        /// Everything from `start` up to here can be read.
+        checked: usize,
+    }
+
+    impl OwnStack {
+        /// At most `reach` bytes from the calling function on, and that function's frame pointer.
+        #[inline(always)]
+        pub(crate) fn here(reach: usize) -> Option<(Self, usize)> {
+            let frame: usize;
+            // SAFETY: reads a register.
+            unsafe { asm!("mov {}, rbp", out(reg) frame, options(nomem, nostack, preserves_flags)) };
+            let local = 0_usize;
+            Some((Self::above(ptr::from_ref(&local).expose_provenance(), reach)?, frame))
+        }
+
+        /// `start` is the address of something on the stack.
+        fn above(start: usize, reach: usize) -> Option<Self> {
+            let end = start.checked_add(reach)?;
+            // It is also the address of the C library's record of the thread. That lies above the stack in the same
+            // mapping, except for the first thread's, whose stack is above everything.
+            let record = thread_id();
+            let end = if record > start { end.min(record) } else { end };
+            Some(Self { start, end, checked: page_after(start)? })
+        }
+
+        /// The word at an address; `None` where that is not on this part of the stack.
+        pub(crate) fn word(&mut self, at: usize) -> Option<usize> {
+            let end = at.checked_add(WORD)?;
+            if at < self.start || end > self.end || !at.is_multiple_of(WORD) {
+                return None;
+            }
+            while self.checked < end {
+                if !is_readable(self.checked) {
+                    return None;
+                }
+                self.checked = page_after(self.checked)?;
+            }
+            // SAFETY: a word on a page that can be read. It stays so: below the record of this thread, or where there
+            // is none above, lies nothing but the thread's stack, which is there while the thread runs.
+            Some(unsafe { ptr::with_exposed_provenance::<usize>(at).read_volatile() })
+        }
+    }
+
+    fn page_after(address: usize) -> Option<usize> {
+        (address | PAGE.wrapping_sub(1)).checked_add(1)
+    }
+
+    /// Whether the word at an address can be read. The kernel is asked to change the thread's signal mask by the mask
+    /// that lies there, in a way that does not exist: it looks at the mask first.
+    fn is_readable(address: usize) -> bool {
+        const RT_SIGPROCMASK: isize = 14;
+        const EINVAL: isize = 22;
+        let answer: isize;
+        // SAFETY: the kernel reads at the address, or finds that it cannot, and does nothing then. Not by the C
+        // library, which would change `errno` under the program.
+        unsafe {
+            asm!(
+                "syscall",
+                inlateout("rax") RT_SIGPROCMASK => answer,
+                in("rdi") -1_isize,
+                in("rsi") address,
+                in("rdx") 0_usize,
+                in("r10") WORD,
+                lateout("rcx") _,
+                lateout("r11") _,
+                options(nostack, readonly),
+            );
+        }
+        answer == EINVAL.wrapping_neg()
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn only_what_is_mapped_can_be_read() {
+            let words = [7_usize; 3];
+            assert!(is_readable(ptr::from_ref(&words).addr()));
+            for address in [0, 8, PAGE, 1 << 47, usize::MAX - 7] {
+                assert!(!is_readable(address), "{address:x}");
+            }
+        }
+
+        #[test]
+        fn the_stack_is_read_from_its_start_to_its_end_and_not_beyond() {
+            let words: [usize; 2000] = std::array::from_fn(|index| index * 3);
+            let start = words.as_ptr().expose_provenance();
+            let mut stack = OwnStack::above(start, 1500 * WORD).unwrap();
+            for index in [0, 1, 700, 1499, 3] {
+                assert_eq!(stack.word(start + index * WORD), Some(index * 3));
+            }
+            assert_eq!(stack.word(start + 1500 * WORD), None, "out of reach");
+            assert_eq!(stack.word(start - WORD), None, "below");
+            assert_eq!(stack.word(start + 1), None, "between words");
+            assert_eq!(stack.word(usize::MAX), None);
+        }
+
+        /// The whole stack of a thread, and what is above the first thread's: it ends where it cannot be read.
+        #[test]
+        fn a_reach_beyond_the_end_is_no_fault() {
+            let all = || {
+                let local = 1_usize;
+                let start = ptr::from_ref(&local).expose_provenance();
+                let mut stack = OwnStack::above(start, 1 << 40).unwrap();
+                (0..).map_while(|index: usize| stack.word(start + index * WORD)).count()
+            };
+            let count = std::thread::Builder::new().stack_size(1 << 20).spawn(all).unwrap().join().unwrap();
+            assert!(count > 10 && count < (1 << 20) / WORD, "{count}");
+        }
+
+        #[test]
+        fn reading_changes_neither_the_signal_mask_nor_errno() {
+            let status = || {
+                let text = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+                text.lines().find(|line| line.starts_with("SigBlk")).unwrap().to_owned()
+            };
+            let before = status();
+            assert!(std::fs::metadata("/nonexistent").is_err());
+            let error = std::io::Error::last_os_error().raw_os_error();
+            let mask = [usize::MAX; 4];
+            assert!(is_readable(ptr::from_ref(&mask).addr()) && !is_readable(0));
+            assert_eq!(std::io::Error::last_os_error().raw_os_error(), error);
+            assert_eq!(status(), before);
+        }
+    }
+}
+
+/// Where they are not known to be.
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+mod unknown {
+    /// There is none.
+    #[derive(Debug)]
+    pub(crate) enum OwnStack {}
+
+    impl OwnStack {
+        pub(crate) fn here(_reach: usize) -> Option<(Self, usize)> {
+            None
+        }
+
+        pub(crate) fn word(&mut self, _at: usize) -> Option<usize> {
+            None
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! The lease: a connection that is only listened to.
+//!
+//! Its descriptor is a number that belongs to the whole process. A program that closes a number twice, or sweeps over
+//! all of them, closes ours, and what it opens next may get the same number. So the number is moved to where the system
+//! gives out none by itself, and before each read and each close it is checked that it still means our socket. A number
+//! that does not is forgotten. Between the check and the read lie less than a microsecond and no wait; what could be
+//! taken then are 64 bytes of a socket that got just this number just then.
+
+use core::ffi::{c_char, c_int, c_short, c_uint, c_ulong, c_void};
+use core::ptr;
+
+use super::{errno, os, sleep_ms, terminated};
+use crate::sys::LeaseSign;
+
+/// New descriptors get the lowest number that is free. The second one is for processes that may have few.
+const HIGH: [c_int; 2] = [900, 200];
+
+#[repr(C)]
+struct PollFd {
+    fd: c_int,
+    events: c_short,
+    happened: c_short,
+}
+
+unsafe extern "C" {
+    safe fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int;
+    fn connect(fd: c_int, address: *const c_void, length: c_uint) -> c_int;
+    fn getsockopt(fd: c_int, level: c_int, option: c_int, value: *mut c_void, length: *mut c_uint) -> c_int;
+    safe fn fcntl(fd: c_int, command: c_int, ...) -> c_int;
+    fn poll(fds: *mut PollFd, count: c_ulong, timeout_ms: c_int) -> c_int;
+    fn recv(fd: c_int, buffer: *mut c_void, length: usize, flags: c_int) -> isize;
+    safe fn close(fd: c_int) -> c_int;
+}
+
+/// A connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Lease {
+    fd: c_int,
+    identity: u64,
+}
+
+/// What no other socket has for as long as the system runs; `None` where the number does not mean a socket. Systems
+/// that do not tell (Linux before 4.12) have 0 for all.
+fn identity(fd: c_int) -> Option<u64> {
+    let mut value = 0_u64;
+    let mut length = size_of::<u64>() as c_uint;
+    let (level, option) = os::SOCKET_IDENTITY;
+    // SAFETY: the value is as long as said.
+    let answer = unsafe { getsockopt(fd, level, option, (&raw mut value).cast(), &raw mut length) };
+    match answer {
+        0 if os::SOCKETS_ARE_NUMBERED => Some(value),
+        0 => Some(0),
+        _ if matches!(errno(), os::EBADF | os::ENOTSOCK) => None,
+        _ => Some(0),
+    }
+}
+
+impl Lease {
+    /// A socket that is no one's yet.
+    fn new() -> Option<Self> {
+        const UNIX: c_int = 1;
+        const STREAM: c_int = 1;
+        const SET_FD: c_int = 2;
+        const SET_FL: c_int = 4;
+        const CLOSE_ON_EXEC: c_int = 1;
+        let fd = socket(UNIX, STREAM | os::SOCK_CLOEXEC, 0);
+        if fd < 0 {
+            return None;
+        }
+        let low = Self { fd, identity: identity(fd)? };
+        fcntl(fd, SET_FD, CLOSE_ON_EXEC);
+        fcntl(fd, SET_FL, os::NONBLOCK);
+        let mut high = HIGH.iter().map(|least| fcntl(fd, os::DUPLICATE_AT_LEAST, *least));
+        let Some(fd) = high.find(|fd| *fd >= 0) else { return Some(low) };
+        low.close();
+        Some(Self { fd, ..low })
+    }
+
+    /// Connects to a Unix socket; gives up after `timeout_ms` of a full queue.
+    pub(crate) fn connect(path: &str, timeout_ms: u32) -> Option<Self> {
+        const UNIX: u8 = 1;
+        const PATH_OFFSET: usize = 2;
+        #[cfg(target_os = "linux")]
+        const PATH_BYTES: usize = 108;
+        #[cfg(not(target_os = "linux"))]
+        const PATH_BYTES: usize = 104;
+        #[repr(C)]
+        struct Address {
+            family: [u8; PATH_OFFSET],
+            path: [c_char; PATH_BYTES],
+        }
+        let family = if cfg!(target_os = "linux") {
+            u16::from(UNIX).to_ne_bytes()
+        } else {
+            [size_of::<Address>() as u8, UNIX]
+        };
+        let address = Address { family, path: terminated(path)? };
+
+        let lease = Self::new()?;
+        let mut left_ms = timeout_ms;
+        loop {
+            let bytes = size_of::<Address>() as c_uint;
+            // SAFETY: the address is as long as it says.
+            if unsafe { connect(lease.fd, ptr::from_ref(&address).cast(), bytes) } == 0 {
+                return Some(lease);
+            }
+            let later = matches!(errno(), os::EAGAIN | os::EINTR);
+            if !later || left_ms == 0 {
+                lease.close();
+                return None;
+            }
+            left_ms = left_ms.saturating_sub(1);
+            sleep_ms(1);
+        }
+    }
+
+    /// Whether the number still means our socket.
+    fn is_ours(self) -> bool {
+        identity(self.fd) == Some(self.identity)
+    }
+
+    /// Waits up to `timeout_ms` for a sign of the other end.
+    pub(crate) fn wait(self, timeout_ms: u32) -> LeaseSign {
+        const READABLE: c_short = 1;
+        let mut fd = PollFd { fd: self.fd, events: READABLE, happened: 0 };
+        // SAFETY: one descriptor is passed, as said. Whose ever it is, nothing happens to it.
+        let ready = unsafe { poll(&raw mut fd, 1, timeout_ms as c_int) };
+        let mut bytes = [0_u8; 64];
+        if !self.is_ours() {
+            return LeaseSign::Taken;
+        }
+        if ready <= 0 {
+            return LeaseSign::Silent;
+        }
+        // SAFETY: the buffer is as long as said. What is no socket is not read.
+        match unsafe { recv(self.fd, bytes.as_mut_ptr().cast(), bytes.len(), os::DO_NOT_WAIT) } {
+            1.. => LeaseSign::Alive,
+            0 => LeaseSign::Closed,
+            _ if matches!(errno(), os::EAGAIN | os::EINTR) => LeaseSign::Silent,
+            _ => LeaseSign::Closed,
+        }
+    }
+
+    /// Hangs up.
+    pub(crate) fn close(self) {
+        if self.is_ours() {
+            close(self.fd);
+        }
+    }
+
+    /// The connection as a number that is never 0, and what tells it from others.
+    pub(crate) fn into_parts(self) -> (usize, u64) {
+        ((self.fd as usize).wrapping_add(1), self.identity)
+    }
+
+    /// The connection from [`Lease::into_parts`], or nothing from 0.
+    pub(crate) fn from_parts(number: usize, identity: u64) -> Option<Self> {
+        number.checked_sub(1).map(|fd| Self { fd: fd as c_int, identity })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::{Read, Write};
+    use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+    use std::os::unix::net::{UnixListener, UnixStream};
+
+    use super::*;
+
+    unsafe extern "C" {
+        fn dup2(from: c_int, to: c_int) -> c_int;
+    }
+
+    const LIMIT_MS: u32 = 20_000;
+
+    fn connected() -> (Lease, UnixStream) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("lease");
+        let listener = UnixListener::bind(&path).unwrap();
+        let lease = Lease::connect(path.to_str().unwrap(), 100).unwrap();
+        (lease, listener.accept().unwrap().0)
+    }
+
+    #[test]
+    fn it_hears_the_other_end_and_its_going() {
+        let (lease, mut other) = connected();
+        assert!(lease.fd >= HIGH[1], "{}", lease.fd);
+        assert_eq!(lease.wait(1), LeaseSign::Silent);
+        other.write_all(b"..").unwrap();
+        assert_eq!(lease.wait(LIMIT_MS), LeaseSign::Alive);
+        assert_eq!(lease.wait(1), LeaseSign::Silent, "both were read");
+        let (number, id) = lease.into_parts();
+        assert_eq!(Lease::from_parts(number, id), Some(lease));
+        drop(other);
+        assert_eq!(lease.wait(LIMIT_MS), LeaseSign::Closed);
+        assert!(lease.is_ours());
+        lease.close();
+        assert!(!lease.is_ours());
+        assert_eq!(lease.wait(LIMIT_MS), LeaseSign::Taken, "at once");
+    }
+
+    #[test]
+    fn closing_is_seen_at_the_other_end() {
+        let (lease, mut other) = connected();
+        lease.close();
+        assert_eq!(other.read(&mut [0]).unwrap(), 0);
+    }
+
+    /// The program closes the number, and opens something of its own under it.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_number_that_is_another_s_is_neither_read_nor_closed() {
+        let others: [fn() -> (OwnedFd, OwnedFd); 3] = [
+            || {
+                let (here, there) = UnixStream::pair().unwrap();
+                (here.into(), there.into())
+            },
+            || {
+                let (here, there) = std::io::pipe().unwrap();
+                (here.into(), there.into())
+            },
+            || {
+                let file = tempfile::NamedTempFile::new().unwrap();
+                (File::open(file.path()).unwrap().into(), file.into_file().into())
+            },
+        ];
+        for other in others {
+            let (lease, ours) = connected();
+            let (here, there) = other();
+            // SAFETY: the number is the lease's, which does not own it any more.
+            assert_eq!(unsafe { dup2(here.as_raw_fd(), lease.fd) }, lease.fd);
+            drop(here);
+            File::from(there.try_clone().unwrap()).write_all(b"the program's own").unwrap();
+            for _ in 0..3 {
+                assert_eq!(lease.wait(1), LeaseSign::Taken);
+                lease.close();
+            }
+            // SAFETY: opened above, under this number, and closed by nobody.
+            let mut here = unsafe { File::from_raw_fd(lease.fd) };
+            let mut text = [0; 17];
+            here.read_exact(&mut text).unwrap();
+            assert_eq!(&text, b"the program's own");
+            drop(ours);
+        }
+    }
+}
