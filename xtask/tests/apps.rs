@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use xtask::testkit::Target;
 use xtask::{Clr, apps, clr};
 
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_secs(120);
 
 /// Runs a check on every runtime, with both kinds of GC.
 fn everywhere(check: impl Fn(&Clr, &[(&str, &str)]) -> Result<()>) -> Result<()> {

@@ -8,7 +8,7 @@ use anyhow::{Result, ensure};
 use xtask::targets;
 use xtask::testkit::Target;
 
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_secs(120);
 
 #[test]
 fn azmcp_serves_until_stdin_ends() -> Result<()> {

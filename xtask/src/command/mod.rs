@@ -5,6 +5,7 @@ mod bench;
 mod check_targets;
 mod clr;
 mod demo;
+mod fuzz;
 
 use std::process::ExitCode;
 
@@ -29,6 +30,8 @@ enum Command {
     Apps,
     /// Measure what gcwatch costs, beside no tool, the least possible, and other tools.
     Bench(bench::Bench),
+    /// Run the fuzz targets, or replay the inputs that are kept.
+    Fuzz(fuzz::Fuzz),
     /// Check that the workspace compiles for the other platforms.
     CheckTargets,
 }
@@ -40,6 +43,7 @@ impl Cli {
             Command::Clr => clr::run(),
             Command::Apps => apps::run(),
             Command::Bench(bench) => bench.run(),
+            Command::Fuzz(fuzz) => fuzz.run(),
             Command::CheckTargets => check_targets::run(),
         }
     }

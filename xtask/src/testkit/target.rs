@@ -210,7 +210,7 @@ impl fmt::Debug for Target {
 mod tests {
     use super::*;
 
-    const DEADLINE: Duration = Duration::from_secs(20);
+    const DEADLINE: Duration = Duration::from_secs(120);
 
     fn shell(script: &str) -> Target {
         let mut command = Command::new("sh");

@@ -1,0 +1,111 @@
+//! Changes of single events of a recording. What comes out can be read again, so that the change gets to the model.
+
+use libfuzzer_sys::fuzzer_mutate;
+
+use super::Stream;
+
+/// Room for a payload to grow.
+const GROWTH: usize = 64;
+/// A payload larger than this does not grow: EventPipe has no larger events.
+const MOST_PAYLOAD: usize = 64 << 10;
+
+/// Numbers that are the first or the last of their kind.
+const EDGES: [u64; 14] = [
+    0,
+    1,
+    2,
+    5,
+    16,
+    255,
+    256,
+    976,
+    977,
+    u16::MAX as u64,
+    u32::MAX as u64,
+    1 << 32,
+    i64::MAX as u64,
+    u64::MAX,
+];
+
+/// Chance, the same for the same seed.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: usize) -> usize {
+        // SplitMix64.
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) % n.max(1) as u64) as usize
+    }
+}
+
+/// Changes the first `size` bytes of `data`, which has more room; the new size.
+pub fn mutate(data: &mut [u8], size: usize, seed: u32) -> usize {
+    let mut dice = Dice(seed.into());
+    let room = data.len();
+    // The container itself now and then.
+    let parsed = if dice.below(10) == 0 { None } else { Stream::read(&data[..size]) };
+    let Some(mut stream) = parsed else { return fuzzer_mutate(data, size, room) };
+    for _ in 0..=dice.below(4) {
+        change(&mut stream, &mut dice);
+    }
+    let written = stream.write(room);
+    let size = written.len().min(room);
+    data[..size].copy_from_slice(&written[..size]);
+    size
+}
+
+fn change(stream: &mut Stream, dice: &mut Dice) {
+    let count = stream.events.len();
+    let (a, b) = (dice.below(count), dice.below(count));
+    match dice.below(12) {
+        0 => stream.events.swap(a, b),
+        1 if count > 1 => drop(stream.events.remove(a)),
+        2 => stream.events.insert(b, stream.events[a].clone()),
+        // Several in a row, as a collection is.
+        3 => {
+            let some = stream.events[a..count.min(a + 1 + dice.below(20))].to_vec();
+            stream.events.splice(b..b, some);
+        }
+        4 if count > 8 => drop(stream.events.drain(a..count.min(a + 1 + dice.below(8)))),
+        5 => {
+            let thread = stream.events[b].thread;
+            stream.events[a].thread = if dice.below(3) == 0 { dice.below(5) as u64 } else { thread };
+        }
+        6 => {
+            let at = stream.events[b].timestamp;
+            stream.events[a].timestamp = at.wrapping_add(EDGES[dice.below(EDGES.len())] as i64);
+        }
+        7 => stream.events[a].metadata_id = stream.events[b].metadata_id,
+        // An identifier, or a count, of one event in another.
+        8 => {
+            let from = stream.events[b].payload.clone();
+            let size = [1, 2, 4, 8][dice.below(4)];
+            let (to, at) = (dice.below(stream.events[a].payload.len()), dice.below(from.len()));
+            copy(&mut stream.events[a].payload, to, from.get(at..at + size).unwrap_or_default());
+        }
+        9 => {
+            let value = EDGES[dice.below(EDGES.len())].to_le_bytes();
+            let to = dice.below(stream.events[a].payload.len());
+            copy(&mut stream.events[a].payload, to, &value[..[1, 2, 4, 8][dice.below(4)]]);
+        }
+        _ => {
+            let payload = &mut stream.events[a].payload;
+            let size = payload.len();
+            if size < MOST_PAYLOAD {
+                payload.resize(size + GROWTH, 0);
+            }
+            let room = payload.len();
+            let size = fuzzer_mutate(payload, size, room);
+            payload.truncate(size);
+        }
+    }
+}
+
+fn copy(to: &mut [u8], at: usize, from: &[u8]) {
+    if let Some(place) = to.get_mut(at..at + from.len()) {
+        place.copy_from_slice(from);
+    }
+}

@@ -1,0 +1,14 @@
+//! A recording through the reader, the model and every format of report. Events are changed one by one.
+#![no_main]
+
+use gcwatch_fuzz::{bounded, mutate};
+use libfuzzer_sys::{fuzz_mutator, fuzz_target};
+
+fuzz_target!(|bytes: &[u8]| {
+    // Single blocks are kept or not: both happen for every kind of input.
+    bounded(bytes.len(), || gcwatch::fuzz::recording(bytes, bytes.len() % 2 == 1));
+});
+
+fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    mutate(&mut data[..max_size], size, seed)
+});

@@ -1,0 +1,154 @@
+//! What fuzzing calls: input from outside at one end, every way to report at the other.
+//!
+//! Besides that nothing panics and no number overflows: no report has a raw control character in it, and JSON is JSON.
+
+mod sink;
+
+use std::io;
+
+use crate::check::{ChangeBound, Checks, Expr, Side, rows, wanted};
+use crate::gc::facts::{Exit, Lost};
+use crate::gc::record::Gc;
+use crate::gc::summary::Summary;
+use crate::report::{
+    CsvReport, DiffReport, DiffSide, End, Facts, Filter, JsonReport, Judged, JunitReport, LiveState,
+    MarkdownReport, NdjsonReport, OpenMetricsReport, Place, Report, Terminal, TextOptions, TextReport, Units,
+    read_document,
+};
+use crate::watch::session::Session;
+use sink::{Kind, Sink};
+
+/// Bounds over everything that a recording tells.
+const BOUNDS: [&str; 6] = [
+    "pause.p99 < 10ms",
+    "gc.gen2.count <= 3",
+    "moved.bytes.max < 1GiB",
+    "heap.after.max < 64MiB",
+    "roots.total.max < 1000",
+    "lost.events == 0",
+];
+
+/// Gives everything to several reports.
+#[derive(Debug)]
+struct All(Vec<Box<dyn Report>>);
+
+impl All {
+    fn each(&mut self, mut tell: impl FnMut(&mut dyn Report) -> io::Result<()>) -> io::Result<()> {
+        self.0.iter_mut().try_for_each(|report| tell(report.as_mut()))
+    }
+}
+
+impl Report for All {
+    fn start(&mut self, facts: &Facts) -> io::Result<()> {
+        self.each(|report| report.start(facts))
+    }
+
+    fn gc(&mut self, facts: &Facts, gc: &Gc) -> io::Result<()> {
+        self.each(|report| report.gc(facts, gc))
+    }
+
+    fn tick(&mut self, state: &LiveState) -> io::Result<()> {
+        self.each(|report| report.tick(state))
+    }
+
+    fn warn(&mut self, message: &str) -> io::Result<()> {
+        self.each(|report| report.warn(message))
+    }
+
+    fn end(&mut self, facts: &Facts, end: &End<'_>) -> io::Result<()> {
+        self.each(|report| report.end(facts, end))
+    }
+}
+
+fn terminal(live: bool) -> Terminal {
+    Terminal { columns: 80, rows: live.then_some(24), colour: false, live, unicode: live }
+}
+
+fn every_report() -> All {
+    let text = |live| {
+        let kind = if live { Kind::LiveText } else { Kind::Text };
+        Box::new(TextReport::new(Box::new(Sink::new(kind)), terminal(live), TextOptions::default()))
+    };
+    let plain = || Box::new(Sink::new(Kind::Text));
+    All(vec![
+        text(false),
+        text(true),
+        Box::new(JsonReport::new(Box::new(Sink::new(Kind::Json)))),
+        Box::new(NdjsonReport::new(Box::new(Sink::new(Kind::Ndjson)))),
+        Box::new(CsvReport::new(plain(), Filter::default())),
+        Box::new(MarkdownReport::new(plain(), Units::Iec)),
+        Box::new(JunitReport::new(plain(), Units::Si)),
+        Box::new(OpenMetricsReport::new(Place::Stream(plain()))),
+    ])
+}
+
+/// A recording, read in pieces and reported in every format; `blocks`: with each single block.
+///
+/// # Panics
+/// Where a report is not what it has to be.
+pub fn recording(bytes: &[u8], blocks: bool) {
+    let checks = Checks::new(BOUNDS.iter().filter_map(|bound| bound.parse().ok()));
+    let mut report = every_report();
+    let mut facts = Facts::default();
+    facts.watch.blocks = blocks;
+    let mut session = Session::new(facts, &mut report).judging(&checks);
+    for (n, piece) in bytes.chunks(1 << 14).enumerate() {
+        let _ = session.bytes(piece);
+        let _ = session.tick(n as u64);
+    }
+    let _ = session.finish();
+    if !session.is_trace() {
+        return;
+    }
+    let exit = Exit { gcwatch: 0, child: None, reason: "end-of-file" };
+    session.end(&exit).expect("a sink takes everything");
+}
+
+/// What people type after `--assert` and `--fail-on`.
+pub fn expression(text: &str) {
+    if let Ok(expr) = text.parse::<Expr>() {
+        let verdicts =
+            Checks::new([expr]).judge(&Summary::default(), &Lost::default(), &Facts::default().watch);
+        assert_eq!(verdicts.len(), 1);
+    }
+    let _ = text.parse::<ChangeBound>();
+}
+
+/// Two documents of `--format json`, compared.
+pub fn documents(before: &[u8], after: &[u8]) {
+    let (Ok(before), Ok(after)) = (read_document(before), read_document(after)) else { return };
+    let bounds: Vec<ChangeBound> =
+        ["pause.p99 +5%", "gc.count +10%"].iter().filter_map(|text| text.parse().ok()).collect();
+    let wanted = wanted(&bounds);
+    let side = |gcs: &[Gc]| {
+        let mut side = Side::new(&wanted);
+        gcs.iter().for_each(|gc| side.add(gc));
+        side
+    };
+    let (b, a) = (side(&before.gcs), side(&after.gcs));
+    let rows = rows((&b, &before.lost, &before.watch), (&a, &after.lost, &after.watch));
+    let judged: Vec<Judged> = bounds
+        .iter()
+        .map(|bound| Judged { text: bound.text.clone(), name: bound.name.clone(), fails: bound.fails(&rows) })
+        .collect();
+    let shown = |side: &Side, title: &Option<String>| DiffSide {
+        file: "file".into(),
+        title: title.clone(),
+        gcs: side.summary.gcs,
+        level: before.watch.level,
+        duration_ns: before.watch.duration_ns,
+    };
+    let diff = DiffReport {
+        before: shown(&b, &before.title),
+        after: shown(&a, &after.title),
+        rows: &rows,
+        judged: &judged,
+        warnings: &[],
+        code: 0,
+    };
+    sink::checked(Kind::Text, diff.text(terminal(false), Units::Iec).as_bytes());
+    sink::checked(Kind::Text, diff.markdown(Units::Si).as_bytes());
+    if let Ok(json) = diff.json() {
+        sink::checked(Kind::Json, json.as_bytes());
+    }
+}

@@ -1,0 +1,73 @@
+//! Where reports go: looked at, and forgotten.
+
+use std::io::{self, Write};
+
+/// What has to hold of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// No control characters but the ends of lines.
+    Text,
+    /// A terminal is also told to go back to the start of the line, and to clear it.
+    LiveText,
+    /// One document.
+    Json,
+    /// A document on each line.
+    Ndjson,
+}
+
+/// Kept to be parsed in the end; of a larger report that is left out.
+const MOST_KEPT: usize = 1 << 20;
+
+/// Takes everything.
+#[derive(Debug)]
+pub(super) struct Sink {
+    kind: Kind,
+    kept: Vec<u8>,
+    more: bool,
+}
+
+impl Sink {
+    pub(super) fn new(kind: Kind) -> Sink {
+        Sink { kind, kept: Vec::new(), more: false }
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.more |= self.kept.len() + bytes.len() > MOST_KEPT;
+        if self.more {
+            self.kept = Vec::new();
+        } else {
+            self.kept.extend(bytes);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Sink {
+    fn drop(&mut self) {
+        if !self.more && !std::thread::panicking() {
+            checked(self.kind, &self.kept);
+        }
+    }
+}
+
+/// Panics where a report is not what it has to be.
+pub(super) fn checked(kind: Kind, bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { panic!("a report is not UTF-8") };
+    if kind == Kind::LiveText {
+        return;
+    }
+    let raw = text.chars().find(|c| c.is_control() && *c != '\n');
+    assert_eq!(raw, None, "a control character is in a report");
+    let parsed = |text: &str| serde_json::from_str::<serde::de::IgnoredAny>(text);
+    match kind {
+        Kind::Json if !text.is_empty() => assert!(parsed(text).is_ok(), "a document is not JSON"),
+        Kind::Ndjson => assert!(text.lines().all(|line| parsed(line).is_ok()), "a line is not JSON"),
+        _ => {}
+    }
+}
