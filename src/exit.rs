@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::visible::visible;
+
 /// gcwatch's own exit codes; scripts rely on them (`README.md`, Exit codes).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Code(pub(crate) u8);
@@ -26,6 +28,8 @@ impl Code {
     pub(crate) const OTHER_PROFILER: Code = Code(23);
     pub(crate) const NOT_EXECUTABLE: Code = Code(126);
     pub(crate) const NOT_FOUND: Code = Code(127);
+    /// SIGHUP after another signal.
+    pub(crate) const HUNG_UP: Code = Code(129);
     /// A second Ctrl-C.
     pub(crate) const INTERRUPTED: Code = Code(130);
     /// A second SIGTERM.
@@ -48,6 +52,12 @@ impl Failure {
     pub(crate) fn new(code: Code, what: impl Into<String>) -> Failure {
         Failure { code, what: what.into(), seen: Vec::new(), remedy: Vec::new() }
     }
+    /// What a parser said: its first line is what happened, the others show where.
+    pub(crate) fn told(code: Code, place: &str, said: &str) -> Failure {
+        let mut lines = said.trim().lines();
+        let what = format!("{place}: {}", lines.next().unwrap_or_default());
+        lines.fold(Failure::new(code, what), Failure::seen)
+    }
     #[must_use]
     pub(crate) fn seen(mut self, line: impl Into<String>) -> Failure {
         self.seen.push(line.into());
@@ -62,10 +72,11 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.what)?;
+        // Paths, names and answers of targets and files are in it.
+        write!(f, "{}", visible(&self.what))?;
         for (label, lines) in [("seen:", &self.seen), ("do:", &self.remedy)] {
             for (n, line) in lines.iter().enumerate() {
-                write!(f, "\n  {:<5} {line}", if n == 0 { label } else { "" })?;
+                write!(f, "\n  {:<5} {}", if n == 0 { label } else { "" }, visible(line))?;
             }
         }
         Ok(())

@@ -1,62 +1,7 @@
-//! gcwatch: every garbage collection of a .NET process, what moved, what survived, what held it.
+//! The program gcwatch.
 
-mod check;
-mod cli;
-mod command;
-mod exit;
-mod gc;
-mod report;
-mod sys;
-mod target;
-mod watch;
-
-use std::io::Write;
 use std::process::ExitCode;
 
-use clap::FromArgMatches;
-use clap::error::ErrorKind;
-use tracing::level_filters::LevelFilter;
-
-/// Version of the program, and of the library it puts into processes.
-const VERSION: &str = env!("CARGO_PKG_VERSION");
-
 fn main() -> ExitCode {
-    let words: Vec<_> = std::env::args_os().skip(1).collect();
-    if let [word, dir] = words.as_slice()
-        && word == watch::port_guard::WORD
-    {
-        let served = watch::port_guard::run(dir.as_ref());
-        return ExitCode::from(if served.is_ok() { exit::Code::OK } else { exit::Code::FAILED }.0);
-    }
-    let config = std::env::current_dir().ok().map(|dir| cli::config::Config::find(&dir)).transpose();
-    let config = match config {
-        Ok(config) => config.flatten(),
-        Err(failure) => {
-            let _ = writeln!(std::io::stderr(), "gcwatch: {failure}");
-            return ExitCode::from(failure.code.0);
-        }
-    };
-    let typed = cli::config::command(config.as_ref()).try_get_matches();
-    let cli = match typed.and_then(|matches| cli::Cli::from_arg_matches(&matches)) {
-        Ok(cli) => cli,
-        Err(e) => {
-            // A closed pipe is no reason to fail here either.
-            let _ = e.print();
-            let asked = matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-            return ExitCode::from(if asked { exit::Code::OK } else { exit::Code::USAGE }.0);
-        }
-    };
-    let level = match command::verbosity(&cli) {
-        0 => LevelFilter::OFF,
-        1 => LevelFilter::DEBUG,
-        _ => LevelFilter::TRACE,
-    };
-    tracing_subscriber::fmt().with_max_level(level).with_writer(std::io::stderr).with_target(false).init();
-    match command::dispatch(&cli, config.as_ref()) {
-        Ok(code) => ExitCode::from(code.0),
-        Err(failure) => {
-            let _ = writeln!(std::io::stderr(), "gcwatch: {failure}");
-            ExitCode::from(failure.code.0)
-        }
-    }
+    gcwatch::main()
 }

@@ -1,20 +1,23 @@
 //! Options from elsewhere: the command line goes over `GCWATCH_<OPTION>`, and that over a `gcwatch.toml`
 //! in this directory or the nearest one above.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::builder::FalseyValueParser;
+use clap::builder::{FalseyValueParser, Resettable};
+use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, Command, CommandFactory};
 
 use super::Cli;
 use crate::exit::{Code, Failure};
+use crate::visible::visible;
 
 /// The file's name.
 const FILE: &str = "gcwatch.toml";
 /// The subcommands that take options from it.
-const COMMANDS: [&str; 3] = ["run", "attach", "report"];
+const COMMANDS: [&str; 4] = ["run", "attach", "report", "diff"];
 /// A file that came with somebody's directory must not choose what is overwritten or removed, nor what is
 /// loaded into a process.
 const NEVER: [&str; 4] = ["output", "record", "rotate", "profiler-path"];
@@ -40,7 +43,7 @@ impl Config {
             .map_err(|e| e.to_string())
             .and_then(|text| Config::parse(path.clone(), &text));
         config.map(Some).map_err(|what| {
-            Failure::new(Code::USAGE, format!("{}: {what}", path.display()))
+            Failure::told(Code::USAGE, &path.display().to_string(), &what)
                 .remedy("it holds options by their long names, such as level = \"moves\"")
         })
     }
@@ -79,6 +82,9 @@ impl Config {
             one => scalar(one).map(|text| vec![text]),
         };
         let texts = texts.ok_or_else(|| format!("`{name}` is neither a value nor a list of values"))?;
+        if texts.iter().any(|text| visible(text) != *text) {
+            return Err(format!("`{name}` has a value with characters that cannot be printed"));
+        }
         let many = matches!(option.get_action(), ArgAction::Append) || option.get_value_delimiter().is_some();
         if texts.len() > 1 && !many {
             return Err(format!("`{name}` takes one value"));
@@ -86,6 +92,11 @@ impl Config {
         let commands = self.values.entry(command.map(str::to_owned)).or_default();
         commands.insert(name, texts);
         Ok(())
+    }
+
+    /// A subcommand's own table sets it.
+    fn own(&self, command: &str, name: &str) -> bool {
+        self.values.get(&Some(command.to_owned())).is_some_and(|table| table.contains_key(name))
     }
 
     /// What it sets for an option; a subcommand's own table goes over the rest.
@@ -110,6 +121,72 @@ fn variable(long: &str) -> String {
     format!("GCWATCH_{}", long.to_uppercase().replace('-', "_"))
 }
 
+/// Whether an option with a fixed list of values has this one.
+fn fits(arg: &Arg, value: &str) -> bool {
+    let possible = arg.get_possible_values();
+    possible.is_empty() || possible.iter().any(|p| p.matches(value, false))
+}
+
+/// Whether some command's option of that name has it.
+fn fits_elsewhere(long: &str, value: &str) -> bool {
+    let cli = Cli::command();
+    let all = cli.get_subcommands().filter(|c| COMMANDS.contains(&c.get_name()));
+    let mut same = all.flat_map(Command::get_arguments).filter(|arg| arg.get_long() == Some(long));
+    same.any(|arg| fits(arg, value))
+}
+
+/// Variables of gcwatch that are no options: those of its tests and its own in processes that it watches.
+const INTERNAL: [&str; 4] = ["GCWATCH_CACHE", "GCWATCH_DOTNET_ROOT", "GCWATCH_PROFILER", "GCWATCH_TEST_"];
+
+/// What is wrong with the variables that begin with `GCWATCH_`: one sentence each.
+pub(crate) fn odd_variables() -> Vec<String> {
+    let cli = Cli::command();
+    let all = cli.get_subcommands().filter(|c| COMMANDS.contains(&c.get_name()));
+    let options: BTreeSet<&str> = all.flat_map(Command::get_arguments).filter_map(Arg::get_long).collect();
+    let set = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let ours = set.filter(|name| name.starts_with("GCWATCH_"));
+    let told = ours.filter_map(|name| {
+        if let Some(option) = options.iter().find(|option| variable(option) == name) {
+            let never = NEVER.contains(option);
+            return never.then(|| {
+                format!("{name} is not looked at: --{option} can be given on the command line only")
+            });
+        }
+        if INTERNAL.iter().any(|known| match known.strip_suffix('_') {
+            Some(_) => name.starts_with(known),
+            None => name == *known,
+        }) {
+            return None;
+        }
+        let near = |a: &&String, b: &&String| {
+            strsim::jaro_winkler(a, &name).total_cmp(&strsim::jaro_winkler(b, &name))
+        };
+        let variables: Vec<String> = options.iter().map(|option| variable(option)).collect();
+        let nearest = variables.iter().max_by(near).map_or("", String::as_str);
+        Some(format!("{name} is no setting of gcwatch; did you mean {nearest}?"))
+    });
+    told.collect()
+}
+
+/// Where the value comes from that a command line was refused for, if nobody typed it.
+pub(crate) fn source_of(error: &clap::Error, words: &[OsString], config: Option<&Config>) -> Option<String> {
+    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else { return None };
+    let long = option.strip_prefix("--")?.split([' ', '=']).next()?;
+    let typed = |word: &OsString| {
+        word.to_str().and_then(|word| word.strip_prefix("--")).is_some_and(|word| {
+            word == long || word.strip_prefix(long).is_some_and(|rest| rest.starts_with('='))
+        })
+    };
+    if words.iter().take_while(|word| *word != "--").any(typed) {
+        return None;
+    }
+    if std::env::var_os(variable(long)).is_some() {
+        return Some(format!("the value comes from {} in the environment", variable(long)));
+    }
+    let config = config.filter(|c| c.values.values().any(|table| table.contains_key(long)))?;
+    Some(format!("the value comes from {}", visible(&config.path.display().to_string())))
+}
+
 /// The command line as it is understood with a file's values.
 pub(crate) fn command(config: Option<&Config>) -> Command {
     let mut cli = Cli::command();
@@ -117,12 +194,23 @@ pub(crate) fn command(config: Option<&Config>) -> Command {
         cli = cli.mut_subcommand(name, |sub| {
             sub.mut_args(|arg| {
                 let Some(long) = arg.get_long().map(str::to_owned) else { return arg };
-                let arg = arg.env(variable(&long)).hide_env(true);
+                let named = variable(&long);
+                let set = std::env::var(&named).ok();
+                // The same name may have other values in another command: `ndjson` is none for `diff`.
+                let understood = set.is_none_or(|value| fits(&arg, &value) || !fits_elsewhere(&long, &value));
+                let arg = match !NEVER.contains(&long.as_str()) && understood {
+                    true => arg.env(named).hide_env(true),
+                    false => arg.env(Resettable::Reset),
+                };
                 let arg = match arg.get_action() {
                     ArgAction::SetTrue => arg.value_parser(FalseyValueParser::new()),
                     _ => arg,
                 };
-                match config.and_then(|c| c.values(name, &long)) {
+                let values = config.and_then(|c| c.values(name, &long));
+                let own = config.is_some_and(|c| c.own(name, &long));
+                match values
+                    .filter(|values| own || values.iter().all(|v| fits(&arg, v) || !fits_elsewhere(&long, v)))
+                {
                     Some(values) => arg.default_values(values.clone()),
                     None => arg,
                 }
@@ -147,8 +235,9 @@ pub(crate) struct InForce {
 /// A value that does not fit.
 pub(crate) fn in_force(config: Option<&Config>, of: &str) -> Result<Vec<InForce>, clap::Error> {
     let cli = command(config);
-    // With the one word that each of them cannot do without.
-    let matches = cli.clone().try_get_matches_from(["gcwatch", of, "1"])?;
+    // With the words that each of them cannot do without.
+    let words = if of == "diff" { &["gcwatch", of, "1", "2"][..] } else { &["gcwatch", of, "1"] };
+    let matches = cli.clone().try_get_matches_from(words)?;
     let Some((_, matches)) = matches.subcommand() else { return Ok(Vec::new()) };
     let Some(sub) = cli.find_subcommand(of) else { return Ok(Vec::new()) };
     let options = sub.get_arguments().filter_map(|arg| Some((arg, arg.get_long()?)));

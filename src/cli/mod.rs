@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::check::{ChangeBound, Expr};
-use crate::gc::facts::Sample;
+use crate::gc::facts::{Sample, StepBackLimits};
 use crate::gc::record::Level;
 use crate::watch::recording::Rotation;
 
@@ -55,7 +55,7 @@ pub(crate) enum Command {
     /// Show which options are in force, and where each comes from
     Config {
         /// For which command
-        #[arg(default_value = "run", value_parser = ["run", "attach", "report"])]
+        #[arg(default_value = "run", value_parser = ["run", "attach", "report", "diff"])]
         of: String,
     },
     /// List what --assert can bound
@@ -69,6 +69,20 @@ pub(crate) enum Command {
     },
     /// Print the manual page (roff)
     Man,
+}
+
+impl Command {
+    /// Its options can come from the environment and from a file.
+    pub(crate) fn takes_settings(&self) -> bool {
+        matches!(
+            self,
+            Command::Run(_)
+                | Command::Attach(_)
+                | Command::Report(_)
+                | Command::Diff(_)
+                | Command::Config { .. }
+        )
+    }
 }
 
 /// How results are shown: the same for live and replayed.
@@ -85,7 +99,7 @@ pub(crate) struct OutputArgs {
     #[arg(long)]
     pub(crate) blocks: bool,
     /// text, csv, ndjson: show collections that paused at least this long
-    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    #[arg(long, value_name = "TIME", value_parser = values::pause)]
     pub(crate) min_pause: Option<Duration>,
     /// text, csv, ndjson: show collections of these generations
     #[arg(long = "gen", value_name = "0,1,2", value_delimiter = ',', value_parser = values::generation)]
@@ -128,7 +142,7 @@ pub(crate) struct CheckArgs {
 #[command(next_help_heading = "Watching")]
 pub(crate) struct WatchArgs {
     /// basic: pauses and sizes; moves: and what moved and survived; roots: and what held it
-    /// [default: roots, or what the target allows]
+    /// [default: roots, or what the target allows; in `attach` roots in windows where blocking would take long]
     #[arg(long, value_enum, env = "GCWATCH_LEVEL")]
     pub(crate) level: Option<LevelArg>,
     /// Look at roots in windows only: at N collections, or for a time, each time the interval is over, such as
@@ -143,7 +157,7 @@ pub(crate) struct WatchArgs {
     #[arg(long, value_name = "FILE.nettrace")]
     pub(crate) record: Option<PathBuf>,
     /// Begin another file after SIZE (100MiB, 1GB), at the next point where it can be read alone, and
-    /// keep the last N of them (0: all). {n} in their name is their number
+    /// keep the last N of them (0: all). Their number goes before the extension
     #[arg(long, value_name = "SIZE,N", value_parser = values::rotation, requires = "record")]
     pub(crate) rotate: Option<Rotation>,
     /// Stop watching after this time; the target goes on
@@ -157,7 +171,7 @@ pub(crate) struct WatchArgs {
     #[arg(long)]
     pub(crate) no_names: bool,
     /// Another build of the profiler library
-    #[arg(long, value_name = "FILE", env = "GCWATCH_PROFILER_PATH")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) profiler_path: Option<PathBuf>,
 }
 
@@ -185,8 +199,8 @@ pub(crate) struct RunArgs {
 #[derive(Debug, Args)]
 pub(crate) struct AttachArgs {
     /// The process
-    #[arg(value_name = "PID", required_unless_present_any = ["process_id", "name", "diagnostic_port"])]
-    pub(crate) pid: Option<u32>,
+    #[arg(value_name = "PID|NAME", required_unless_present_any = ["process_id", "name", "diagnostic_port"])]
+    pub(crate) pid: Option<String>,
     /// The same, as the .NET tools spell it
     #[arg(short, long, value_name = "PID", conflicts_with = "pid")]
     pub(crate) process_id: Option<u32>,
@@ -199,9 +213,25 @@ pub(crate) struct AttachArgs {
     #[command(flatten)]
     pub(crate) watch: WatchArgs,
     #[command(flatten)]
+    pub(crate) careful: CarefulArgs,
+    #[command(flatten)]
     pub(crate) check: CheckArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+/// What roots may cost where nobody asked for them.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Watching without --level, --sample and --assert")]
+pub(crate) struct CarefulArgs {
+    /// Watch roots all the time only where a blocking gen2 collection is estimated to take at most this long; else
+    /// in windows, as with --sample 1/30s
+    #[arg(long, value_name = "TIME", value_parser = values::duration, default_value = "100ms")]
+    pub(crate) max_blocking_gc: Duration,
+    /// Go on in windows as soon as gen2 collections that block because of watching have stopped the program for this
+    /// share of the time (of 10 s at least), or one of them for this long
+    #[arg(long, value_name = "PERCENT,TIME", value_parser = values::step_back, default_value = "1%,250ms")]
+    pub(crate) step_back: StepBackLimits,
 }
 
 /// `gcwatch ps`.

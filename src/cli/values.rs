@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::gc::facts::{Each, Sample};
+use crate::gc::facts::{Each, Sample, StepBackLimits};
 use crate::gc::record::Level;
 use crate::watch::recording::Rotation;
 
@@ -32,9 +32,20 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(seconds).map_err(|_| bad())
 }
 
-/// `100MiB`, `1.5GB`, `64M`, `4096`: kB, MB, GB, TB are powers of 1000, all others of 1024.
+/// A duration with its unit: of a pause, a bare number would be taken for milliseconds by some and for seconds by others.
+pub(crate) fn pause(text: &str) -> Result<Duration, String> {
+    if text.parse::<f64>().is_ok() {
+        return Err(format!("`{text}` has no unit; did you mean {text}ms?"));
+    }
+    duration(text)
+}
+
+/// `100MiB`, `1.5GB`, `64M`, `4096B`: kB, MB, GB, TB are powers of 1000, all others of 1024.
 fn size(text: &str) -> Result<u64, String> {
-    let bad = || format!("`{text}` is no size; examples: 100MiB, 1.5GB, 64M, 4096");
+    if text.parse::<f64>().is_ok() {
+        return Err(format!("`{text}` has no unit; did you mean {text}MiB?"));
+    }
+    let bad = || format!("`{text}` is no size; examples: 100MiB, 1.5GB, 64M, 4096B");
     let at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(at);
     let unit = unit.trim().to_ascii_lowercase();
@@ -90,6 +101,18 @@ pub(crate) fn sample(text: &str) -> Result<Sample, String> {
     Ok(Sample { each, every, between: Level::Basic })
 }
 
+/// `1%,250ms`: a share of the time, and how long at once.
+pub(crate) fn step_back(text: &str) -> Result<StepBackLimits, String> {
+    let bad = || format!("`{text}` is no share and time; an example: 1%,250ms");
+    let (share, time) = text.split_once(',').ok_or_else(bad)?;
+    let share: f64 = share.trim().strip_suffix('%').ok_or_else(bad)?.trim().parse().map_err(|_| bad())?;
+    if !(0.0..=100.0).contains(&share) {
+        return Err(format!("a share is 0% to 100%, not `{text}`"));
+    }
+    let at_once_ms = u32::try_from(duration(time.trim())?.as_millis()).unwrap_or(u32::MAX);
+    Ok(StepBackLimits { share_ppm: (share * 1e4).round() as u32, at_once_ms })
+}
+
 /// One generation: 0, 1 or 2.
 pub(crate) fn generation(text: &str) -> Result<u8, String> {
     match text.trim().trim_start_matches("gen") {
@@ -132,6 +155,17 @@ mod tests {
     }
 
     #[test]
+    fn limits_of_stepping_back() {
+        let of = |text| step_back(text).map(|limits| (limits.share_ppm, limits.at_once_ms));
+        assert_eq!(of("1%,250ms"), Ok((10_000, 250)));
+        assert_eq!(of("0.05 % , 1s"), Ok((500, 1000)));
+        assert_eq!(of("100%,1h"), Ok((1_000_000, 3_600_000)));
+        for bad in ["", "1%", "1,250ms", "101%,1s", "-1%,1s", "x%,1s", "1%,x", "NaN%,1s"] {
+            assert!(of(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
     fn rotations() {
         let of = |text| rotation(text).map(|r| (r.bytes, r.files));
         assert_eq!(of("100MiB,10"), Ok((100 << 20, Some(10))));
@@ -139,7 +173,10 @@ mod tests {
         assert_eq!(of("64M,0"), Ok((64 << 20, None)));
         assert_eq!(of("64k,2"), Ok((64 << 10, Some(2))));
         assert_eq!(of("1kb,2"), Ok((1000, Some(2))));
-        assert_eq!(of("4096,3"), Ok((4096, Some(3))));
+        assert_eq!(of("4096B,3"), Ok((4096, Some(3))));
+        assert_eq!(of("1,3"), Err("`1` has no unit; did you mean 1MiB?".to_owned()));
+        assert_eq!(pause("80"), Err("`80` has no unit; did you mean 80ms?".to_owned()));
+        assert_eq!(pause("80ms"), Ok(Duration::from_millis(80)));
         assert_eq!(of("10b,3"), Ok((10, Some(3))));
         for bad in
             ["100MiB", "100MiB,1", "0,2", "x,2", "5Xi,2", "5i,2", "1,-1", "1,x", ",2", "1e9,2", "99999TB,2"]

@@ -6,12 +6,13 @@ use std::path::Path;
 use super::input::{open, unreadable};
 use super::output;
 use super::report::unknown;
-use crate::check::{Side, Wanted, rows, wanted};
+use crate::check::{Side, Wanted, lengths, rows, wanted};
 use crate::cli::{DiffArgs, DiffFormat};
 use crate::exit::{Code, Failure};
 use crate::gc::facts::{BackgroundGc, Lost, Target, Watch};
 use crate::gc::record::Gc;
 use crate::report::{self, DiffReport, DiffSide, End, Facts, Judged, Report};
+use crate::sys;
 use crate::watch::session::{Progress, Session};
 
 /// Reads both, compares, judges.
@@ -46,7 +47,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<Code, Failure> {
         DiffFormat::Markdown => diff.markdown(output::units(args.units)),
     };
     let written = match args.output.as_deref().filter(|path| *path != Path::new("-")) {
-        Some(path) => std::fs::write(path, text),
+        Some(path) => sys::create(path).and_then(|mut file| file.write_all(text.as_bytes())),
         None => io::stdout().write_all(text.as_bytes()),
     };
     match written {
@@ -93,6 +94,11 @@ fn warnings(before: &Watched, after: &Watched) -> Vec<String> {
         all.push(format!(
             "watched at `{}` before and `{}` after: watch both at the same --level",
             names.0, names.1
+        ));
+    }
+    if let Some((before_s, after_s)) = lengths(b, a) {
+        all.push(format!(
+            "before lasted {before_s:.1} s and after {after_s:.1} s: counts and totals are compared per second"
         ));
     }
     let off = |watch: &Watch| {

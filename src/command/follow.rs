@@ -11,13 +11,13 @@ use dotnet_diagnostics_client::{Port, PortClient, ProcessFacts, process};
 use tokio::process::Child;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinSet, LocalSet};
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use super::attach::{recording, wish};
 use super::followed::{Done, Followed, Setup};
 use super::output::Sink;
 use super::run::{again, no_runtime, pass_on};
-use super::{output, report_failed, verdict};
+use super::{ending, output, report_failed, verdict};
 use crate::cli::{Format, RunArgs};
 use crate::exit::{Code, Failure};
 use crate::gc::facts::{Exit, Target};
@@ -25,45 +25,39 @@ use crate::gc::record::Level;
 use crate::report::{NOT_WATCHED, Together, label};
 use crate::sys::{self, Signals};
 use crate::target;
-use crate::watch::launch;
-use crate::watch::port_guard::{PortGuard, socket};
+use crate::visible::visible;
+use crate::watch::admission::Admission;
+use crate::watch::launch::{self, LetGo};
+use crate::watch::port_guard::PortDir;
 use crate::watch::pump::Ended;
 use crate::watch::unheard::Unheard;
 
 /// How often is looked for processes that do not report.
 const LOOK: Duration = Duration::from_millis(500);
-/// A runtime that is let go answers at once, or not at all.
-const LET_GO: Duration = Duration::from_secs(2);
 
 /// Starts, watches all, ends as the command ended.
-pub(super) async fn watch(args: &RunArgs) -> Result<Code, Failure> {
+pub(super) async fn watch(args: &RunArgs, dir: &mut Option<PortDir>) -> Result<Code, Failure> {
     let checks = verdict::checks(&args.check)?;
     let recording = recording(&args.watch, true)?;
     let wish = wish(&args.watch, &checks)?;
     let mut signals = Signals::listen()?;
     let to_stderr = output::sink(&args.output, true) == Sink::Stdout;
     let together = Rc::new(RefCell::new(output::open_together(&args.output, true)?));
-    let launched = launch::launch(&args.command, to_stderr)?;
+    let dir = dir.insert(PortDir::make()?);
+    let launched = launch::launch(&args.command, to_stderr, dir)?;
     let root = launched.pid;
-    let (child, port, dir) = launched.into_parts();
+    let (child, port, admission) = launched.into_parts();
     // Before anything else is started: what it finds later is of the tree.
-    let unheard = Unheard::new(&socket(dir.path()), root);
-    let _guard = match PortGuard::start(dir.path()) {
-        // From now on the directory is the guard's.
-        Ok(guard) => (Some(guard), Err(dir.keep())),
-        Err(e) => {
-            tracing::debug!("no guard: {e}");
-            (None, Ok(dir))
-        }
-    };
+    let unheard = Unheard::new(&dir.socket(), root);
     let setup = Rc::new(Setup { args: args.clone(), checks, wish, recording, root });
     let (status, _) = watch::channel(None);
     let mut tree = Tree {
         setup,
+        admission,
         together,
         tasks: JoinSet::new(),
         running: HashMap::new(),
-        let_go: Vec::new(),
+        let_go: LetGo::default(),
         status,
         unheard,
         end: None,
@@ -92,11 +86,11 @@ struct Running {
 
 struct Tree {
     setup: Rc<Setup>,
+    admission: Admission,
     together: Rc<RefCell<Together>>,
     tasks: JoinSet<Done>,
     running: HashMap<tokio::task::Id, Running>,
-    /// Their connections are kept: they would dial on and on.
-    let_go: Vec<PortClient>,
+    let_go: LetGo,
     /// The command's own end.
     status: watch::Sender<Option<ExitStatus>>,
     unheard: Unheard,
@@ -117,7 +111,7 @@ impl Tree {
                 biased;
                 signal = signals.next() => if signalled {
                     at_once = Some(again(signal));
-                    self.end = Some(Self::word(again(signal)));
+                    self.end = Some(ending(&Ended::Again(signal)).1);
                     self.running.values().for_each(|r| r.end(Ended::Again(signal)));
                 } else {
                     signalled = true;
@@ -133,7 +127,7 @@ impl Tree {
                     u32::try_from(pid).ok().into_iter().for_each(|pid| self.unheard.heard(pid));
                     match self.end {
                         None => self.follow(client, pid),
-                        Some(_) => self.let_go(client).await,
+                        Some(_) => self.let_go.add(client),
                     }
                 }
                 status = child.wait(), if self.status.borrow().is_none() => {
@@ -149,14 +143,15 @@ impl Tree {
                     self.end = Some("duration");
                     self.running.values().for_each(|r| r.end(Ended::Duration));
                 }
-                _ = look.tick(), if self.end.is_none() => self.tell_unheard(),
+                _ = look.tick() => {
+                    self.admission.look(self.setup.root);
+                    if self.end.is_none() {
+                        self.tell_unheard();
+                    }
+                }
             }
         }
         self.conclude(at_once)
-    }
-
-    fn word(code: Code) -> &'static str {
-        if code == Code::TERMINATED { "terminated" } else { "interrupted" }
     }
 
     /// Begins to watch one more process.
@@ -172,14 +167,11 @@ impl Tree {
         self.running.insert(id, Running { pid, orders });
     }
 
-    async fn let_go(&mut self, client: PortClient) {
-        let resumed = timeout(LET_GO, client.resume_runtime()).await;
-        tracing::debug!("another runtime dialled; resumed: {resumed:?}");
-        self.let_go.push(client);
-    }
-
     fn done(&mut self, done: Done) {
         let code = done.code;
+        if let Some(client) = done.waits {
+            self.let_go.add(client);
+        }
         self.failures.broken |= code == Code::BROKEN;
         self.failures.incomplete |= code == Code::INCOMPLETE;
         if self.failures.report.is_none() {
@@ -188,7 +180,6 @@ impl Tree {
         if self.failures.recording.is_none() {
             self.failures.recording = done.recording;
         }
-        self.let_go.extend(done.client);
         if let Some((target, failure)) = done.unwatched {
             self.tell_unwatched(target, failure);
         }
@@ -212,7 +203,7 @@ impl Tree {
         let exit = Exit { gcwatch: failure.code.0, child: None, reason: NOT_WATCHED };
         let told = self.together.borrow_mut().not_watched(target, &failure.what, &verdicts, &exit);
         if self.setup.args.output.format != Format::Text {
-            super::say(&format!("gcwatch: {name} is not watched: {}", failure.what));
+            super::say(&format!("gcwatch: {name} is not watched: {}", visible(&failure.what)));
         }
         if let Err(e) = told {
             self.failures.report.get_or_insert(e);

@@ -4,11 +4,9 @@ use std::cell::RefCell;
 use std::io;
 use std::process::ExitStatus;
 use std::rc::Rc;
-use std::time::Duration;
 
 use dotnet_diagnostics_client::{PortClient, ProcessInfo};
 use tokio::sync::{mpsc, watch};
-use tokio::time::timeout;
 
 use super::attach::{begin, sampled};
 use super::follow::facts;
@@ -17,19 +15,17 @@ use super::{ending, verdict};
 use crate::check::Checks;
 use crate::cli::RunArgs;
 use crate::exit::{Code, Failure};
-use crate::gc::facts::{Exit, Target};
+use crate::gc::facts::{Exit, Gap, Target};
 use crate::gc::record::Level;
 use crate::report::{Facts, Outlive, Together, label};
 use crate::sys;
 use crate::target;
+use crate::watch::estimate::Beginning;
 use crate::watch::launch::{self, Suspended, unless_gone};
 use crate::watch::plan::{Wish, watch_facts};
 use crate::watch::pump::{Ended, Limits, OnSignal, Order, Orders, Pump};
 use crate::watch::recording;
 use crate::watch::session::Session;
-
-/// A runtime that is let go answers at once, or not at all.
-const LET_GO: Duration = Duration::from_secs(2);
 
 /// What is the same for all processes of a tree.
 pub(super) struct Setup {
@@ -88,13 +84,13 @@ pub(super) struct Done {
     pub(super) report_error: Option<io::Error>,
     /// Its recording ended early.
     pub(super) recording: Option<Failure>,
-    /// The process may go on: its connection is to be kept.
-    pub(super) client: Option<PortClient>,
+    /// It waits at its start, and is not watched.
+    pub(super) waits: Option<PortClient>,
 }
 
 impl Done {
     fn with(code: Code) -> Done {
-        Done { code, unwatched: None, report_error: None, recording: None, client: None }
+        Done { code, unwatched: None, report_error: None, recording: None, waits: None }
     }
 }
 
@@ -132,21 +128,12 @@ impl Followed {
         };
         match entered {
             Ok(Some((suspended, go))) => self.pump(suspended, go).await,
-            Ok(None) => {
-                Self::let_go(&client, pid).await;
-                Done { client: Some(client), ..Done::with(Code::OK) }
-            }
+            Ok(None) => Done { waits: Some(client), ..Done::with(Code::OK) },
             Err(failure) => {
-                Self::let_go(&client, pid).await;
                 let unwatched = Some((target, failure));
-                Done { client: Some(client), unwatched, ..Done::with(Code::OK) }
+                Done { waits: Some(client), unwatched, ..Done::with(Code::OK) }
             }
         }
-    }
-
-    async fn let_go(client: &PortClient, pid: u64) {
-        let resumed = timeout(LET_GO, unless_gone(pid, client.resume_runtime())).await;
-        tracing::debug!("process {pid} is let go: {resumed:?}");
     }
 
     /// It runs. Whatever comes of it from now on has a report.
@@ -158,7 +145,7 @@ impl Followed {
             Err(failure) => {
                 // The session goes with its stream; the process has been resumed already.
                 let unwatched = Some((startup::describe(&suspended).await, failure));
-                return Done { unwatched, client: Some(suspended.client), ..Done::with(Code::OK) };
+                return Done { unwatched, ..Done::with(Code::OK) };
             }
         };
         let target = startup::describe(&suspended).await;
@@ -174,8 +161,12 @@ impl Followed {
             stream: go.stream,
             control: &suspended.client,
             lease,
-            windows: sampled(*wish, go.windows, &suspended.client, &args.watch, &args.output),
+            windows: wish
+                .sampling
+                .and_then(|sample| sampled(sample, go.windows, &suspended.client, &args.watch, &args.output)),
+            beginning: Beginning::now(),
             limits: Limits { duration: None, gcs: args.watch.gcs },
+            pid: suspended.pid(),
         };
         let ended = match begin(recording.as_ref(), &mut session, &args.output) {
             Ok(()) => pump.run(&mut session, &mut self.orders, |_| OnSignal::GoOn).await,
@@ -184,7 +175,10 @@ impl Followed {
         // A stream that nobody reads would hold the process up at its exit.
         drop(pump);
         let cut = matches!(ended, Ended::Target { whole: false });
-        let finished = if cut { session.finish_cut() } else { session.finish() };
+        if cut {
+            session.has_gap(Gap::Killed);
+        }
+        let finished = session.finish();
         let child = match &ended {
             Ended::Again(_) => None,
             _ if is_root => root_status(&mut self.status, &mut self.orders).await,
@@ -207,7 +201,7 @@ impl Followed {
         if report_error.is_none() {
             report_error = session.end(&Exit { gcwatch: code.0, child, reason }).err();
         }
-        Done { report_error, recording, client: Some(suspended.client), ..Done::with(code) }
+        Done { report_error, recording, ..Done::with(code) }
     }
 }
 

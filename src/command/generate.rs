@@ -10,6 +10,7 @@ use crate::check::{METRICS, Statistic, Value};
 use crate::cli::Cli;
 use crate::cli::config::{self, Config};
 use crate::exit::{Code, Failure};
+use crate::visible::visible;
 
 /// `gcwatch schema`.
 pub(super) fn schema() -> Result<Code, Failure> {
@@ -24,15 +25,15 @@ pub(super) fn config(config: Option<&Config>, of: &str) -> Result<Code, Failure>
         Failure::new(Code::USAGE, what.lines().next().unwrap_or_default().to_owned())
     })?;
     let mut text = match config {
-        Some(config) => format!("{}\n\n", config.path.display()),
+        Some(config) => format!("{}\n\n", visible(&config.path.display().to_string())),
         None => "no gcwatch.toml from here upward\n\n".to_owned(),
     };
     let width = |of: fn(&config::InForce) -> usize| rows.iter().map(of).max().unwrap_or(0);
     let first = width(|row| row.option.len());
     let second = width(|row| row.value.as_deref().unwrap_or("-").chars().count());
     for row in &rows {
-        let value = row.value.as_deref().unwrap_or("-");
-        text += &format!("{:<first$}  {value:<second$}  {}\n", row.option, row.from);
+        let value = visible(row.value.as_deref().unwrap_or("-"));
+        text += &format!("{:<first$}  {value:<second$}  {}\n", row.option, visible(&row.from));
     }
     print(text.as_bytes())
 }
@@ -98,6 +99,9 @@ pub(super) fn man() -> Result<Code, Failure> {
     let mut page = Vec::new();
     let cli = Cli::command().version(crate::VERSION);
     clap_mangen::Man::new(cli.clone()).render(&mut page)?;
+    // There is one page: the subcommands are below.
+    let text = String::from_utf8_lossy(&page).replace("\ngcwatch\\-", "\n.B gcwatch ").replace("(1)\n", "\n");
+    let mut page = text.into_bytes();
     for sub in cli.get_subcommands() {
         let name = sub.get_name().to_owned();
         let man = clap_mangen::Man::new(sub.clone().bin_name(format!("gcwatch {name}")));

@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::exit::{Code, Failure};
 use crate::sys;
@@ -11,6 +13,19 @@ use crate::watch::replay::Source;
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const XZ: &[u8] = &[0xfd, b'7', b'z', b'X', b'Z', 0];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+
+/// A recording shrinks to a fifth when it is compressed, one of an idle program to a fiftieth. What grows more than this
+/// when it is decompressed, and beyond [`SMALL_BYTES`], was made to use up time.
+const MOST_GROWTH: u64 = 256;
+/// Decompressed bytes that are read however few they were before.
+const SMALL_BYTES: u64 = 64 << 20;
+/// Memory that a decompressor may ask for: `xz -9` needs 64 MiB for what it may refer back to.
+const WINDOW_BYTES: u64 = 64 << 20;
+/// Besides that, what `lzma_rust2` counts for its own buffers.
+const XZ_OWN_KIB: u32 = 1 << 10;
+/// What may wait for its turn in a compressed recording: a multiple of its own length, within these bounds.
+const HELD_BYTES: std::ops::RangeInclusive<u64> = 32 << 20..=256 << 20;
+const HELD_GROWTH: u64 = 64;
 
 /// Opens a recording; `-` is stdin. How it is compressed is told by its first bytes, not by its name.
 ///
@@ -40,7 +55,12 @@ pub(super) fn recording(path: &Path) -> Result<Source, Failure> {
     };
     match plain() {
         Ok(Some(source)) if path != Path::new("-") => Ok(source),
-        _ => open(path).map(Source::stream),
+        _ => {
+            let file = std::fs::metadata(path).ok().filter(|m| m.is_file() && path != Path::new("-"));
+            let held = file.map_or(*HELD_BYTES.end(), |m| m.len().saturating_mul(HELD_GROWTH));
+            let held = held.clamp(*HELD_BYTES.start(), *HELD_BYTES.end());
+            open(path).map(|stream| Source::stream(stream, usize::try_from(held).unwrap_or(usize::MAX)))
+        }
     }
 }
 
@@ -56,16 +76,66 @@ fn decompressed<R: BufRead + Send + 'static>(mut input: R) -> io::Result<Box<dyn
     // A pipe may give its first bytes one by one.
     let mut first = Vec::new();
     input.by_ref().take(XZ.len() as u64).read_to_end(&mut first)?;
-    let input = io::Cursor::new(first.clone()).chain(input);
+    let used = Arc::new(AtomicU64::new(0));
+    let input = Counted { input: io::Cursor::new(first.clone()).chain(input), used: Arc::clone(&used) };
+    let bounded = |output| Box::new(Bounded { output, used, given: 0 });
     Ok(if first.starts_with(GZIP) {
-        Box::new(flate2::bufread::MultiGzDecoder::new(input))
+        bounded(Box::new(flate2::bufread::MultiGzDecoder::new(input)))
     } else if first.starts_with(XZ) {
-        Box::new(lzma_rust2::XzReader::new(input, true))
+        let most_kib = u32::try_from(WINDOW_BYTES >> 10).unwrap_or(u32::MAX).saturating_add(XZ_OWN_KIB);
+        bounded(Box::new(lzma_rust2::XzReader::new_mem_limit(input, true, most_kib)))
     } else if first.starts_with(ZSTD) {
-        Box::new(Frames { input: Some(input), decoder: None })
+        bounded(Box::new(Frames { input: Some(input), decoder: None }))
     } else {
         Box::new(input)
     })
+}
+
+/// Counts what is used of an input.
+struct Counted<R> {
+    input: R,
+    used: Arc<AtomicU64>,
+}
+
+impl<R: BufRead> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.input.read(buffer)?;
+        self.used.fetch_add(n as u64, Ordering::Relaxed);
+        Ok(n)
+    }
+}
+
+impl<R: BufRead> BufRead for Counted<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.input.fill_buf()
+    }
+
+    fn consume(&mut self, n: usize) {
+        self.used.fetch_add(n as u64, Ordering::Relaxed);
+        self.input.consume(n);
+    }
+}
+
+/// What is decompressed, as long as it is in proportion to what it was made of.
+struct Bounded {
+    output: Box<dyn Read + Send>,
+    used: Arc<AtomicU64>,
+    given: u64,
+}
+
+impl Read for Bounded {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.output.read(buffer)?;
+        self.given = self.given.saturating_add(n as u64);
+        let most = self.used.load(Ordering::Relaxed).saturating_mul(MOST_GROWTH).saturating_add(SMALL_BYTES);
+        if self.given > most {
+            let what = format!(
+                "it is compressed more than {MOST_GROWTH} times, which no recording is; decompress it yourself if you trust it"
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        }
+        Ok(n)
+    }
 }
 
 type Zstd<R> = ruzstd::decoding::StreamingDecoder<R, ruzstd::decoding::FrameDecoder>;
@@ -90,7 +160,9 @@ impl<R: BufRead> Read for Frames<R> {
             if input.fill_buf()?.is_empty() {
                 return Ok(0);
             }
-            self.decoder = Some(Zstd::new(input).map_err(io::Error::other)?);
+            let mut frame = ruzstd::decoding::FrameDecoder::new();
+            frame.set_max_window_size(WINDOW_BYTES);
+            self.decoder = Some(Zstd::new_with_decoder(input, frame).map_err(io::Error::other)?);
         }
     }
 }
@@ -134,6 +206,50 @@ mod tests {
         assert_eq!(read(gzip()).unwrap(), TEXT);
         assert_eq!(read(zstd()).unwrap(), TEXT);
         assert_eq!(read(Vec::new()).unwrap(), b"");
+    }
+
+    /// An endless run of one byte, compressed.
+    struct Bomb;
+
+    impl Read for Bomb {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            buffer.fill(0);
+            Ok(buffer.len())
+        }
+    }
+
+    #[test]
+    fn what_grows_out_of_proportion_ends() {
+        let mut bomb = Vec::new();
+        let most = 2 * SMALL_BYTES;
+        flate2::read::GzEncoder::new(Bomb.take(most), flate2::Compression::best())
+            .read_to_end(&mut bomb)
+            .unwrap();
+        let mut input = decompressed(io::Cursor::new(bomb)).unwrap();
+        let mut buffer = vec![0; 1 << 20];
+        let mut given = 0;
+        let error = loop {
+            match input.read(&mut buffer) {
+                Ok(n) => given += n as u64,
+                Err(error) => break error,
+            }
+        };
+        assert!(given < most, "all of it was read");
+        assert!(error.to_string().contains("more than 256 times"), "{error}");
+    }
+
+    #[test]
+    fn a_window_that_is_only_claimed_is_not_made() {
+        // The header of a frame with a window of 64 GiB, and of a block of xz with one of 4 GiB.
+        let zstd = [ZSTD, &[0x00, 0xd0, 1, 0, 0]].concat();
+        let mut xz = XZ_TEXT.to_vec();
+        xz[16] = 40;
+        // Its checksum.
+        xz[20..24].copy_from_slice(&[0xe6, 0xa0, 0x11, 0xb3]);
+        for bytes in [zstd, xz] {
+            let info = allocation_counter::measure(|| assert!(read(bytes).is_err()));
+            assert!(info.bytes_max < 1 << 20, "{} bytes", info.bytes_max);
+        }
     }
 
     #[test]

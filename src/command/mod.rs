@@ -24,6 +24,7 @@ use crate::gc::facts::{Exit, Lost};
 use crate::gc::summary::Summary;
 use crate::report::{End, Facts, Report};
 use crate::sys::Signal;
+use crate::visible::visible;
 use crate::watch::pump::Ended;
 use crate::watch::session::Session;
 
@@ -63,8 +64,10 @@ fn ending(ended: &Ended) -> (Code, &'static str) {
         Ended::Command => (Code::OK, "command-ended"),
         Ended::Signal(Signal::Interrupt { .. }) => (Code::OK, "interrupted"),
         Ended::Signal(Signal::Terminate) => (Code::OK, "terminated"),
+        Ended::Signal(Signal::HangUp) => (Code::OK, "hung-up"),
         Ended::Again(Signal::Interrupt { .. }) => (Code::INTERRUPTED, "interrupted"),
         Ended::Again(Signal::Terminate) => (Code::TERMINATED, "terminated"),
+        Ended::Again(Signal::HangUp) => (Code::HUNG_UP, "hung-up"),
         Ended::Report(_) => (Code::OK, "report-closed"),
     }
 }
@@ -104,10 +107,12 @@ fn document_of_failure(
     }
 }
 
-/// Says a line on stderr.
-fn say(line: &str) {
-    // Nobody is left to tell of a failure.
-    let _ = writeln!(io::stderr(), "{line}");
+/// Says something on stderr, a line or more.
+fn say(message: &str) {
+    for line in message.lines() {
+        // Nobody is left to tell of a failure.
+        let _ = writeln!(io::stderr(), "{}", visible(line));
+    }
 }
 
 /// A reader that has gone away is no failure; anything else is.

@@ -11,6 +11,7 @@ use crate::report::{
     NdjsonReport, OpenMetricsProcesses, OpenMetricsReport, Outlive, Place, Report, Terminal, TextOptions,
     TextReport, Together, together,
 };
+use crate::sys;
 
 /// Where a report goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +72,10 @@ impl Opened<'_> {
 
     fn place(&self) -> Result<Place, Failure> {
         Ok(match (self.sink, self.args.output.as_deref()) {
-            (Sink::File, Some(path)) => Place::File(path.to_owned()),
+            (Sink::File, Some(path)) => match sys::replaceable(path).map_err(|e| not_writable(path, &e))? {
+                Some(file) => Place::File(file),
+                None => Place::Stream(self.writer()?),
+            },
             _ => Place::Stream(self.writer()?),
         })
     }
@@ -162,10 +166,12 @@ pub(crate) fn terminal(color: When) -> Terminal {
 }
 
 fn create(path: &Path) -> Result<File, Failure> {
-    File::create(path).map_err(|e| {
-        Failure::new(Code::FAILED, format!("cannot write {}: {e}", path.display()))
-            .remedy("give another --output")
-    })
+    sys::create(path).map_err(|e| not_writable(path, &e))
+}
+
+fn not_writable(path: &Path, error: &io::Error) -> Failure {
+    Failure::new(Code::FAILED, format!("cannot write {}: {error}", path.display()))
+        .remedy("give another --output")
 }
 
 fn dumb() -> bool {

@@ -1,7 +1,6 @@
 //! `gcwatch ps`: which .NET processes there are, and whether they can be watched.
 
 use std::io::{self, Write};
-use std::time::Duration;
 
 use comfy_table::{CellAlignment, Table, presets};
 use dotnet_diagnostics_client::{ProcessFacts, discovery, process};
@@ -12,9 +11,7 @@ use crate::cli::{PsArgs, PsFormat};
 use crate::exit::{Code, Failure};
 use crate::gc::record::Level;
 use crate::target;
-
-/// A runtime answers at once, unless its process is stopped: it is listed then all the same.
-const LIMIT: Duration = Duration::from_secs(3);
+use crate::visible::{to_json_pretty, visible};
 
 /// One process.
 #[derive(Debug, Serialize)]
@@ -35,11 +32,11 @@ pub(crate) fn run(args: &PsArgs) -> Result<Code, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let rows = runtime.block_on(rows(args.why));
     let text = if args.format == PsFormat::Pids {
-        let line = |r: &Row| format!("{}\t{}", r.pid, r.title.as_deref().unwrap_or(".NET"));
+        let line = |r: &Row| format!("{}\t{}", r.pid, visible(r.title.as_deref().unwrap_or(".NET")));
         rows.iter().map(line).collect::<Vec<_>>().join("\n")
     } else if args.json || args.format == PsFormat::Json {
         let all: Vec<&Row> = rows.iter().collect();
-        serde_json::to_string_pretty(&all).map_err(io::Error::from)?
+        to_json_pretty(&all)?
     } else {
         table(&rows, args.why)
     };
@@ -54,7 +51,7 @@ async fn rows(why: bool) -> Vec<Row> {
     let found = discovery::list().found;
     let pids: Vec<u32> = found.iter().map(|found| found.pid).collect();
     let read = || pids.into_iter().map(ProcessFacts::read).collect::<Vec<_>>();
-    let (asked, facts) = target::ask_all(found, LIMIT, read).await;
+    let (asked, facts) = target::ask_all(found, target::LIMIT, read).await;
     let answered = |((_, info), facts): (target::Asked, ProcessFacts)| match info {
         Ok(info) => row(&facts, Some(&info)),
         Err(e) if e.is_unknown_command() => row(&facts, None),
@@ -82,10 +79,19 @@ async fn rows(why: bool) -> Vec<Row> {
 
 fn row(facts: &ProcessFacts, info: Option<&dotnet_diagnostics_client::ProcessInfo>) -> Row {
     let described = target::describe(info, Some(facts));
-    let forbidden = facts.profiler_disabled_by();
-    let level = match (info, &forbidden) {
-        (Some(_), None) => Level::Roots,
-        _ => Level::Moves,
+    let (level, why) = match (info, facts.profiler_disabled_by()) {
+        // The runtime is in the executable, and it is not CoreCLR.
+        (Some(_), _) if facts.mappings_readable && facts.runtime_library.is_none() => {
+            (Level::Basic, Some("compiled ahead of time (NativeAOT): it takes no profiler".to_owned()))
+        }
+        (_, Some(variable)) => (Level::Moves, Some(format!("profilers are forbidden by {variable}=0"))),
+        (None, None) => {
+            (Level::Moves, Some("its runtime takes no profiler from outside (before .NET 5)".to_owned()))
+        }
+        (Some(_), None) if target::has_our_profiler(facts.pid) => {
+            (Level::Moves, Some("watched by another gcwatch at level roots".to_owned()))
+        }
+        (Some(_), None) => (Level::Roots, None),
     };
     Row {
         pid: facts.pid,
@@ -94,7 +100,7 @@ fn row(facts: &ProcessFacts, info: Option<&dotnet_diagnostics_client::ProcessInf
         arch: described.arch,
         command_line: described.args.map(|a| a.join(" ")).or(described.command_line),
         level: Some(level.name()),
-        why: forbidden.map(|v| format!("profilers are forbidden by {v}=0")),
+        why,
     }
 }
 
@@ -127,11 +133,4 @@ fn table(rows: &[Row], why: bool) -> String {
         pid.set_cell_alignment(CellAlignment::Right);
     }
     table.trim_fmt()
-}
-
-/// Command lines are strangers' text.
-fn visible(text: &str) -> String {
-    text.chars()
-        .flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] })
-        .collect()
 }

@@ -1,6 +1,5 @@
 //! `gcwatch report FILE…`: the same report, from recordings.
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 use super::input::{recording, unreadable};
@@ -10,10 +9,11 @@ use super::{document_of_failure, finish, output, report_failed};
 use crate::check::Checks;
 use crate::cli::{Format, ReportArgs};
 use crate::exit::{Code, Failure};
-use crate::gc::facts::{BackgroundGc, Exit, Target, Watch, Windows};
+use crate::gc::facts::{BackgroundGc, Exit, Gap, Target, Watch, Windows};
 use crate::gc::record::Level;
 use crate::report::{Facts, Outlive, Report, label};
 use crate::target;
+use crate::visible::visible;
 use crate::watch::playback::{PartEnd, Playback};
 use crate::watch::replay::look_ahead;
 use crate::watch::session::{ReportError, Session};
@@ -129,13 +129,19 @@ fn one(
         let warned = match args.output.format {
             Format::Text => session.warn(&warning),
             // Scripts' formats have no place for it.
-            _ => writeln!(io::stderr(), "gcwatch: {warning}"),
+            _ => {
+                super::say(&format!("gcwatch: {}", visible(&warning)));
+                Ok(())
+            }
         };
         if let Err(e) = warned {
             return report_failed(&e, place).map(|code| (code, END));
         }
     }
     let whole = damages.is_empty();
+    for (_, what) in &damages {
+        session.has_gap(if what == CUT { Gap::Cut } else { Gap::Damaged });
+    }
     let incomplete = session.incomplete() || !whole;
     let verdicts = session.verdicts();
     verdict::say(&verdicts, &args.output, name);
@@ -173,6 +179,7 @@ fn facts(args: &ReportArgs, files: &[PathBuf]) -> Facts {
     facts.watch.arming = told.arming();
     facts.watch.background_gc = told.background_gc();
     (facts.watch.sample, facts.watch.windows) = told.windows();
+    facts.watch.step_back = told.stay.map(|stay| stay.limits);
     facts.target.title = told.command_line.as_deref().map(target::title_of);
     facts.target.command_line = told.command_line;
     facts.target.os = told.os;
@@ -194,5 +201,10 @@ pub(super) fn unknown(blocks: bool) -> Watch {
         sample: None,
         windows: Windows::default(),
         blocks,
+        estimate: None,
+        most_blocking_ns: None,
+        step_back: None,
+        windows_after_gen2: false,
+        stepped_back: None,
     }
 }

@@ -11,27 +11,31 @@ use super::startup::{describe, profiler_is_there, start};
 use super::{document_of_failure, ending, finish, follow, output, report_failed, verdict};
 use crate::cli::RunArgs;
 use crate::exit::{Code, Failure};
-use crate::gc::facts::Exit;
+use crate::gc::facts::{Exit, Gap};
 use crate::gc::record::Level;
 use crate::report::{Facts, NOT_WATCHED, Report};
 use crate::sys::{self, Signal, Signals};
+use crate::watch::estimate::Beginning;
 use crate::watch::launch::{self, Launched, NextOrExit, Others, Suspended};
 use crate::watch::plan::watch_facts;
+use crate::watch::port_guard::PortDir;
 use crate::watch::pump::{Ended, Limits, OnSignal, Pump};
 use crate::watch::session::Session;
 
 /// Starts, watches, ends.
 pub(crate) fn run(args: &RunArgs) -> Result<Code, Failure> {
+    // It goes last: the port is closed with the runtime.
+    let mut dir = None;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         match args.follow {
-            true => follow::watch(args).await,
-            false => watch(args).await,
+            true => follow::watch(args, &mut dir).await,
+            false => watch(args, &mut dir).await,
         }
     })
 }
 
-async fn watch(args: &RunArgs) -> Result<Code, Failure> {
+async fn watch(args: &RunArgs, dir: &mut Option<PortDir>) -> Result<Code, Failure> {
     let checks = verdict::checks(&args.check)?;
     let wish = wish(&args.watch, &checks)?;
     // What is known to fail is said before anything is started.
@@ -42,7 +46,8 @@ async fn watch(args: &RunArgs) -> Result<Code, Failure> {
     let recording = recording(&args.watch, false)?;
     let to_stderr = output::sink(&args.output, true) == Sink::Stdout;
     let mut output = output::open(&args.output, true, true, !checks.is_empty())?;
-    let mut launched = match launch::launch(&args.command, to_stderr) {
+    let dir = dir.insert(PortDir::make()?);
+    let mut launched = match launch::launch(&args.command, to_stderr, dir) {
         Ok(launched) => launched,
         Err(failure) => return unwatched(args, output.report.as_mut(), None, failure),
     };
@@ -59,24 +64,35 @@ async fn watch(args: &RunArgs) -> Result<Code, Failure> {
         }
         First::Again(code) => return Ok(code),
     };
-    let mut go = match start(&suspended, args, wish, fallen).await {
-        Ok(go) => go,
-        Err(failure) => {
+    let mut go = match heeding(&mut signals, pid, start(&suspended, args, wish, fallen)).await {
+        Err(code) => return Ok(code),
+        Ok(Ok(go)) => go,
+        Ok(Err(failure)) => {
             let status = abandon(launched, &suspended, &mut signals).await?;
             return unwatched(args, output.report.as_mut(), status, failure);
         }
     };
     let (mut child, others) = launched.release_all_others();
-    let (level, reason, lease) = profiler_is_there(&mut go, &suspended, args, wish).await?;
-    let target = describe(&suspended).await;
+    let there = async {
+        let there = profiler_is_there(&mut go, &suspended, args, wish).await?;
+        Ok::<_, Failure>((there, describe(&suspended).await))
+    };
+    let ((level, reason, lease), target) = match heeding(&mut signals, pid, there).await {
+        Err(code) => return Ok(code),
+        Ok(there) => there?,
+    };
     let watch = watch_facts(level, reason, target.gc.concurrent, true, args.output.blocks, wish.sampling);
     let mut session = Session::new(Facts { target, watch }, output.report.as_mut()).judging(&checks);
     let mut pump = Pump {
         stream: go.stream,
         control: &suspended.client,
         lease,
-        windows: sampled(wish, go.windows, &suspended.client, &args.watch, &args.output),
+        windows: wish
+            .sampling
+            .and_then(|sample| sampled(sample, go.windows, &suspended.client, &args.watch, &args.output)),
+        beginning: Beginning::now(),
         limits: Limits { duration: args.watch.duration, gcs: args.watch.gcs },
+        pid: suspended.pid(),
     };
     let ended = match begin(recording.as_ref(), &mut session, &args.output) {
         Ok(()) => pump.run(&mut session, &mut signals, |s| pass_on(pid, s)).await,
@@ -85,11 +101,10 @@ async fn watch(args: &RunArgs) -> Result<Code, Failure> {
     // A stream that nobody reads would hold the child up at its exit.
     drop(pump);
     let file = args.output.output.as_deref();
-    let finished = match ended {
-        Ended::Target { whole: false } => session.finish_cut(),
-        _ => session.finish(),
-    };
-    let report_error = match (finished, &ended) {
+    if matches!(ended, Ended::Target { whole: false }) {
+        session.has_gap(Gap::Killed);
+    }
+    let report_error = match (session.finish(), &ended) {
         (Err(e), _) => Some(e),
         (Ok(_), Ended::Report(e)) => Some(std::io::Error::new(e.kind(), e.to_string())),
         (Ok(_), _) => None,
@@ -138,18 +153,25 @@ enum First {
 /// The runtime to watch, or the child's end.
 async fn first_runtime(launched: &mut Launched, signals: &mut Signals) -> Result<First, Failure> {
     let pid = launched.pid;
+    Ok(match heeding(signals, pid, launched.next_or_exit()).await {
+        Err(code) => First::Again(code),
+        Ok(next) => match next? {
+            NextOrExit::Runtime(s) => First::Runtime(s),
+            NextOrExit::Exited(status) => First::Exited(status),
+        },
+    })
+}
+
+/// What happens before the watch: the first signal is passed on to the child, the second ends it with this code.
+async fn heeding<T>(signals: &mut Signals, pid: u32, work: impl Future<Output = T>) -> Result<T, Code> {
     let mut signalled = false;
-    let next = launched.next_or_exit();
-    tokio::pin!(next);
+    tokio::pin!(work);
     loop {
         tokio::select! {
-            next = &mut next => return Ok(match next? {
-                NextOrExit::Runtime(s) => First::Runtime(s),
-                NextOrExit::Exited(status) => First::Exited(status),
-            }),
+            done = &mut work => return Ok(done),
             signal = signals.next() => {
                 if signalled {
-                    return Ok(First::Again(again(signal)));
+                    return Err(again(signal));
                 }
                 signalled = true;
                 pass_on(pid, signal);
@@ -162,6 +184,7 @@ pub(super) fn again(signal: Signal) -> Code {
     match signal {
         Signal::Interrupt { .. } => Code::INTERRUPTED,
         Signal::Terminate => Code::TERMINATED,
+        Signal::HangUp => Code::HUNG_UP,
     }
 }
 

@@ -1,15 +1,17 @@
 //! What is said to a runtime that waits at its start, until it runs and is watched.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
-use dotnet_diagnostics_client::{EventSession, ProcessFacts};
+use dotnet_diagnostics_client::{EventSession, Pinned, ProcessFacts};
+use tokio::time::timeout;
 
 use super::attach::detail;
 use crate::cli::RunArgs;
 use crate::exit::{Code, Failure};
 use crate::gc::facts::Target;
 use crate::gc::record::Level;
-use crate::sys::Lease;
+use crate::sys::{self, Lease};
 use crate::target;
 use crate::watch::launch::{self, Suspended};
 use crate::watch::plan::Wish;
@@ -71,7 +73,21 @@ async fn arrange(suspended: &Suspended, args: &RunArgs) -> Result<Ready, Refusal
     if info.arch != target::own_arch() && args.watch.profiler_path.is_none() {
         return Err(crate::watch::plan::other_arch(&info.arch, target::own_arch()));
     }
-    let ready = profiler::prepare(args.watch.profiler_path.as_deref(), None, None, &std::env::temp_dir())?;
+    // A program that has become another user is met with that user's rights, as in an attach.
+    let stranger = suspended.client.transport().peer().filter(|peer| peer.uid != sys::own_uid());
+    let process = match stranger.and_then(|peer| peer.pid) {
+        Some(pid) => Some(Pinned::new(pid).map_err(|e| profiler::gone(&e))?),
+        None => None,
+    };
+    let temp_dir = process.as_ref().and_then(|process| {
+        let facts = ProcessFacts::read(process.pid());
+        facts.variable("TMPDIR").filter(|dir| !dir.is_empty()).map(PathBuf::from)
+    });
+    let temp_dir = match (&process, temp_dir) {
+        (Some(_), dir) => dir.unwrap_or_else(|| "/tmp".into()),
+        (None, _) => std::env::temp_dir(),
+    };
+    let ready = profiler::prepare(args.watch.profiler_path.as_deref(), process.as_ref(), &temp_dir).await?;
     let refused = |e: dotnet_diagnostics_client::Error| profiler::refusal(&e);
     let unset = (!args.follow).then_some(launch::PORTS);
     if args.watch.sample.is_some() {
@@ -101,6 +117,11 @@ pub(super) async fn profiler_is_there(
     if ready.came(PROFILER_COMES).await {
         return Ok((Level::Roots, None, Some(ready.into_lease())));
     }
+    // It would have taken this out itself.
+    let variable = netcore_profiler::config::VARIABLE;
+    let removed = suspended.client.set_environment_variable(variable, None);
+    let removed = launch::unless_gone(suspended.info.pid, removed).await;
+    tracing::debug!("{variable} taken out of the program's environment: {removed:?}");
     let silent = Refusal::new(
         Code::UNSUPPORTED,
         "the runtime did not load the profiler, and did not say why",
@@ -118,8 +139,11 @@ pub(super) async fn profiler_is_there(
 
 /// Asked again now that it runs: only now it knows its whole command line.
 pub(super) async fn describe(suspended: &Suspended) -> Target {
-    let asked = launch::unless_gone(suspended.info.pid, suspended.client.process_info()).await;
-    let info = asked.and_then(Result::ok).unwrap_or_else(|| suspended.info.clone());
+    /// It answers at once, unless it has been stopped meanwhile.
+    const LIMIT: Duration = Duration::from_secs(2);
+    let asked = launch::unless_gone(suspended.info.pid, suspended.client.process_info());
+    let told = timeout(LIMIT, asked).await.ok().flatten().and_then(Result::ok);
+    let info = told.unwrap_or_else(|| suspended.info.clone());
     let facts = u32::try_from(info.pid).ok().map(ProcessFacts::read).filter(|f| f.exists);
     target::describe(Some(&info), facts.as_ref())
 }

@@ -1,7 +1,7 @@
 //! From bounds that were typed to a verdict and an exit code.
 
 use std::collections::BTreeMap;
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 use crate::check::{Checks, Expr, Verdict};
@@ -26,7 +26,7 @@ pub(super) fn checks(args: &CheckArgs) -> Result<Checks, Failure> {
 fn from_file(path: &Path, profile: Option<&str>) -> Result<Vec<Expr>, Failure> {
     const EXAMPLE: &str = "it holds lists of bounds by profile: default = [\"pause.p99 < 10ms\"]";
     let failed =
-        |what: String| Failure::new(Code::USAGE, format!("{}: {what}", path.display())).remedy(EXAMPLE);
+        |what: String| Failure::told(Code::USAGE, &path.display().to_string(), &what).remedy(EXAMPLE);
     let text = std::fs::read_to_string(path).map_err(|e| failed(e.to_string()))?;
     let profiles: BTreeMap<String, Vec<String>> =
         toml::from_str(&text).map_err(|e| failed(e.to_string().trim().to_owned()))?;
@@ -68,14 +68,18 @@ pub(super) fn code(verdicts: &[Verdict]) -> Code {
 /// Says on stderr what failed, for those who do not read the format that the report is in; of which
 /// process, where there are several.
 pub(super) fn say(verdicts: &[Verdict], args: &OutputArgs, process: Option<&str>) {
-    let open: Vec<Verdict> = verdicts.iter().filter(|v| v.holds != Some(true)).cloned().collect();
     let elsewhere = args.format == Format::Text;
-    if elsewhere || open.is_empty() {
+    if elsewhere || verdicts.iter().all(|v| v.holds == Some(true)) {
         return;
     }
     let look = output::look(args, io::stderr().is_terminal(), false);
     let process = process.map(|name| format!("{name} ")).unwrap_or_default();
-    for line in report::verdict_lines(&open, look, output::units(args.units)) {
-        super::say(&format!("{process}{line}"));
+    let lines = report::verdict_lines(verdicts, look, output::units(args.units));
+    for (n, line) in lines.iter().enumerate() {
+        // The last line sums up all.
+        if verdicts.get(n).is_none_or(|v| v.holds != Some(true)) {
+            // Nobody is left to tell of a failure.
+            let _ = writeln!(io::stderr(), "{process}{line}");
+        }
     }
 }

@@ -2,6 +2,11 @@
 
 #[cfg(not(target_env = "musl"))]
 mod dlopen;
+#[cfg(target_os = "linux")]
+mod place;
+#[cfg(not(target_os = "linux"))]
+#[path = "place_elsewhere.rs"]
+mod place;
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]
@@ -13,9 +18,21 @@ use unix as os;
 use windows as os;
 
 pub(crate) use os::{
-    Lease, Signals, exit_code, forward, free_bytes, give_to, is_root, made_by_us, make_shared_dir,
-    make_temp_dir, own_group, read_at, readable_by_all, same_mounts,
+    Lease, Signals, close_inherited, create, exit_code, forward, free_bytes, give_socket, is_root,
+    make_temp_dir, others_can_change, own_group, own_uid, read_at, replaceable, replacement,
 };
+pub(crate) use place::{Meeting, meet, read_of};
+
+/// Memory that a process has, swapped out parts included; `None` where the system does not tell it in /proc.
+pub(crate) fn memory_bytes(pid: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let kib = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+        line.split_whitespace().next()?.parse::<u64>().ok()
+    };
+    let swapped = kib("VmSwap:").unwrap_or(0);
+    kib("VmRSS:").map(|resident| resident.saturating_add(swapped).saturating_mul(1024))
+}
 
 /// A request to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +41,10 @@ pub(crate) enum Signal {
     Interrupt { to_group: bool },
     /// SIGTERM.
     Terminate,
+    /// SIGHUP: the terminal has gone. It comes once, however often it is sent: a terminal and its shell both send it,
+    /// and a second signal means that somebody is impatient.
+    #[cfg_attr(windows, expect(dead_code, reason = "a console that closes sends no signal"))]
+    HangUp,
 }
 
 /// What loading the profiler library here, before it goes to another process, has shown.
@@ -37,13 +58,13 @@ pub(crate) enum Preflight {
     NotPossible(&'static str),
 }
 
-/// Loads the library into this process, asks its schema version, and lets it go again. Loading runs
-/// no code of it: it has no constructors.
+/// Loads a library into this process, asks its schema version, and lets it go again. What is loaded are these bytes, by
+/// no name that anybody else could give to another file.
 ///
 /// # Errors
 /// Why it does not load, or that it is of another version.
 #[cfg(not(target_env = "musl"))]
-pub(crate) fn preflight(library: &std::path::Path) -> Result<Preflight, String> {
+pub(crate) fn preflight(library: &[u8]) -> Result<Preflight, String> {
     dlopen::abi(library).and_then(|abi| {
         let ours = netcore_profiler::wire::ABI_VERSION;
         if abi == ours {
@@ -56,6 +77,6 @@ pub(crate) fn preflight(library: &std::path::Path) -> Result<Preflight, String> 
 
 /// A static musl program has no dynamic loader in it.
 #[cfg(target_env = "musl")]
-pub(crate) fn preflight(_library: &std::path::Path) -> Result<Preflight, String> {
+pub(crate) fn preflight(_library: &[u8]) -> Result<Preflight, String> {
     Ok(Preflight::NotPossible("a static musl build of gcwatch cannot load libraries"))
 }

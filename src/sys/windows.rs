@@ -32,6 +32,37 @@ impl Signals {
     }
 }
 
+/// Opens a file to be written from its start. A new one has the access list of its directory.
+///
+/// # Errors
+/// Those of the system.
+pub(crate) fn create(path: &Path) -> io::Result<fs::File> {
+    fs::File::create(path)
+}
+
+/// The name that a file renamed to `path` has to get. `None`: something that is no file is there, such as a device, which
+/// is written and not replaced.
+///
+/// # Errors
+/// Those of the system.
+pub(crate) fn replaceable(path: &Path) -> io::Result<Option<PathBuf>> {
+    match fs::metadata(path) {
+        Ok(there) if there.is_file() => fs::canonicalize(path).map(Some),
+        Ok(_) => Ok(None),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Some(path.to_owned())),
+        Err(e) => Err(e),
+    }
+}
+
+/// A new file beside `path`, to be renamed to it. It has the access list of the directory.
+///
+/// # Errors
+/// Those of the system.
+pub(crate) fn replacement(path: &Path, _for_all: bool) -> io::Result<tempfile::NamedTempFile> {
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    tempfile::Builder::new().prefix(".gcwatch-").tempfile_in(dir)
+}
+
 /// How much more can be written to the file system of a directory; `None` where it does not say.
 #[expect(unsafe_code, reason = "the standard library does not ask for it")]
 pub(crate) fn free_bytes(dir: &Path) -> Option<u64> {
@@ -58,6 +89,19 @@ pub(crate) fn own_group(command: &mut Command) {
     command.creation_flags(CREATE_NEW_PROCESS_GROUP);
 }
 
+/// Handles are inherited only where that is asked for.
+pub(crate) fn close_inherited() {}
+
+/// Nobody is told apart.
+pub(crate) fn own_uid() -> u32 {
+    0
+}
+
+/// There is no such socket.
+pub(crate) fn give_socket(_socket: &Path, _uid: u32, _to_all: bool) -> io::Result<()> {
+    Ok(())
+}
+
 /// There is no such user.
 pub(crate) fn is_root() -> bool {
     false
@@ -68,36 +112,14 @@ pub(crate) fn exit_code(status: ExitStatus) -> i32 {
     status.code().unwrap_or(1)
 }
 
-/// There is one set of paths.
-pub(crate) fn same_mounts(_pid: u32) -> bool {
-    true
-}
-
 /// A directory below `parent`.
 pub(crate) fn make_temp_dir(parent: &Path) -> io::Result<tempfile::TempDir> {
     tempfile::Builder::new().prefix("gcw").tempdir_in(parent)
 }
 
-/// The directory for the library below `parent`, which is the user's own temporary directory.
-pub(crate) fn make_shared_dir(parent: &Path) -> io::Result<PathBuf> {
-    let dir = parent.join("gcwatch");
-    fs::create_dir_all(&dir)?;
-    Ok(dir)
-}
-
-/// The temporary directory is the user's own.
-pub(crate) fn made_by_us(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|m| m.is_file())
-}
-
-/// Inherited from the directory.
-pub(crate) fn readable_by_all(_file: &fs::File) -> io::Result<()> {
-    Ok(())
-}
-
-/// Nothing to give.
-pub(crate) fn give_to(_path: &Path, _uid: u32) -> io::Result<()> {
-    Ok(())
+/// Not looked at here.
+pub(crate) fn others_can_change(_file: &fs::File) -> io::Result<bool> {
+    Ok(false)
 }
 
 /// The connection that keeps the profiler in the target.
@@ -116,8 +138,11 @@ impl Lease {
     }
 
     /// Nobody to tell.
-    pub(crate) async fn beat(&mut self) -> io::Result<()> {
-        Ok(())
+    pub(crate) fn beat(&self) {}
+
+    /// Nobody reads.
+    pub(crate) fn all_read(&self) -> Option<bool> {
+        None
     }
 
     /// Nobody came.

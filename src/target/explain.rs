@@ -57,6 +57,13 @@ pub(crate) fn not_found(e: &NotFound) -> Failure {
     e.rejected.iter().fold(failure, |f, r| f.seen(r.to_string()))
 }
 
+/// A process that is stopped takes connections, and answers none.
+pub(crate) fn stopped(pid: u32) -> Failure {
+    Failure::new(Code::NO_TARGET, format!("process {pid} does not answer: it is stopped"))
+        .seen("by SIGSTOP, SIGTSTP or a debugger")
+        .remedy(format!("let it go on: kill -CONT {pid}, or in the debugger"))
+}
+
 /// An endpoint that does not do what it should.
 pub(crate) fn unreachable(error: &Error, facts: &ProcessFacts) -> Failure {
     let what = chain(error);
@@ -66,13 +73,16 @@ pub(crate) fn unreachable(error: &Error, facts: &ProcessFacts) -> Failure {
             Failure::new(Code::NO_TARGET, what).remedy("gcwatch ps lists the .NET processes")
         }
         Error::PermissionDenied { .. } => Failure::new(Code::NOT_PERMITTED, what).remedy(permitted_if()),
+        Error::Impostor { .. } => Failure::new(Code::NOT_PERMITTED, what)
+            .seen("nothing was sent there")
+            .remedy("somebody has put a socket of his own in the place of the process's; look who it is"),
         Error::Closed { .. } => {
             Failure::new(Code::NO_TARGET, what).remedy("look whether it is still running")
         }
-        Error::Timeout { .. } => Failure::new(Code::FAILED, what)
+        Error::Timeout { .. } => Failure::new(Code::NO_TARGET, format!("the process does not answer: {what}"))
             .seen("a runtime serves one diagnostics connection at a time")
             .remedy(match facts.exists {
-                true => "is another diagnostics tool attached to it, or is it stopped (SIGSTOP, a debugger)?",
+                true => "is another diagnostics tool attached to it, or is it stopped (SIGSTOP, a debugger, a paused container)?",
                 false => "does anybody answer on that socket?",
             }),
         _ => Failure::new(Code::FAILED, what),

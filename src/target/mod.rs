@@ -7,14 +7,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use dotnet_diagnostics_client::{
-    Client, DEFAULT_TIMEOUT, Endpoint, Error, ProcessInfo, discovery, process::ProcessFacts,
+    Client, Dial, Endpoint, Error, Pinned, ProcessInfo, discovery, process::ProcessFacts,
 };
 use tokio::task::{JoinSet, yield_now};
 
 use crate::exit::{Code, Failure};
 use crate::gc::facts::Target;
+use crate::sys;
 
-pub(crate) use explain::{not_found, unreachable};
+pub(crate) use explain::{not_found, stopped, unreachable};
 pub(crate) use settings::gc_settings;
 
 /// How the user named it.
@@ -28,7 +29,7 @@ pub(crate) enum Wanted {
 /// A process with a runtime that answers.
 #[derive(Debug)]
 pub(crate) struct Found {
-    pub(crate) client: Client<Endpoint>,
+    pub(crate) client: Client<Dial>,
     /// `None`: the runtime is too old to say (.NET Core 3).
     pub(crate) info: Option<ProcessInfo>,
     /// As we see it; unknown behind a socket that was named by its path.
@@ -48,9 +49,12 @@ pub(crate) async fn find(wanted: &Wanted) -> Result<Found, Failure> {
 }
 
 async fn by_pid(pid: u32) -> Result<Found, Failure> {
+    // Before anything is read of it: all that follows is of this process, and not of a later one of the same id.
+    let pinned = Pinned::new(pid);
     let facts = ProcessFacts::read(pid);
     let endpoint = discovery::find(pid).map_err(|e| not_found(&e))?;
-    let client = Client::new(endpoint);
+    let pinned = pinned.map_err(|_| unreachable(&Error::Stale { endpoint: endpoint.clone() }, &facts))?;
+    let client = Client::new(pinned.dial(endpoint));
     let info = ask(&client, &facts).await?;
     Ok(Found { client, info, facts: Some(facts) })
 }
@@ -63,13 +67,28 @@ async fn by_port(text: &str) -> Result<Found, Failure> {
             .remedy("name a socket that the process listens on, as PATH or PATH,connect")
             .remedy("to start a program and have it connect, use gcwatch run -- <command>"));
     }
-    let endpoint: Endpoint = path.parse().unwrap_or_else(|never| match never {});
-    let client = Client::new(endpoint);
-    let info = ask(&client, &ProcessFacts::default()).await?;
+    let endpoint = absolute(path.parse().unwrap_or_else(|never| match never {}));
+    let unknown = ProcessFacts::default();
+    // Root must know whose directories it works in. Everybody else has no rights but his own.
+    let behind = match sys::is_root() {
+        true => Pinned::behind(&endpoint).await.map_err(|e| unreachable(&e, &unknown))?,
+        false => None,
+    };
+    let dial = behind.map_or_else(|| Dial::from(endpoint.clone()), |process| process.dial(endpoint.clone()));
+    let client = Client::new(dial);
+    let info = ask(&client, &unknown).await?;
     Ok(Found { client, info, facts: None })
 }
 
-async fn ask(client: &Client<Endpoint>, facts: &ProcessFacts) -> Result<Option<ProcessInfo>, Failure> {
+/// The same socket, by a name that does not depend on the current directory.
+fn absolute(endpoint: Endpoint) -> Endpoint {
+    match endpoint {
+        Endpoint::Socket(path) => Endpoint::Socket(std::path::absolute(&path).unwrap_or(path)),
+        other => other,
+    }
+}
+
+async fn ask(client: &Client<Dial>, facts: &ProcessFacts) -> Result<Option<ProcessInfo>, Failure> {
     match client.process_info().await {
         Ok(info) => Ok(Some(info)),
         Err(e) if e.is_unknown_command() => Ok(None),
@@ -79,6 +98,9 @@ async fn ask(client: &Client<Endpoint>, facts: &ProcessFacts) -> Result<Option<P
 
 /// A listed process, and what its runtime says of itself.
 pub(crate) type Asked = (discovery::Found, Result<ProcessInfo, Error>);
+
+/// A runtime answers at once, unless its process is stopped: such a one does not hold up the others.
+pub(crate) const LIMIT: Duration = Duration::from_secs(3);
 
 /// Asks all runtimes at the same time who they are, so that a silent one does not add to another's limit. `meanwhile`
 /// is done while they answer.
@@ -90,7 +112,12 @@ pub(crate) async fn ask_all<R>(
     let mut asked = JoinSet::new();
     for found in found {
         asked.spawn(async move {
-            let info = Client::new(found.endpoint.clone()).with_timeout(limit).process_info().await;
+            let info = match Pinned::new(found.pid) {
+                Ok(pinned) => {
+                    Client::new(pinned.dial(found.endpoint.clone())).with_timeout(limit).process_info().await
+                }
+                Err(_) => Err(Error::Stale { endpoint: found.endpoint.clone() }),
+            };
             (found, info)
         });
     }
@@ -104,24 +131,24 @@ pub(crate) async fn ask_all<R>(
 /// The one process of that name: entry assembly, or the command's file name.
 async fn named(name: &str) -> Result<u32, Failure> {
     let mut hits = Vec::new();
-    let (asked, ()) = ask_all(discovery::list().found, DEFAULT_TIMEOUT, || ()).await;
+    let (asked, ()) = ask_all(discovery::list().found, LIMIT, || ()).await;
     for (found, info) in asked {
         let Ok(info) = info else { continue };
         if title(Some(&info), None).is_some_and(|t| t == name || t.trim_end_matches(".dll") == name)
             || info.entry_assembly.as_deref() == Some(name)
         {
-            hits.push(found.pid);
+            hits.push((found.pid, info.command_line));
         }
     }
     match hits[..] {
-        [pid] => Ok(pid),
+        [(pid, _)] => Ok(pid),
         [] => Err(Failure::new(Code::NO_TARGET, format!("no .NET process is called {name}"))
             .remedy("gcwatch ps lists those that can be watched")),
         _ => {
-            let list: Vec<String> = hits.iter().map(ToString::to_string).collect();
-            Err(Failure::new(Code::NO_TARGET, format!("{} .NET processes are called {name}", hits.len()))
-                .seen(format!("process ids {}", list.join(", ")))
-                .remedy("name one of them by its process id"))
+            let what = format!("{} .NET processes are called {name}", hits.len());
+            let all = Failure::new(Code::NO_TARGET, what);
+            let all = hits.iter().fold(all, |all, (pid, line)| all.seen(format!("{pid:>7}  {line}")));
+            Err(all.remedy("name one of them by its process id"))
         }
     }
 }
@@ -160,6 +187,16 @@ impl Found {
     pub(crate) fn describe(&self) -> Target {
         describe(self.info.as_ref(), self.facts.as_ref())
     }
+}
+
+/// Whether a gcwatch watches it at level roots: a thread of the profiler library is in it. (The library stays mapped
+/// after it has left.)
+pub(crate) fn has_our_profiler(pid: u32) -> bool {
+    let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return false };
+    let ours = |dir: std::path::PathBuf| {
+        std::fs::read(dir.join("comm")).is_ok_and(|name| name.starts_with(b"gcwatch-"))
+    };
+    threads.flatten().any(|thread| ours(thread.path()))
 }
 
 /// Everything known of a target before its first event.

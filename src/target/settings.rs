@@ -1,12 +1,12 @@
 //! How a target's GC is set up, before its first event: environment first, then runtimeconfig.json.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use dotnet_diagnostics_client::process::ProcessFacts;
 use serde_json::Value;
 
 use crate::gc::facts::GcSettings;
+use crate::sys;
 
 /// What environment and files say. Unknown where they cannot be read.
 pub(crate) fn gc_settings(facts: Option<&ProcessFacts>) -> GcSettings {
@@ -44,13 +44,15 @@ fn as_bool(value: &Value) -> Option<bool> {
     value.as_bool().or_else(|| value.as_str()?.to_ascii_lowercase().parse().ok())
 }
 
+/// Such a file has a few hundred bytes.
+const LONGEST: u64 = 1 << 20;
+
 /// `app.runtimeconfig.json` beside `app.dll` (or beside the executable of that name).
 fn runtime_config(facts: &ProcessFacts) -> Option<Value> {
     let args = facts.command_line.as_ref()?;
-    let cwd = fs::read_link(format!("/proc/{}/cwd", facts.pid)).unwrap_or_default();
     let app = args.iter().map(Path::new).find(|a| a.extension().is_some_and(|e| e == "dll"));
-    let app: PathBuf = app.map(|a| cwd.join(a)).or_else(|| facts.executable.clone())?;
-    let text = fs::read(app.with_extension("runtimeconfig.json")).ok()?;
+    let app: PathBuf = app.map(Path::to_owned).or_else(|| facts.executable.clone())?;
+    let text = sys::read_of(facts.pid, app.with_extension("runtimeconfig.json"), LONGEST).ok()?;
     serde_json::from_slice(&text).ok()
 }
 
@@ -88,4 +90,31 @@ fn own_gc(facts: &ProcessFacts, config: Option<&Value>) -> Option<String> {
     };
     let stem = Path::new(file).file_stem()?.to_str()?;
     Some(stem.strip_prefix("lib").unwrap_or(stem).to_owned())
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// What a target names as its settings is read only if it is a file of their size. To open a pipe would be to wait.
+    #[test]
+    fn settings_that_are_no_file_are_not_waited_for() -> Result<(), Box<dyn std::error::Error>> {
+        let dir = tempfile::tempdir()?;
+        let app = dir.path().join("app.dll");
+        let mut facts = ProcessFacts::default();
+        facts.pid = std::process::id();
+        facts.command_line = Some(vec!["dotnet".into(), app.clone().into()]);
+        let config = app.with_extension("runtimeconfig.json");
+        fs::write(&config, r#"{"runtimeOptions":{"configProperties":{"System.GC.Server":true}}}"#)?;
+        assert_eq!(gc_settings(Some(&facts)).server, Some(true));
+        fs::write(&config, " ".repeat(LONGEST as usize) + "{}")?;
+        assert_eq!(gc_settings(Some(&facts)).server, None);
+        fs::remove_file(&config)?;
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, &config, rustix::fs::FileType::Fifo, mode, 0)?;
+        assert_eq!(gc_settings(Some(&facts)).server, None);
+        Ok(())
+    }
 }

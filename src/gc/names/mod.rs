@@ -2,18 +2,18 @@
 //! once, and the texts made of them.
 
 mod compose;
+mod effort;
 mod generated;
 mod origin;
+mod size;
 mod tables;
 mod telling;
-mod visible;
 
 use std::sync::Arc;
 
 pub(crate) use origin::Origin;
-pub(crate) use tables::Tables;
+pub(crate) use tables::{Facts, Tables};
 pub(crate) use telling::tell;
-pub(crate) use visible::{LONGEST, cut, visible};
 
 /// A name as people read it, or a bucket in parentheses.
 pub(crate) type Name = Arc<str>;

@@ -1,12 +1,25 @@
 //! The tables, and the way from an id to a text.
 
+use std::collections::BTreeSet;
+
 use super::compose::{self, Type};
+use super::effort::Effort;
 use super::origin::{self, Origin};
-use super::{DYNAMIC, LONGEST, NO_FRAME, Name, UNLOADED, UNNAMED, cut, generated, visible};
+use super::size::{entry_bytes, replaced, text_bytes};
+use super::{DYNAMIC, NO_FRAME, Name, UNLOADED, UNNAMED, generated};
 use crate::gc::map::HashMap;
+use crate::visible::{LONGEST, cut, visible};
+
+/// Makes texts from the target visible, and no longer than any name that is shown.
+fn shown(name: &mut String, params: &mut [String]) {
+    *name = cut(visible(name), LONGEST);
+    params.iter_mut().for_each(|param| *param = cut(visible(param), LONGEST));
+}
 
 /// How far arguments of arguments are followed.
 const DEPTH: usize = 8;
+/// Stands for what is left out of a text that has grown too long.
+const CUT: &str = "…";
 
 /// What is told of an id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,16 +94,42 @@ pub(crate) struct Field {
     pub(crate) name: String,
 }
 
-/// All that was told since ids were last given anew.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Tables {
+/// Facts and names between two times at which ids were given anew.
+#[derive(Debug, Default)]
+pub(crate) struct Facts {
     classes: HashMap<u64, Class>,
     methods: HashMap<u64, Method>,
     /// Whether it is of the framework.
     modules: HashMap<u64, bool>,
     types: HashMap<(u64, u32), TypeDef>,
     method_defs: HashMap<(u64, u32), MethodDef>,
+    /// Memory of all.
+    bytes: usize,
+}
+
+impl Facts {
+    /// Memory that they take.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Nothing was told.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes == 0
+    }
+}
+
+/// All that was told since ids were last given anew.
+#[derive(Debug, Default)]
+pub(crate) struct Tables {
+    own: Facts,
+    /// Told after the ids were given anew: names of what is in `own`, while that is an earlier meaning of the ids.
+    later: Facts,
+    /// By running numbers, which are not used twice.
     fields: HashMap<u32, Field>,
+    /// Where their values lie, and whose that is.
+    slots: BTreeSet<(u64, u32)>,
+    fields_bytes: usize,
     /// Texts made since something was told last.
     class_texts: HashMap<u64, Name>,
     method_texts: HashMap<u64, Name>,
@@ -100,77 +139,127 @@ pub(crate) struct Tables {
     method_origins: HashMap<u64, Origin>,
 }
 
+/// Empties a map. Where it was once much larger, the time that takes is not in proportion to what is in it.
+fn empty<K, V>(map: &mut HashMap<K, V>) {
+    if map.capacity() > 64 && map.len() < map.capacity() / 8 {
+        *map = HashMap::default();
+    } else {
+        map.clear();
+    }
+}
+
 impl Tables {
     fn told(&mut self) {
-        self.class_texts.clear();
-        self.method_texts.clear();
-        self.field_texts.clear();
-        self.class_origins.clear();
-        self.method_origins.clear();
+        empty(&mut self.class_texts);
+        empty(&mut self.method_texts);
+        empty(&mut self.field_texts);
+        empty(&mut self.class_origins);
+        empty(&mut self.method_origins);
+    }
+
+    /// Memory that the tables take.
+    pub(crate) fn bytes(&self) -> usize {
+        self.own.bytes + self.later.bytes + self.fields_bytes
     }
 
     pub(crate) fn class(&mut self, id: u64, class: Class) {
         self.told();
-        self.classes.insert(id, class);
+        let bytes = |c: &Class| entry_bytes::<(u64, Class)>() + c.args.len() * size_of::<u64>();
+        let now = bytes(&class);
+        let before = self.own.classes.insert(id, class);
+        replaced(&mut self.own.bytes, before.as_ref().map(bytes), now);
     }
 
     pub(crate) fn method(&mut self, id: u64, method: Method) {
         self.told();
-        self.methods.insert(id, method);
+        let bytes = |m: &Method| entry_bytes::<(u64, Method)>() + m.args.len() * size_of::<u64>();
+        let now = bytes(&method);
+        let before = self.own.methods.insert(id, method);
+        replaced(&mut self.own.bytes, before.as_ref().map(bytes), now);
     }
 
     pub(crate) fn module(&mut self, id: u64, path: &str) {
         self.told();
-        self.modules.insert(id, origin::framework(path));
+        let bytes = entry_bytes::<(u64, bool)>();
+        let before = self.own.modules.insert(id, origin::framework(path));
+        replaced(&mut self.own.bytes, before.map(|_| bytes), bytes);
     }
 
     pub(crate) fn type_def(&mut self, module: u64, token: u32, mut def: TypeDef) {
         self.told();
-        def.name = visible(&def.name);
-        def.params.iter_mut().for_each(|p| *p = visible(p));
-        self.types.insert((module, token), def);
+        shown(&mut def.name, &mut def.params);
+        let bytes =
+            |def: &TypeDef| entry_bytes::<((u64, u32), TypeDef)>() + text_bytes(&def.name, &def.params);
+        let now = bytes(&def);
+        let before = self.own.types.insert((module, token), def);
+        replaced(&mut self.own.bytes, before.as_ref().map(bytes), now);
     }
 
     pub(crate) fn method_def(&mut self, module: u64, token: u32, mut def: MethodDef) {
         self.told();
-        def.name = visible(&def.name);
-        def.params.iter_mut().for_each(|p| *p = visible(p));
-        self.method_defs.insert((module, token), def);
+        shown(&mut def.name, &mut def.params);
+        let bytes =
+            |def: &MethodDef| entry_bytes::<((u64, u32), MethodDef)>() + text_bytes(&def.name, &def.params);
+        let now = bytes(&def);
+        let before = self.own.method_defs.insert((module, token), def);
+        replaced(&mut self.own.bytes, before.as_ref().map(bytes), now);
     }
 
     pub(crate) fn field(&mut self, number: u32, mut field: Field) {
-        field.name = visible(&field.name);
+        shown(&mut field.name, &mut []);
         self.field_texts.remove(&number);
-        self.fields.insert(number, field);
+        // And its place in the set of slots.
+        let bytes = |f: &Field| 2 * entry_bytes::<(u32, Field)>() + text_bytes(&f.name, &[]);
+        let (now, slot) = (bytes(&field), field.slot);
+        let before = self.fields.insert(number, field);
+        replaced(&mut self.fields_bytes, before.as_ref().map(bytes), now);
+        if let Some(before) = before {
+            self.slots.remove(&(before.slot, number));
+        }
+        if slot != 0 {
+            self.slots.insert((slot, number));
+        }
     }
 
-    /// Static fields, by the running number.
-    pub(crate) fn fields(&self) -> impl Iterator<Item = (u32, &Field)> {
-        self.fields.iter().map(|(number, field)| (*number, field))
+    /// Whether the value of a static field lies within so many bytes from an address.
+    pub(crate) fn holds_a_slot(&self, address: u64, bytes: u64) -> bool {
+        let next = self.slots.range((address, 0)..).next();
+        next.is_some_and(|(slot, _)| slot - address < bytes)
     }
 
-    /// The same ids may mean something else from now on. Fields go by numbers, which are not used twice.
-    pub(crate) fn forget(&mut self) {
-        let fields = std::mem::take(&mut self.fields);
-        *self = Tables { fields, ..Tables::default() };
-    }
-
-    /// Takes in what only `later` was told: names of what was told here.
-    pub(crate) fn complete(&mut self, later: &Tables) {
+    /// The same ids may mean something else from now on. Fields go by numbers, which are not used twice. What the ids
+    /// meant so far.
+    pub(crate) fn forget(&mut self) -> Facts {
         self.told();
-        for (id, framework) in &later.modules {
-            self.modules.entry(*id).or_insert(*framework);
-        }
-        for (id, def) in &later.types {
-            self.types.entry(*id).or_insert_with(|| def.clone());
-        }
-        for (id, def) in &later.method_defs {
-            self.method_defs.entry(*id).or_insert_with(|| def.clone());
-        }
+        std::mem::take(&mut self.own)
+    }
+
+    /// Names things by what ids meant before they were given anew; what was told since only completes that.
+    pub(crate) fn by<T>(&mut self, before: &mut Facts, name: impl FnOnce(&mut Tables) -> T) -> T {
+        self.told();
+        self.later = std::mem::replace(&mut self.own, std::mem::take(before));
+        let named = name(self);
+        *before = std::mem::replace(&mut self.own, std::mem::take(&mut self.later));
+        self.told();
+        named
+    }
+
+    fn type_def_of(&self, module: u64, token: u32) -> Option<&TypeDef> {
+        let key = (module, token);
+        self.own.types.get(&key).or_else(|| self.later.types.get(&key))
+    }
+
+    fn method_def_of(&self, module: u64, token: u32) -> Option<&MethodDef> {
+        let key = (module, token);
+        self.own.method_defs.get(&key).or_else(|| self.later.method_defs.get(&key))
+    }
+
+    fn known_module(&self, module: u64) -> Option<bool> {
+        self.own.modules.get(&module).or_else(|| self.later.modules.get(&module)).copied()
     }
 
     fn framework(&self, module: u64) -> bool {
-        self.modules.get(&module).copied().unwrap_or(false)
+        self.known_module(module).unwrap_or(false)
     }
 
     /// The type of an object.
@@ -178,16 +267,19 @@ impl Tables {
         if let Some(text) = self.class_texts.get(&id) {
             return text.clone();
         }
-        let text: Name = cut(self.class_text(id, DEPTH), LONGEST).into();
+        let text: Name = cut(self.class_text(id, DEPTH, &Effort::of_a_text()), LONGEST).into();
         self.class_texts.insert(id, text.clone());
         text
     }
 
-    fn class_text(&self, id: u64, depth: usize) -> String {
-        let Some(class) = self.classes.get(&id).filter(|_| depth > 0) else { return UNNAMED.to_owned() };
+    fn class_text(&self, id: u64, depth: usize, effort: &Effort) -> String {
+        let Some(class) = self.own.classes.get(&id).filter(|_| depth > 0) else { return UNNAMED.to_owned() };
+        if !effort.spend(1) {
+            return CUT.to_owned();
+        }
         match class.shape {
             Shape::Plain => {
-                let args = self.class_args(class, depth);
+                let args = self.class_args(class, depth, effort);
                 self.type_text(class.module, class.token, &args)
             }
             Shape::Array => {
@@ -199,14 +291,14 @@ impl Tables {
                     brackets.extend(std::iter::repeat_n(',', usize::from(class.rank.saturating_sub(1))));
                     brackets += "]";
                     left -= 1;
-                    match self.classes.get(&class.element) {
+                    match self.own.classes.get(&class.element) {
                         Some(inner) if inner.shape == Shape::Array && left > 0 => class = inner,
                         _ => break,
                     }
                 }
                 let element = match compose::primitive(class.element_type) {
                     Some(keyword) if class.element == 0 => keyword.to_owned(),
-                    _ => self.class_text(class.element, depth - 1),
+                    _ => self.class_text(class.element, depth - 1, effort),
                 };
                 element + &brackets
             }
@@ -215,7 +307,7 @@ impl Tables {
     }
 
     fn type_text(&self, module: u64, token: u32, args: &[String]) -> String {
-        match self.types.get(&(module, token)) {
+        match self.type_def_of(module, token) {
             Some(def) if def.status == Status::Known => {
                 Type { name: &def.name, args, framework: self.framework(module) }.text()
             }
@@ -225,16 +317,17 @@ impl Tables {
     }
 
     /// Arguments as far as they are known, else the names of the parameters.
-    fn class_args(&self, class: &Class, depth: usize) -> Vec<String> {
-        let params = self.types.get(&(class.module, class.token)).map_or(&[][..], |def| &def.params);
-        self.args(&class.args, params, depth)
+    fn class_args(&self, class: &Class, depth: usize, effort: &Effort) -> Vec<String> {
+        let params = self.type_def_of(class.module, class.token).map_or(&[][..], |def| &def.params);
+        self.args(&class.args, params, depth, effort)
     }
 
-    fn args(&self, args: &[u64], params: &[String], depth: usize) -> Vec<String> {
+    fn args(&self, args: &[u64], params: &[String], depth: usize, effort: &Effort) -> Vec<String> {
         (0..args.len().max(params.len()))
+            .take_while(|n| effort.spend(params.get(*n).map_or(1, |param| 1 + param.len())))
             .map(|n| match (args.get(n), params.get(n)) {
                 (Some(&arg), Some(param)) if arg == 0 || self.is_canon(arg) => param.clone(),
-                (Some(&arg), _) => self.class_text(arg, depth - 1),
+                (Some(&arg), _) => self.class_text(arg, depth - 1, effort),
                 (None, Some(param)) => param.clone(),
                 (None, None) => UNNAMED.to_owned(),
             })
@@ -243,7 +336,7 @@ impl Tables {
 
     /// The stand-in for any reference type in code that several instances share.
     fn is_canon(&self, id: u64) -> bool {
-        let def = self.classes.get(&id).and_then(|c| self.types.get(&(c.module, c.token)));
+        let def = self.own.classes.get(&id).and_then(|c| self.type_def_of(c.module, c.token));
         def.is_some_and(|def| def.name == "System.__Canon")
     }
 
@@ -261,13 +354,13 @@ impl Tables {
         if id == 0 {
             return NO_FRAME.to_owned();
         }
-        let Some(method) = self.methods.get(&id) else { return UNNAMED.to_owned() };
+        let Some(method) = self.own.methods.get(&id) else { return UNNAMED.to_owned() };
         match method.shape {
             Shape::Plain => {}
             Shape::Dynamic => return DYNAMIC.to_owned(),
             Shape::Array | Shape::Unnamed => return UNNAMED.to_owned(),
         }
-        let Some(def) = self.method_defs.get(&(method.module, method.token)) else {
+        let Some(def) = self.method_def_of(method.module, method.token) else {
             return UNNAMED.to_owned();
         };
         match def.status {
@@ -275,17 +368,19 @@ impl Tables {
             Status::Unloaded => return UNLOADED.to_owned(),
             Status::Unreadable => return UNNAMED.to_owned(),
         }
-        let args = self.args(&method.args, &def.params, DEPTH);
-        let Some(owner) = self.types.get(&(method.module, def.type_token)) else {
+        let effort = Effort::of_a_text();
+        let args = self.args(&method.args, &def.params, DEPTH, &effort);
+        let Some(owner) = self.type_def_of(method.module, def.type_token) else {
             return generated::method(&def.name).of("");
         };
         // A method that is inherited belongs to the class that has its code.
         let own_class = self
+            .own
             .classes
             .get(&method.class)
             .filter(|c| (c.module, c.token) == (method.module, def.type_token));
         let owner_args = match own_class {
-            Some(class) => self.class_args(class, DEPTH),
+            Some(class) => self.class_args(class, DEPTH, &effort),
             None => owner.params.clone(),
         };
         let owner = Type { name: &owner.name, args: &owner_args, framework: self.framework(method.module) };
@@ -314,7 +409,7 @@ impl Tables {
 
     fn field_text(&self, number: u32) -> String {
         let Some(field) = self.fields.get(&number) else { return UNNAMED.to_owned() };
-        let owner = match self.types.get(&(field.module, field.type_token)) {
+        let owner = match self.type_def_of(field.module, field.type_token) {
             Some(def) => self.type_text(field.module, field.type_token, &def.params),
             None => UNNAMED.to_owned(),
         };
@@ -327,18 +422,19 @@ impl Tables {
         if let Some(origin) = self.class_origins.get(&id) {
             return *origin;
         }
-        let origin = self.class_origin_within(id, DEPTH);
+        let origin = self.class_origin_within(id, DEPTH, &Effort::of_an_origin());
         self.class_origins.insert(id, origin);
         origin
     }
 
-    fn class_origin_within(&self, id: u64, depth: usize) -> Origin {
-        let Some(class) = self.classes.get(&id).filter(|_| depth > 0) else { return Origin::Unknown };
+    fn class_origin_within(&self, id: u64, depth: usize, effort: &Effort) -> Origin {
+        let class = self.own.classes.get(&id).filter(|_| depth > 0 && effort.spend(1));
+        let Some(class) = class else { return Origin::Unknown };
         match class.shape {
-            Shape::Array => self.class_origin_within(class.element, depth - 1),
+            Shape::Array => self.class_origin_within(class.element, depth - 1, effort),
             Shape::Plain => {
                 let own = self.type_origin(class.module, class.token);
-                let args = class.args.iter().map(|&arg| self.class_origin_within(arg, depth - 1));
+                let args = class.args.iter().map(|&arg| self.class_origin_within(arg, depth - 1, effort));
                 if args.into_iter().any(|origin| origin == Origin::App) { Origin::App } else { own }
             }
             Shape::Dynamic | Shape::Unnamed => Origin::Unknown,
@@ -346,8 +442,8 @@ impl Tables {
     }
 
     fn type_origin(&self, module: u64, token: u32) -> Origin {
-        match self.types.get(&(module, token)) {
-            Some(def) if def.status == Status::Known && self.modules.contains_key(&module) => {
+        match self.type_def_of(module, token) {
+            Some(def) if def.status == Status::Known && self.known_module(module).is_some() => {
                 origin::of(self.framework(module), &def.name)
             }
             _ => Origin::Unknown,
@@ -368,10 +464,10 @@ impl Tables {
         if id == 0 {
             return Origin::Runtime;
         }
-        let Some(method) = self.methods.get(&id).filter(|m| m.shape == Shape::Plain) else {
+        let Some(method) = self.own.methods.get(&id).filter(|m| m.shape == Shape::Plain) else {
             return Origin::Unknown;
         };
-        match self.method_defs.get(&(method.module, method.token)) {
+        match self.method_def_of(method.module, method.token) {
             Some(def) => self.type_origin(method.module, def.type_token),
             None => Origin::Unknown,
         }
@@ -509,14 +605,41 @@ mod tests {
         let def = |name: &str| TypeDef { status: Status::Known, name: name.to_owned(), params: vec![] };
         t.type_def(APP, 7, def("Late"));
         assert_eq!(&*t.class_name(40), "Late");
-        let mut before = t.clone();
-        t.forget();
+        t.class(41, plain(APP, 8, &[]));
+        let mut before = t.forget();
         assert_eq!(&*t.class_name(40), "(unnamed)");
         t.type_def(APP, 7, def("Other"));
         t.type_def(APP, 8, def("Newer"));
-        before.class(41, plain(APP, 8, &[]));
-        before.complete(&t);
-        assert_eq!((&*before.class_name(40), &*before.class_name(41)), ("Late", "Newer"));
+        let names = t.by(&mut before, |t| [40, 41].map(|id| t.class_name(id)));
+        assert_eq!([&*names[0], &*names[1]], ["Late", "Newer"]);
+        t.class(40, plain(APP, 7, &[]));
+        assert_eq!(&*t.class_name(40), "Other");
+    }
+
+    #[test]
+    fn arguments_that_branch_at_each_level_end_soon() {
+        let mut t = tables();
+        t.class(30, plain(CORE, 2, &[30; 255]));
+        t.class(31, plain(APP, 4, &[31; 255]));
+        let info = allocation_counter::measure(|| {
+            assert!(t.class_name(30).chars().count() <= LONGEST);
+            assert_eq!(t.class_origin(30), Origin::Unknown);
+            assert_eq!(t.class_origin(31), Origin::App);
+        });
+        assert!(info.bytes_total < 1 << 20, "{} bytes for one name", info.bytes_total);
+    }
+
+    #[test]
+    fn what_is_told_again_takes_no_more_memory() {
+        let mut t = tables();
+        let bytes = t.bytes();
+        for _ in 0..10 {
+            t.class(12, plain(CORE, 2, &[13]));
+            t.module(APP, "/app/app.dll");
+        }
+        assert_eq!(t.bytes(), bytes);
+        let forgotten = t.forget();
+        assert_eq!((t.bytes(), forgotten.bytes()), (0, bytes));
     }
 
     #[test]

@@ -1,0 +1,331 @@
+//! Where gcwatch and a target meet on Linux: the library and the lease's socket, in a directory of the target's.
+//!
+//! All of it is made with the target's rights and by descriptors: a path can lead somewhere else at any moment, and what
+//! the target's user could not do himself must not be done for him.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use dotnet_diagnostics_client::{Inside, Later, Pinned};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, StatVfsMountFlags};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+
+use super::Lease;
+use super::unix::Expected;
+
+/// A file system that does not answer, a network's or one that its user serves himself, is not waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What both sides know by name.
+#[derive(Debug)]
+pub(crate) struct Meeting {
+    /// The library, as the target names it.
+    pub(crate) library: PathBuf,
+    /// The lease's socket, as the target names it.
+    pub(crate) lease_path: PathBuf,
+    pub(crate) lease: Lease,
+    /// Removes the socket's name when it goes.
+    pub(crate) name: SocketName,
+}
+
+/// Puts the library and the lease where this process can load and reach them. Without a process: where those that we
+/// start can.
+///
+/// # Errors
+/// [`io::ErrorKind::PermissionDenied`] where its rights cannot be had; otherwise what is wrong with each directory.
+pub(crate) async fn meet(
+    process: Option<&Pinned>,
+    dirs: Vec<PathBuf>,
+    file_name: String,
+    library: Vec<u8>,
+) -> io::Result<Meeting> {
+    let ourselves;
+    let (pinned, pid) = match process {
+        Some(pinned) => (pinned, Some(pinned.pid())),
+        None => {
+            ourselves = Pinned::new(std::process::id())?;
+            (&ourselves, None)
+        }
+    };
+    let work = pinned.act(move |inside| {
+        let mut problems = Vec::new();
+        for dir in &dirs {
+            match meet_in(inside, dir, &file_name, &library) {
+                Ok(met) => return Ok(met),
+                Err(e) => problems.push(format!("{}: {e}", dir.display())),
+            }
+        }
+        Err(io::Error::other(problems.join("; ")))
+    });
+    let silent = |_| io::Error::new(io::ErrorKind::TimedOut, "its file system does not answer");
+    let met = tokio::time::timeout(PATIENCE, work).await.map_err(silent)??;
+    let expected = Expected { pid, uid: met.user };
+    let lease = Lease::on(met.listener, expected)?;
+    Ok(Meeting { library: met.library, lease_path: met.lease_path, lease, name: met.name })
+}
+
+/// Reads a file that a process names, with that process's rights: whatever it names, it could read itself.
+pub(crate) fn read_of(pid: u32, path: PathBuf, most: u64) -> io::Result<Vec<u8>> {
+    const PATIENCE: Duration = Duration::from_secs(2);
+    Pinned::new(pid)?.act_within(PATIENCE, move |inside| inside.read(&path, most))
+}
+
+/// A meeting on the thread that has made it.
+struct Met {
+    library: PathBuf,
+    lease_path: PathBuf,
+    listener: UnixListener,
+    user: u32,
+    name: SocketName,
+}
+
+fn meet_in(inside: &Inside, dir: &Path, file_name: &str, library: &[u8]) -> io::Result<Met> {
+    let (temp, path) = inside.open(dir)?;
+    if rustix::fs::fstatvfs(&temp)?.f_flag.contains(StatVfsMountFlags::NOEXEC) {
+        return Err(io::Error::other("it is mounted noexec, so nothing can be loaded from it"));
+    }
+    let shared = place(inside, &temp, file_name, library)?;
+    let (name, listener) = listen(inside, &temp)?;
+    Ok(Met {
+        library: path.join(shared).join(file_name),
+        lease_path: path.join(&name.directory_name).join(LEASE),
+        listener,
+        user: inside.user(),
+        name,
+    })
+}
+
+const LEASE: &str = "lease";
+const DIRECTORY: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const FOR_ALL_TO_READ: Mode =
+    Mode::RWXU.union(Mode::RGRP).union(Mode::XGRP).union(Mode::ROTH).union(Mode::XOTH);
+
+/// Puts the library into a directory below `temp`, and returns that directory's name. The same one is used for as long
+/// as it is fit: a process that has loaded the library before shall find the same file.
+fn place(inside: &Inside, temp: &OwnedFd, file_name: &str, library: &[u8]) -> io::Result<OsString> {
+    let usual = format!("gcwatch-{}", inside.user());
+    make_directory(temp, &usual, FOR_ALL_TO_READ)?;
+    let mut names = vec![usual.clone().into()];
+    // Whatever is in the way (another user's directory, or a file that is not the library) stays as it is.
+    names.extend(further(temp, &format!("{usual}-"))?);
+    for name in names {
+        if let Some(directory) = open_fit(inside, temp, &name)?
+            && put(inside, &directory, file_name, library)?
+        {
+            return Ok(name);
+        }
+    }
+    let name = unused(&format!("{usual}-"));
+    if !make_directory(temp, &name, FOR_ALL_TO_READ)? {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    let directory = open_fit(inside, temp, &name.clone().into())?;
+    match directory.map(|directory| put(inside, &directory, file_name, library)).transpose() {
+        Ok(Some(true)) => Ok(name.into()),
+        other => {
+            // It is empty as a rule.
+            let _ = rustix::fs::unlinkat(temp, &name, AtFlags::REMOVEDIR);
+            let changed = || io::Error::other("files there do not belong to who made them");
+            Err(other.err().unwrap_or_else(changed))
+        }
+    }
+}
+
+/// Makes a directory, unless there is something of that name.
+fn make_directory(parent: &OwnedFd, name: &str, mode: Mode) -> io::Result<bool> {
+    match rustix::fs::mkdirat(parent, name, mode) {
+        Ok(()) => Ok(true),
+        Err(Errno::EXIST) => Ok(false),
+        Err(e) => Err(e.into()),
+    }
+}
+
+/// Names of earlier directories that had to have another name than the usual one.
+fn further(temp: &OwnedFd, prefix: &str) -> io::Result<Vec<OsString>> {
+    use std::os::unix::ffi::OsStrExt;
+    /// Names that fit can be made by anybody.
+    const MOST: usize = 16;
+    const MOST_ENTRIES: usize = 20_000;
+    let directory = match rustix::fs::openat(temp, ".", DIRECTORY, Mode::empty()) {
+        Ok(directory) => directory,
+        // It can be used without being read.
+        Err(Errno::ACCESS) => return Ok(Vec::new()),
+        Err(e) => return Err(e.into()),
+    };
+    let entries = rustix::fs::Dir::new(directory)?.take(MOST_ENTRIES).flatten();
+    let names = entries.map(|entry| std::ffi::OsStr::from_bytes(entry.file_name().to_bytes()).to_owned());
+    let mut fitting: Vec<OsString> =
+        names.filter(|name| name.as_bytes().starts_with(prefix.as_bytes())).take(MOST).collect();
+    fitting.sort_unstable();
+    Ok(fitting)
+}
+
+/// A name that nobody can foresee.
+fn unused(prefix: &str) -> String {
+    let random = |_| fastrand::alphanumeric();
+    prefix.chars().chain((0..6).map(random)).collect()
+}
+
+/// Opens a directory that belongs to the target's user and that nobody else can write to; `None`: it is another.
+fn open_fit(inside: &Inside, temp: &OwnedFd, name: &OsString) -> io::Result<Option<OwnedFd>> {
+    let directory = match rustix::fs::openat(temp, name, DIRECTORY, Mode::empty()) {
+        Ok(directory) => directory,
+        Err(Errno::LOOP | Errno::NOTDIR | Errno::ACCESS | Errno::NOENT) => return Ok(None),
+        Err(e) => return Err(e.into()),
+    };
+    let stat = rustix::fs::fstat(&directory)?;
+    let mode = Mode::from_raw_mode(stat.st_mode);
+    let fit = stat.st_uid == inside.user()
+        && mode.contains(Mode::RWXU)
+        && !mode.intersects(Mode::WGRP | Mode::WOTH);
+    Ok(fit.then_some(directory))
+}
+
+/// Puts the library into a directory unless it is there; `false`: something else has its name. A file that is there is
+/// never overwritten: a process may have it mapped.
+fn put(inside: &Inside, directory: &OwnedFd, file_name: &str, library: &[u8]) -> io::Result<bool> {
+    match is_there(inside, directory, file_name, library)? {
+        Some(same) => return Ok(same),
+        None => write_once(directory, file_name, library)?,
+    }
+    // Another gcwatch may have been faster.
+    Ok(is_there(inside, directory, file_name, library)? == Some(true))
+}
+
+/// Whether a file is the library and nobody but its user can change it; `None`: there is none. Nothing depends on it
+/// but whether the file is any use: that user can change it whenever he likes, and harms his own process only.
+fn is_there(
+    inside: &Inside,
+    directory: &OwnedFd,
+    file_name: &str,
+    library: &[u8],
+) -> io::Result<Option<bool>> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = match rustix::fs::openat(directory, file_name, flags, Mode::empty()) {
+        Ok(file) => file,
+        Err(Errno::NOENT) => return Ok(None),
+        Err(_) => return Ok(Some(false)),
+    };
+    let stat = rustix::fs::fstat(&file)?;
+    let fit = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+        && stat.st_uid == inside.user()
+        && !Mode::from_raw_mode(stat.st_mode).intersects(Mode::WGRP | Mode::WOTH)
+        && u64::try_from(stat.st_size).ok() == u64::try_from(library.len()).ok();
+    if !fit {
+        return Ok(Some(false));
+    }
+    let mut found = Vec::with_capacity(library.len());
+    File::from(file).take(library.len() as u64).read_to_end(&mut found)?;
+    Ok(Some(found == library))
+}
+
+/// Writes under another name first: whoever finds it finds it whole.
+fn write_once(directory: &OwnedFd, file_name: &str, library: &[u8]) -> io::Result<()> {
+    let temporary = unused(".gcw");
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut file = File::from(rustix::fs::openat(directory, &temporary, flags, Mode::RUSR | Mode::WUSR)?);
+    let readable = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH;
+    let written = file.write_all(library).and_then(|()| {
+        rustix::fs::fchmod(&file, readable)?;
+        match rustix::fs::renameat_with(directory, &temporary, directory, file_name, RenameFlags::NOREPLACE) {
+            // Some file systems cannot rename without replacing; they can link.
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                rustix::fs::linkat(directory, &temporary, directory, file_name, AtFlags::empty())
+            }
+            renamed => renamed,
+        }?;
+        Ok(())
+    });
+    match written {
+        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => {
+            let _ = rustix::fs::unlinkat(directory, &temporary, AtFlags::empty());
+            Err(e)
+        }
+        // Renamed: gone. Linked, or another gcwatch was faster: still there.
+        _ => {
+            let _ = rustix::fs::unlinkat(directory, &temporary, AtFlags::empty());
+            Ok(())
+        }
+    }
+}
+
+/// Makes a directory that only the target's user may enter, and listens in it.
+fn listen(inside: &Inside, temp: &OwnedFd) -> io::Result<(SocketName, UnixListener)> {
+    let directory_name = unused("gcw");
+    rustix::fs::mkdirat(temp, &directory_name, Mode::RWXU)?;
+    listen_in(inside, temp, &directory_name).inspect_err(|_| {
+        let _ = rustix::fs::unlinkat(temp, &directory_name, AtFlags::REMOVEDIR);
+    })
+}
+
+fn listen_in(
+    inside: &Inside,
+    temp: &OwnedFd,
+    directory_name: &str,
+) -> io::Result<(SocketName, UnixListener)> {
+    let directory = rustix::fs::openat(temp, directory_name, DIRECTORY, Mode::empty())?;
+    let stat = rustix::fs::fstat(&directory)?;
+    let others = Mode::RWXG | Mode::RWXO;
+    if stat.st_uid != inside.user() || Mode::from_raw_mode(stat.st_mode).intersects(others) {
+        return Err(io::Error::other("directories there do not belong to who made them"));
+    }
+    let socket = rustix::net::socket_with(
+        AddressFamily::UNIX,
+        SocketType::STREAM,
+        SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
+        None,
+    )?;
+    // A socket's file is made with its descriptor's mode.
+    rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+    // Names no path but the open directory; in it a link would be refused like any other name that is taken.
+    let address = SocketAddrUnix::new(format!("/proc/self/fd/{}/{LEASE}", directory.as_raw_fd()))?;
+    rustix::net::bind(&socket, &address)?;
+    rustix::net::listen(&socket, 16)?;
+    let held = Held { temp: temp.try_clone()?, directory, later: inside.later() };
+    Ok((
+        SocketName { directory_name: directory_name.to_owned(), held: Some(held) },
+        UnixListener::from(socket),
+    ))
+}
+
+/// The name of the lease's socket, and the directory that was made for it: removed with the target's rights when this
+/// goes.
+#[derive(Debug)]
+pub(crate) struct SocketName {
+    directory_name: String,
+    held: Option<Held>,
+}
+
+#[derive(Debug)]
+struct Held {
+    temp: OwnedFd,
+    directory: OwnedFd,
+    later: Later,
+}
+
+impl Drop for SocketName {
+    fn drop(&mut self) {
+        /// Nothing depends on it: what is left is an empty directory.
+        const LONGEST: Duration = Duration::from_secs(1);
+        let Some(Held { temp, directory, later }) = self.held.take() else { return };
+        let name = std::mem::take(&mut self.directory_name);
+        let (sender, done) = mpsc::channel();
+        let started = later.act(move || {
+            let removed = rustix::fs::unlinkat(&directory, LEASE, AtFlags::empty())
+                .and_then(|()| rustix::fs::unlinkat(&temp, &name, AtFlags::REMOVEDIR));
+            let _ = sender.send(removed);
+        });
+        let removed = started.map(|_thread| done.recv_timeout(LONGEST));
+        if !matches!(removed, Ok(Ok(Ok(())))) {
+            tracing::debug!("the lease's directory is left: {removed:?}");
+        }
+    }
+}

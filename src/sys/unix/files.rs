@@ -1,0 +1,184 @@
+//! Files that are made for the user: reports and recordings. They hold command lines and names of the program, so a
+//! new one is for its owner alone. Whoever can write to the directory may have put something at the name before us.
+
+use std::fs::{self, File, Metadata, Permissions};
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+use tempfile::NamedTempFile;
+
+use super::own_uid;
+
+/// For its owner alone; the umask can take more away.
+const PRIVATE: u32 = 0o600;
+/// A scraper runs as another user.
+const PUBLIC: u32 = 0o644;
+/// As many links in a row as the kernel follows.
+const LINKS: usize = 40;
+
+/// Opens a file to be written from its start. A new one is for its owner alone; one that is there keeps its mode, and
+/// may be a device or a FIFO.
+///
+/// # Errors
+/// Those of the system; a symbolic link that another user made is not followed.
+pub(crate) fn create(path: &Path) -> io::Result<File> {
+    let mode = Mode::from_raw_mode(PRIVATE as _);
+    let open = |path: &Path, flags| rustix::fs::open(path, OFlags::WRONLY | OFlags::CLOEXEC | flags, mode);
+    let mut path = path.to_owned();
+    for _ in 0..LINKS {
+        match open(&path, OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW) {
+            Err(rustix::io::Errno::EXIST) => {}
+            made => return Ok(made?.into()),
+        }
+        // CREATE again: with it the kernel protects files and FIFOs in directories for all (fs.protected_regular).
+        match open(&path, OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW) {
+            Err(rustix::io::Errno::LOOP) => match followed(&path)? {
+                Some(next) => path = next,
+                None => return Ok(open(&path, OFlags::TRUNC)?.into()),
+            },
+            opened => return Ok(opened?.into()),
+        }
+    }
+    Err(rustix::io::Errno::LOOP.into())
+}
+
+/// The name that a file renamed to `path` has to get: that of the regular file, or of none, that the links there lead
+/// to. `None`: something else is there, such as a device or a FIFO, which is written and not replaced.
+///
+/// # Errors
+/// As those of [`create`].
+pub(crate) fn replaceable(path: &Path) -> io::Result<Option<PathBuf>> {
+    let mut path = path.to_owned();
+    for _ in 0..LINKS {
+        let kind = match fs::symlink_metadata(&path) {
+            Ok(metadata) => metadata.file_type(),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Some(path)),
+            Err(e) => return Err(e),
+        };
+        if !kind.is_symlink() {
+            return Ok(kind.is_file().then_some(path));
+        }
+        match followed(&path)? {
+            Some(next) => path = next,
+            None => return Ok(None),
+        }
+    }
+    Err(rustix::io::Errno::LOOP.into())
+}
+
+/// A new file beside `path`, to be renamed to it. It has the mode of the file that it replaces, if that one is ours;
+/// otherwise a new file's: `for_all` to read, or for its owner alone.
+///
+/// # Errors
+/// Those of the system; what is at `path` is neither a file nor a link.
+pub(crate) fn replacement(path: &Path, for_all: bool) -> io::Result<NamedTempFile> {
+    let there = fs::symlink_metadata(path).ok();
+    if there.as_ref().is_some_and(|there| !there.is_file() && !there.is_symlink()) {
+        return Err(io::Error::other("something that is no file is there"));
+    }
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    let mode = if for_all { PUBLIC } else { PRIVATE };
+    let made = tempfile::Builder::new()
+        .prefix(".gcwatch-")
+        .permissions(Permissions::from_mode(mode))
+        .tempfile_in(dir)?;
+    let ours = |there: &Metadata| there.is_file() && there.uid() == own_uid();
+    if let Some(there) = there.filter(ours) {
+        made.as_file().set_permissions(Permissions::from_mode(there.mode() & 0o777))?;
+    }
+    Ok(made)
+}
+
+/// Where a symbolic link leads. `None`: it is one of those in `/proc` that stand for an open file, and have no name.
+fn followed(path: &Path) -> io::Result<Option<PathBuf>> {
+    let Some((uid, to)) = link(path)? else { return Ok(None) };
+    if uid != own_uid() && uid != 0 {
+        let what = format!("it is a symbolic link that user {uid} made, which is not followed");
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
+    }
+    Ok(Some(path.parent().unwrap_or(Path::new("")).join(to)))
+}
+
+/// A link's owner and what it says, both of the same link.
+#[cfg(target_os = "linux")]
+fn link(path: &Path) -> io::Result<Option<(u32, PathBuf)>> {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let link = rustix::fs::open(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
+    if rustix::fs::fstatfs(&link)?.f_type == rustix::fs::PROC_SUPER_MAGIC {
+        return Ok(None);
+    }
+    let stat = rustix::fs::fstat(&link)?;
+    let to = rustix::fs::readlinkat(&link, "", Vec::new())?;
+    Ok(Some((stat.st_uid, OsStr::from_bytes(to.as_bytes()).into())))
+}
+
+/// A link's owner and what it says.
+#[cfg(not(target_os = "linux"))]
+fn link(path: &Path) -> io::Result<Option<(u32, PathBuf)>> {
+    Ok(Some((fs::symlink_metadata(path)?.uid(), fs::read_link(path)?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::unix::fs::{FileTypeExt, symlink};
+
+    use super::*;
+
+    fn mode(path: &Path) -> io::Result<u32> {
+        Ok(fs::metadata(path)?.mode() & 0o777)
+    }
+
+    #[test]
+    fn a_new_file_is_private_and_an_old_one_keeps_its_mode() -> io::Result<()> {
+        let dir = tempfile::tempdir()?;
+        let path = dir.path().join("x");
+        create(&path)?.write_all(b"first")?;
+        assert_eq!(mode(&path)? & 0o177, 0);
+        fs::set_permissions(&path, Permissions::from_mode(0o644))?;
+        create(&path)?.write_all(b"2")?;
+        assert_eq!((mode(&path)?, fs::read(&path)?), (0o644, b"2".to_vec()));
+        replacement(&path, false)?.persist(&path)?;
+        assert_eq!((mode(&path)?, fs::read(&path)?), (0o644, Vec::new()));
+        Ok(())
+    }
+
+    #[test]
+    fn links_of_ours_are_followed_to_where_they_lead() -> io::Result<()> {
+        let dir = tempfile::tempdir()?;
+        let at = |name: &str| dir.path().join(name);
+        symlink("two", at("one"))?;
+        symlink(at("file"), at("two"))?;
+        assert_eq!(replaceable(&at("one"))?, Some(at("file")));
+        create(&at("one"))?.write_all(b"here")?;
+        assert_eq!(fs::read(at("file"))?, b"here");
+        assert_eq!(replaceable(&at("one"))?, Some(at("file")));
+        symlink("loop", at("loop"))?;
+        assert!(create(&at("loop")).is_err() && replaceable(&at("loop")).is_err());
+        Ok(())
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_is_no_file_is_written_and_not_replaced() -> io::Result<()> {
+        let dir = tempfile::tempdir()?;
+        let at = |name: &str| dir.path().join(name);
+        symlink("/dev/null", at("null"))?;
+        for path in [at("null"), "/dev/null".into()] {
+            assert_eq!(replaceable(&path)?, None);
+            create(&path)?.write_all(b"nobody reads it")?;
+        }
+        let (reader, writer) = std::io::pipe()?;
+        let number = std::os::fd::AsRawFd::as_raw_fd(&writer);
+        symlink(format!("/proc/self/fd/{number}"), at("pipe"))?;
+        assert_eq!(replaceable(&at("pipe"))?, None);
+        create(&at("pipe"))?.write_all(b"through it")?;
+        drop(writer);
+        assert_eq!(io::read_to_string(reader)?, "through it");
+        assert!(fs::metadata("/dev/null")?.file_type().is_char_device());
+        Ok(())
+    }
+}
