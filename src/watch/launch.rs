@@ -1,22 +1,22 @@
 //! Starting a program so that it waits for us before its first managed instruction, and letting every
 //! other .NET process of its tree run on untouched.
 
+use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use dotnet_diagnostics_client::{
-    Endpoint, Error, HResult, InvalidRequest, Port, PortClient, ProcessInfo, process,
-};
+use dotnet_diagnostics_client::{Error, HResult, InvalidRequest, Port, PortClient, ProcessInfo, process};
 use tokio::process::{Child, Command};
+use tokio::task::JoinSet;
+use tokio::time::sleep;
 
+use super::admission::{self, Admission};
 use super::plan::forbidden_by;
-use super::port_guard;
+use super::port_guard::PortDir;
 use super::profiler::Refusal;
 use crate::exit::{Code, Failure};
-use crate::sys;
 
 /// The runtime's variable that makes it dial us.
 pub(crate) const PORTS: &str = "DOTNET_DiagnosticPorts";
@@ -30,11 +30,10 @@ pub(crate) struct Launched {
     pub(crate) child: Child,
     pub(crate) pid: u32,
     port: Port,
-    /// Runtimes that are none of ours: resumed, their connection kept, or they would dial on and on.
-    parked: Vec<PortClient>,
+    admission: Admission,
+    let_go: LetGo,
     /// The first runtime was the `dotnet` command itself.
     pub(crate) through_sdk: bool,
-    dir: tempfile::TempDir,
 }
 
 /// The runtime to watch, waiting at its start.
@@ -44,17 +43,26 @@ pub(crate) struct Suspended {
     pub(crate) info: ProcessInfo,
 }
 
-/// Starts the program. `child_stdout` goes to stderr when our own report takes stdout.
+impl Suspended {
+    /// Its process as we see it, by the operating system's word; `None` where it does not tell.
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.client.transport().peer().and_then(|peer| peer.pid)
+    }
+}
+
+/// Starts the program with a port in `dir`. Its stdout goes to stderr when our own report takes stdout.
 ///
 /// # Errors
 /// 127 not found, 126 not executable.
-pub(crate) fn launch(command: &[OsString], stdout_to_stderr: bool) -> Result<Launched, Failure> {
+pub(crate) fn launch(
+    command: &[OsString],
+    stdout_to_stderr: bool,
+    dir: &PortDir,
+) -> Result<Launched, Failure> {
     let (program, args) =
         command.split_first().ok_or_else(|| Failure::new(Code::USAGE, "no command was given"))?;
-    // The shortest directory there is: a socket's path has 108 bytes at most, and .NET 8 hangs at 108.
-    let dir = sys::make_temp_dir(Path::new("/tmp")).or_else(|_| sys::make_temp_dir(&std::env::temp_dir()))?;
-    let endpoint = Endpoint::socket(port_guard::socket(dir.path()));
-    let port = Port::bind(endpoint).map_err(|e| Failure::new(Code::FAILED, e.to_string()))?;
+    let (port, admission) =
+        Admission::open(dir.socket()).map_err(|e| Failure::new(Code::FAILED, e.to_string()))?;
     let setting = match std::env::var(PORTS) {
         Ok(theirs) if !theirs.is_empty() => format!("{theirs};{}", port.setting()),
         _ => port.setting().to_owned(),
@@ -66,7 +74,7 @@ pub(crate) fn launch(command: &[OsString], stdout_to_stderr: bool) -> Result<Lau
     }
     let child = c.spawn().map_err(|e| not_started(program, &e))?;
     let pid = child.id().ok_or_else(|| Failure::new(Code::FAILED, "the program has no process id"))?;
-    Ok(Launched { child, pid, port, parked: Vec::new(), through_sdk: false, dir })
+    Ok(Launched { child, pid, port, admission, let_go: LetGo::default(), through_sdk: false })
 }
 
 fn not_started(program: &OsStr, e: &io::Error) -> Failure {
@@ -97,11 +105,13 @@ impl Launched {
             let client = tokio::select! {
                 client = self.port.accept() => client.map_err(io::Error::other)?,
                 status = self.child.wait() => return Ok(NextOrExit::Exited(status?)),
+                never = looking(&self.admission, self.pid, admission::SOON) => match never {},
             };
             let info = match client.process_info().await {
                 Ok(info) => info,
                 Err(e) => {
-                    tracing::debug!("a runtime dialled and left: {e}");
+                    tracing::debug!("a runtime dialled and did not answer: {e}");
+                    self.let_go.add(client);
                     continue;
                 }
             };
@@ -110,7 +120,7 @@ impl Launched {
             let is_cli = entry == "dotnet";
             if is_cli || (self.through_sdk && SDK_PROGRAMS.contains(&entry)) {
                 self.through_sdk |= is_cli;
-                self.release(client).await;
+                self.let_go.add(client);
                 continue;
             }
             return Ok(NextOrExit::Runtime(Box::new(Suspended { client, info })));
@@ -118,29 +128,59 @@ impl Launched {
     }
 
     /// The parts, for one who answers every runtime himself.
-    pub(crate) fn into_parts(self) -> (Child, Port, tempfile::TempDir) {
-        (self.child, self.port, self.dir)
-    }
-
-    async fn release(&mut self, client: PortClient) {
-        if let Err(e) = client.resume_runtime().await {
-            tracing::debug!("resume: {e}");
-        }
-        self.parked.push(client);
+    pub(crate) fn into_parts(self) -> (Child, Port, Admission) {
+        (self.child, self.port, self.admission)
     }
 
     /// From now on every further runtime is let go; for as long as the returned task is held.
     pub(crate) fn release_all_others(self) -> (Child, Others) {
-        let Launched { child, port, mut parked, dir, .. } = self;
+        let Launched { child, port, admission, pid, mut let_go, .. } = self;
         let task = tokio::spawn(async move {
-            let _keep = dir;
-            while let Ok(client) = port.accept().await {
-                let resumed = client.resume_runtime().await;
-                tracing::debug!("another runtime dialled; resumed: {resumed:?}");
-                parked.push(client);
+            let accepting = async {
+                while let Ok(client) = port.accept().await {
+                    let_go.add(client);
+                }
+            };
+            tokio::select! {
+                () = accepting => {}
+                never = looking(&admission, pid, admission::LATER) => match never {},
             }
         });
         (child, Others(task))
+    }
+}
+
+/// Looks through the tree again and again.
+async fn looking(admission: &Admission, root: u32, every: Duration) -> Infallible {
+    loop {
+        sleep(every).await;
+        admission.look(root);
+    }
+}
+
+/// Resumes runtimes that nobody watches, side by side: one that is stopped holds up no other. The port keeps their
+/// connections open, or they would dial on and on.
+#[derive(Debug, Default)]
+pub(crate) struct LetGo(JoinSet<()>);
+
+impl LetGo {
+    /// One more. Its watch may have resumed it already: it takes that for no harm.
+    pub(crate) fn add(&mut self, client: PortClient) {
+        while self.0.try_join_next().is_some() {}
+        self.0.spawn(resume(client));
+    }
+}
+
+async fn resume(client: PortClient) {
+    let peer = client.transport().peer().and_then(|peer| peer.pid);
+    loop {
+        let resumed = client.resume_runtime().await;
+        tracing::debug!("process {peer:?} is let go: {resumed:?}");
+        // One that is stopped (SIGSTOP, a debugger) answers when it goes on.
+        let stopped = matches!(resumed, Err(Error::Timeout { .. }));
+        if !stopped || !peer.is_some_and(process::exists) {
+            return;
+        }
     }
 }
 
@@ -228,6 +268,6 @@ pub(crate) async fn unless_gone<T>(pid: u64, answer: impl Future<Output = T>) ->
 async fn gone(pid: u32) {
     const LOOK: Duration = Duration::from_millis(50);
     while process::exists(pid) {
-        tokio::time::sleep(LOOK).await;
+        sleep(LOOK).await;
     }
 }

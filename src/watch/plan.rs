@@ -17,6 +17,11 @@ pub(crate) struct Wish {
 }
 
 impl Wish {
+    /// Nobody asked for anything: what is watched must not hurt.
+    pub(crate) fn nothing_said(self) -> bool {
+        self.demanded.is_none() && self.enough.is_none() && self.sampling.is_none()
+    }
+
     /// The level to try.
     pub(crate) fn level(self) -> Level {
         let windows = self.sampling.map(|_| Level::Roots);
@@ -62,6 +67,11 @@ pub(crate) fn watch_facts(
         sample,
         windows: Windows::default(),
         blocks,
+        estimate: None,
+        most_blocking_ns: None,
+        step_back: None,
+        windows_after_gen2: false,
+        stepped_back: None,
     }
 }
 

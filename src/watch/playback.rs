@@ -260,7 +260,9 @@ struct Part {
 
 impl Player {
     fn new(sources: Vec<Source>) -> Player {
-        let mut reader = Reader::new();
+        // Of several files those that are alike belong together.
+        let limits = sources.iter().map(Source::limits).min_by_key(|limits| limits.max_held_bytes);
+        let mut reader = Reader::with_limits(limits.unwrap_or_default());
         let defers = sources.iter().all(|source| source.len().is_some());
         if defers {
             reader.defer(bulky);

@@ -1,24 +1,27 @@
 //! Bringing the profiler into a target, and saying in words why it would not go.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use dotnet_diagnostics_client::{Client, Error, Guid, HResult, Transport};
+use dotnet_diagnostics_client::{Client, Error, Guid, HResult, Pinned, Transport};
 use netcore_profiler::config::Config;
 use netcore_profiler::{hresult, wire};
 use tokio::time::{Instant, sleep};
 
-use super::library::{self, Placed};
+use super::library;
 use super::stream::Detail;
 use crate::exit::{Code, Failure};
 use crate::gc::record::Level;
-use crate::sys::{self, Lease};
+use crate::sys::{self, Lease, Meeting};
 
 /// How long a background collection may delay an attach; the runtime gives up then.
 const BACKGROUND_GC_WAIT_MS: u32 = 10_000;
 /// An earlier profiler of ours may still be on its way out: 0.3 s as a rule, 5 s when a check was missed.
 const STILL_LEAVING: Duration = Duration::from_secs(7);
+
+/// It notices within 0.2 s that gcwatch is gone, and first ends the collection that it is in.
+const NOT_NOTICED: Duration = Duration::from_secs(3);
 
 /// Why roots cannot be watched here.
 #[derive(Debug, Clone)]
@@ -46,58 +49,67 @@ impl Refusal {
 /// The library in its place, and the lease's socket listening.
 #[derive(Debug)]
 pub(crate) struct Ready {
-    placed: Placed,
-    lease: Lease,
-    lease_path: PathBuf,
-    dir: tempfile::TempDir,
+    meeting: Meeting,
+    /// `None` for a program that we have started.
+    process: Option<Pinned>,
 }
 
-/// Makes everything ready that the target will need.
+/// Makes everything ready that the target will need: in its temporary directory, or in the one that every system has.
+/// `process` is that of an attach; `None` for a program that we start ourselves, which has our rights.
 ///
 /// # Errors
-/// The library does not load here, or there is no place that both sides reach.
-pub(crate) fn prepare(
+/// The library is not sound, or there is no place that both sides reach and that is safe.
+pub(crate) async fn prepare(
     chosen: Option<&Path>,
-    pid: Option<u32>,
-    uid: Option<u32>,
+    process: Option<&Pinned>,
     temp_dir: &Path,
 ) -> Result<Ready, Refusal> {
-    let meeting = library::meeting_dir(pid, temp_dir);
-    let no_place = |e: io::Error| {
-        Refusal::new(
-            Code::UNSUPPORTED,
-            format!("the profiler library cannot be put into {}: {e}", meeting.0.display()),
-            "give the process a temporary directory (TMPDIR) that gcwatch can write to",
-        )
-    };
-    let placed = library::place(chosen, &meeting).map_err(no_place)?;
-    match library::check(&placed) {
-        Ok(seen) => tracing::debug!("profiler library {}: {seen:?}", placed.ours.display()),
-        Err(e) => {
-            let remedy = "is the directory mounted noexec? give another one with TMPDIR, or another build with --profiler-path";
-            return Err(Refusal::new(Code::UNSUPPORTED, e, remedy));
+    let library = library::find(chosen).map_err(|e| {
+        Refusal::new(Code::UNSUPPORTED, e, "give another build of the library with --profiler-path")
+    })?;
+    let mut dirs = vec![temp_dir.to_owned()];
+    if cfg!(unix) && temp_dir != Path::new(EVERYBODYS) {
+        dirs.push(EVERYBODYS.into());
+    }
+    match sys::meet(process, dirs, library.file_name, library.bytes).await {
+        Ok(meeting) => Ok(Ready { meeting, process: process.cloned() }),
+        Err(e) => Err(no_place(&e)),
+    }
+}
+
+/// Where names belong to those who made them.
+const EVERYBODYS: &str = "/tmp";
+
+fn no_place(e: &io::Error) -> Refusal {
+    let reason = format!("the profiler library cannot be put where the process could load it: {e}");
+    match e.kind() {
+        io::ErrorKind::NotFound => gone(e),
+        io::ErrorKind::PermissionDenied if sys::is_root() => Refusal::new(
+            Code::NOT_PERMITTED,
+            reason,
+            "run gcwatch as the process's user, or give its container CAP_SETUID, CAP_SETGID and CAP_SYS_PTRACE (--cap-add)",
+        ),
+        io::ErrorKind::PermissionDenied => {
+            Refusal::new(Code::NOT_PERMITTED, reason, "run gcwatch as that user or as root")
         }
+        _ => Refusal::new(
+            Code::UNSUPPORTED,
+            reason,
+            "give the process a temporary directory (TMPDIR) that is its user's own and not mounted noexec",
+        ),
     }
-    let dir = sys::make_temp_dir(&meeting.0).map_err(no_place)?;
-    let socket = dir.path().join("lease");
-    let lease = Lease::listen(&socket).map_err(no_place)?;
-    if let Some(uid) = uid {
-        sys::give_to(&socket, uid).map_err(no_place)?;
-    }
-    let lease_path = meeting.1.join(dir.path().file_name().unwrap_or_default()).join("lease");
-    Ok(Ready { placed, lease, lease_path, dir })
 }
 
 impl Ready {
     /// The library's path as the target names it.
     pub(crate) fn library(&self) -> String {
-        self.placed.theirs.to_string_lossy().into_owned()
+        self.meeting.library.to_string_lossy().into_owned()
     }
 
     /// The profiler's configuration.
     pub(crate) fn config(&self, detail: Detail, unset: Option<&str>, window: Option<wire::Window>) -> String {
         let Detail { blocks, names, .. } = detail;
-        let (arming, lease) = (wire::Arming::LATE, self.lease_path.to_string_lossy());
+        let (arming, lease) = (wire::Arming::LATE, self.meeting.lease_path.to_string_lossy());
         Config { arming, blocks, names, unset, window, lease: Some(&lease) }.to_text()
     }
 
@@ -109,19 +121,31 @@ impl Ready {
         &mut self,
         client: &Client<T>,
         detail: Detail,
+        window: Option<wire::Window>,
     ) -> Result<(), Refusal> {
-        let (config, library) = (self.config(detail, None, None), self.library());
+        let (config, library) = (self.config(detail, None, window), self.library());
         let started = Instant::now();
         loop {
+            // Whoever has its id by now was not asked for.
+            if let Some(process) = &self.process {
+                process.check().map_err(|e| gone(&e))?;
+            }
             let attach = client.attach_profiler(BACKGROUND_GC_WAIT_MS, clsid(), &library, config.as_bytes());
             let error = match attach.await {
                 Ok(()) => break,
                 Err(e) => e,
             };
             let leaving = [HResult(hresult::STILL_LEAVING as u32), HResult::PROFILER_DETACHING];
-            let again = error.hresult().is_some_and(|h| leaving.contains(&h));
-            if !again || started.elapsed() > STILL_LEAVING {
-                return Err(refusal(&error));
+            // Our own that has not noticed yet that its gcwatch was killed, or one that another gcwatch has there.
+            let active = error.hresult() == Some(HResult::PROFILER_ALREADY_ACTIVE)
+                && self.process.as_ref().is_some_and(|process| has_our_profiler(process.pid()));
+            let limit = match error.hresult() {
+                Some(h) if leaving.contains(&h) => STILL_LEAVING,
+                _ if active => NOT_NOTICED,
+                _ => Duration::ZERO,
+            };
+            if started.elapsed() >= limit {
+                return Err(if active { another_gcwatch() } else { refusal(&error) });
             }
             sleep(Duration::from_millis(100)).await;
         }
@@ -132,19 +156,40 @@ impl Ready {
 
     /// Whether the profiler has come for its lease within this time.
     pub(crate) async fn came(&mut self, within: Duration) -> bool {
-        matches!(tokio::time::timeout(within, self.lease.taken()).await, Ok(Ok(())))
+        matches!(tokio::time::timeout(within, self.meeting.lease.taken()).await, Ok(Ok(())))
     }
 
     /// The lease, where the profiler comes and goes.
     pub(crate) fn lease(&mut self) -> &mut Lease {
-        &mut self.lease
+        &mut self.meeting.lease
     }
 
     /// The lease alone; its socket's name is needed no more.
     pub(crate) fn into_lease(self) -> Lease {
-        drop(self.dir);
-        self.lease
+        let Meeting { lease, name, .. } = self.meeting;
+        drop(name);
+        lease
     }
+}
+
+pub(crate) fn gone(e: &io::Error) -> Refusal {
+    Refusal::new(Code::NO_TARGET, e.to_string(), "gcwatch ps lists the .NET processes")
+}
+
+/// The profiler in a process is ours as long as its thread runs.
+fn has_our_profiler(pid: u32) -> bool {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    threads
+        .map(|thread| std::fs::read(thread.path().join("comm")))
+        .any(|name| name.is_ok_and(|name| name.trim_ascii_end() == b"gcwatch-lease"))
+}
+
+fn another_gcwatch() -> Refusal {
+    Refusal::new(
+        Code::OTHER_PROFILER,
+        "another gcwatch has its profiler in the process, and a runtime takes only one",
+        "end the other watch, or use --level moves",
+    )
 }
 
 /// Why a runtime has no `moves`: NativeAOT and Mono tell generation ranges and then none of their blocks.

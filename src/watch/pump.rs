@@ -9,8 +9,11 @@ use dotnet_diagnostics_client::{Client, EventSession, SessionId, Transport};
 use tokio::io::AsyncReadExt;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
+use super::estimate::Beginning;
+use super::life::Life;
 use super::session::{Progress, ReportError, Session};
-use super::windows::{News, Windows};
+use super::windows::{News, Seen, Windows};
+use crate::gc::facts::Gap;
 use crate::sys::{Lease, Signal, Signals};
 
 /// Mostly a flush shows where it ends, and what was held back for order goes at once. Where it does not, the next
@@ -25,8 +28,6 @@ const BEGUN: usize = 16 * 1024;
 const BEAT: Duration = Duration::from_secs(1);
 /// How long the profiler may take to say that it leaves. It goes anyway.
 const LEAVING: Duration = Duration::from_millis(1500);
-/// How long the stream may be silent while it stops before we hang up; the runtime then ends the session by itself.
-const STOPPING: Duration = Duration::from_secs(10);
 
 /// When to stop by itself.
 #[derive(Debug, Clone, Copy, Default)]
@@ -92,6 +93,10 @@ pub(crate) struct Pump<'a, T: Transport> {
     /// The profiler comes and goes.
     pub(crate) windows: Option<Windows<'a, T>>,
     pub(crate) limits: Limits,
+    /// What was read of the stream before.
+    pub(crate) beginning: Beginning,
+    /// The target as we see it: whether it runs is looked at. `None` where its process is not known for sure.
+    pub(crate) pid: Option<u32>,
 }
 
 type Stopping<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
@@ -105,33 +110,48 @@ impl<'a, T: Transport> Pump<'a, T> {
         mut on_signal: impl FnMut(Signal) -> OnSignal,
     ) -> Ended {
         session.live = true;
-        let started = Instant::now();
+        let started = self.beginning.since;
         let id = self.stream.id();
         let mut buffer = vec![0; 256 * 1024];
         let mut beat = interval(BEAT);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let end_at = self.limits.duration.map(|d| started + d);
-        let mut last_bytes = started;
-        let mut last_tick = started;
-        // Without the profiler nobody needs it.
-        let beats = self.lease.is_some() || self.windows.is_some();
+        let mut last_bytes = Instant::now();
+        let mut last_tick = last_bytes;
+        let mut life = Life::new(self.pid, last_bytes);
         let mut why: Option<Ended> = None;
         let mut signalled = false;
-        let mut hang_up_at: Option<Instant> = None;
         let mut leave_by: Option<Instant> = None;
         let mut stopping: Option<Stopping<'a>> = None;
+        let mut unwritten = None;
+        let read_before = std::mem::take(&mut self.beginning.bytes);
+        match session.bytes(&read_before) {
+            Ok(Progress::Goes) => {}
+            Ok(Progress::Ended) => return Ended::Target { whole: true },
+            Ok(Progress::Broken) => return Ended::Target { whole: false },
+            Err(e) => unwritten = Some(Ended::Report(e)),
+        }
+        drop(read_before);
         loop {
             let quiet_at = session.holds().then_some(last_bytes + QUIET);
-            let mut stop = None;
+            let mut stop = unwritten.take();
             if let Some(windows) = &mut self.windows {
-                let news = windows.act(session.at_roots, session.background_runs()).await;
+                if session.stepped_back()
+                    && windows.step_back(session.full).await
+                    && let Some((say, line)) = windows.aside().zip(session.step_back_line())
+                {
+                    say(&format!("gcwatch: {line}"));
+                }
+                let (roots, full) = (session.at_roots, session.full);
+                let news = windows.act(Seen { roots, full, background: session.background_runs() }).await;
                 if let Err(e) = tell(session, windows.aside(), news) {
                     stop = Some(Ended::Report(e));
                 }
             }
             let window_at = self.windows.as_ref().and_then(Windows::wake);
             let tick_at = session.tick_every().map(|every| last_tick + every);
-            let wake = [end_at.filter(|_| why.is_none()), leave_by, hang_up_at, quiet_at, window_at]
+            let silent_at = life.wake(Instant::now());
+            let wake = [end_at.filter(|_| why.is_none()), leave_by, silent_at, quiet_at, window_at]
                 .into_iter()
                 .flatten()
                 .min();
@@ -140,9 +160,15 @@ impl<'a, T: Transport> Pump<'a, T> {
             tokio::select! {
                 biased;
                 order = orders.order() => match order {
-                    Order::End(at_once @ Ended::Again(_)) => return at_once,
+                    Order::End(at_once @ Ended::Again(_)) => {
+                        unanswered(session, &life, started);
+                        return at_once;
+                    }
                     Order::End(reason) => stop = Some(reason),
-                    Order::Signal(signal) if signalled => return Ended::Again(signal),
+                    Order::Signal(signal) if signalled => {
+                        unanswered(session, &life, started);
+                        return Ended::Again(signal);
+                    }
                     Order::Signal(signal) => {
                         signalled = true;
                         if on_signal(signal) == OnSignal::Stop {
@@ -150,14 +176,16 @@ impl<'a, T: Transport> Pump<'a, T> {
                         }
                     }
                 },
-                _ = beat.tick(), if beats => {
-                    if let Some(lease) = &mut self.lease {
-                        // A profiler that has gone is found out by what it sends, not here.
-                        let _gone = lease.beat().await;
+                _ = beat.tick() => {
+                    // No write to a target waits for it: one that is stopped reads nothing.
+                    let mut read = self.lease.as_ref().and_then(Lease::all_read);
+                    if let Some(lease) = &self.lease {
+                        lease.beat();
                     }
                     if let Some(windows) = &mut self.windows {
-                        windows.beat().await;
+                        read = windows.beat();
                     }
+                    life.look(read, Instant::now());
                 }
                 () = async { if let Some(at) = tick_at { sleep_until(at).await } }, if tick_at.is_some() => {
                     last_tick = Instant::now();
@@ -188,9 +216,7 @@ impl<'a, T: Transport> Pump<'a, T> {
                             std::thread::sleep(WRITING);
                         }
                         last_bytes = Instant::now();
-                        if leave_by.is_none() {
-                            hang_up_at = hang_up_at.map(|_| last_bytes + STOPPING);
-                        }
+                        life.sent(last_bytes);
                         match progress {
                             Ok(Progress::Goes) => {}
                             Ok(Progress::Ended) => return why.unwrap_or(Ended::Target { whole: true }),
@@ -203,7 +229,9 @@ impl<'a, T: Transport> Pump<'a, T> {
                 },
                 () = async { if let Some(at) = wake { sleep_until(at).await } }, if wake.is_some() => {
                     let now = Instant::now();
-                    if hang_up_at.is_some_and(|at| now >= at) {
+                    if life.is_silent(session.collects(), now) {
+                        // The runtime ends the session by itself when nobody reads it.
+                        session.has_gap(Gap::Silent { since_ns: since(started, life.last()) });
                         return why.unwrap_or(Ended::Target { whole: false });
                     }
                     if quiet_at.is_some_and(|at| now >= at)
@@ -220,7 +248,7 @@ impl<'a, T: Transport> Pump<'a, T> {
             }
             if let (Some(reason), None) = (stop, &why) {
                 why = Some(reason);
-                hang_up_at = Some(Instant::now() + LEAVING + STOPPING);
+                life.ask(Instant::now());
                 if self.lease.take().is_some() {
                     leave_by = Some(Instant::now() + LEAVING);
                 } else if let Some(windows) = &mut self.windows {
@@ -236,6 +264,17 @@ impl<'a, T: Transport> Pump<'a, T> {
                 stopping = Some(stop_session(self.control, id));
             }
         }
+    }
+}
+
+fn since(started: Instant, then: Instant) -> u64 {
+    u64::try_from(then.saturating_duration_since(started).as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// We go at once. Where the target was asked to end its session before, and has not answered, the report says so.
+fn unanswered(session: &mut Session<'_>, life: &Life, started: Instant) {
+    if let Some(last) = life.unanswered_since() {
+        session.has_gap(Gap::Silent { since_ns: since(started, last) });
     }
 }
 

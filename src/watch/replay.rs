@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use dotnet_diagnostics_client::nettrace::{Deferred, Item, Metadata, Reader, TraceInfo};
+use dotnet_diagnostics_client::nettrace::{Deferred, Item, Limits, Metadata, Reader, TraceInfo};
 use netcore_profiler::wire;
 
 use super::playback::occurrence;
@@ -29,7 +29,7 @@ pub(crate) struct Source {
 
 enum From {
     File { file: Arc<File>, at: u64, len: u64 },
-    Stream(Box<dyn Read + Send>),
+    Stream { stream: Box<dyn Read + Send>, held: usize },
 }
 
 impl Source {
@@ -38,9 +38,18 @@ impl Source {
         Source::new(From::File { file: Arc::new(file), at: 0, len })
     }
 
-    /// What comes only once.
-    pub(crate) fn stream(stream: Box<dyn Read + Send>) -> Source {
-        Source::new(From::Stream(stream))
+    /// What comes only once; `held`: so many bytes of it may wait for their turn.
+    pub(crate) fn stream(stream: Box<dyn Read + Send>, held: usize) -> Source {
+        Source::new(From::Stream { stream, held })
+    }
+
+    /// What may wait of it in memory.
+    pub(crate) fn limits(&self) -> Limits {
+        let mut limits = Limits::default();
+        if let From::Stream { held, .. } = &self.from {
+            limits.max_held_bytes = *held;
+        }
+        limits
     }
 
     fn new(from: From) -> Source {
@@ -51,7 +60,7 @@ impl Source {
     pub(crate) fn len(&self) -> Option<u64> {
         match &self.from {
             From::File { len, .. } => Some(*len),
-            From::Stream(_) => None,
+            From::Stream { .. } => None,
         }
     }
 
@@ -68,7 +77,7 @@ impl Source {
                 *at += n as u64;
                 n
             }
-            From::Stream(stream) => again(|| stream.read(buffer))?,
+            From::Stream { stream, .. } => again(|| stream.read(buffer))?,
         };
         Ok(&self.buffer[..n])
     }
@@ -88,7 +97,7 @@ impl Source {
     pub(crate) fn payloads(&self) -> Option<Payloads> {
         match &self.from {
             From::File { file, .. } => Some(Payloads { file: Arc::clone(file) }),
-            From::Stream(_) => None,
+            From::Stream { .. } => None,
         }
     }
 }
@@ -131,7 +140,7 @@ pub(crate) fn look_ahead(files: impl IntoIterator<Item = Source>) -> Told {
 }
 
 fn look_into(mut source: Source, fold: &mut Fold) {
-    let mut reader = Reader::new();
+    let mut reader = Reader::with_limits(source.limits());
     reader.defer(bulky);
     let mut clock: Option<TraceInfo> = None;
     loop {

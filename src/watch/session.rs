@@ -9,9 +9,10 @@ use netcore_profiler::wire;
 
 use super::playback::{Next, PartEnd, Playback, occurrence};
 use super::recording::Recorder;
+use super::step_back::StepBack;
 use crate::check::{Checks, Verdict};
 use crate::exit::{Code, Failure};
-use crate::gc::facts::{Exit, Lost};
+use crate::gc::facts::{BackgroundGc, Each, Exit, Gap, Lost, Sample};
 use crate::gc::fold::Fold;
 use crate::gc::lasting::lasting;
 use crate::gc::record::{Gc, Incomplete, Level};
@@ -30,7 +31,7 @@ pub(crate) enum Progress {
 }
 
 const MAKERS_GIVEN_UP: &str =
-    "this program makes more than 5,000 handles a second: who makes them is looked at no more";
+    "this program made more than 20,000 handles within 100 ms: who makes its handles is no longer looked at";
 
 /// The report cannot be written: its reader has gone (`| head`), or its disk is full.
 pub(crate) type ReportError = io::Error;
@@ -53,6 +54,8 @@ pub(crate) struct Session<'r> {
     pub(crate) live: bool,
     /// The facts come from a look ahead: the stream read so far knows less.
     looked_ahead: bool,
+    /// The stream's end tag was there.
+    ended: bool,
     damaged: Option<nettrace::Error>,
     damages: u64,
     /// Records shown so far.
@@ -61,6 +64,10 @@ pub(crate) struct Session<'r> {
     pub(crate) counted: u64,
     /// Collections shown with their roots.
     pub(crate) at_roots: u64,
+    /// Collections of generation 2 shown.
+    pub(crate) full: u64,
+    /// Whether the profiler costs too much, where that is a question.
+    step_back: Option<StepBack>,
     wished: Level,
     incomplete_by_loss: u64,
     /// Half-armed collections since the last one with roots, if there was one.
@@ -100,11 +107,14 @@ impl<'r> Session<'r> {
             began: false,
             live: false,
             looked_ahead: false,
+            ended: false,
             damaged: None,
             damages: 0,
             records: 0,
             counted: 0,
             at_roots: 0,
+            full: 0,
+            step_back: None,
             wished,
             incomplete_by_loss: 0,
             half_armed: 0,
@@ -167,7 +177,7 @@ impl<'r> Session<'r> {
         let mut reader = std::mem::take(&mut self.reader);
         let progress = loop {
             let progress = self.step(&mut reader);
-            finished.extend(std::iter::from_fn(|| self.fold.take()));
+            finished.extend(std::iter::from_fn(|| self.finished()));
             if let Some(progress) = progress {
                 break progress;
             }
@@ -250,6 +260,11 @@ impl<'r> Session<'r> {
         self.fold.background_runs()
     }
 
+    /// A collection is going on, as far as the stream has come.
+    pub(crate) fn collects(&self) -> bool {
+        self.fold.runs()
+    }
+
     /// How often the report wants a tick.
     pub(crate) fn tick_every(&self) -> Option<Duration> {
         self.report.tick_every()
@@ -299,6 +314,7 @@ impl<'r> Session<'r> {
             Ok(Some(Item::Lost(lost))) => Next::Lost(lost),
             Ok(Some(Item::Cut)) => Next::Cut,
             Ok(Some(Item::End(end))) => {
+                self.ended |= end.clean;
                 return Some(if end.clean { Progress::Ended } else { Progress::Broken });
             }
             Ok(Some(_)) => return None,
@@ -355,8 +371,11 @@ impl<'r> Session<'r> {
 
     /// Hands finished records on.
     fn show_finished(&mut self) -> Result<(), ReportError> {
-        while let Some(gc) = self.fold.take() {
+        while let Some(gc) = self.finished() {
             self.show(&gc)?;
+        }
+        for notice in self.fold.told.take_notices() {
+            self.report.warn(&notice)?;
         }
         Ok(())
     }
@@ -371,6 +390,14 @@ impl<'r> Session<'r> {
         self.learn();
         self.count(gc);
         self.report.gc(&self.facts, gc)?;
+        let end_ns = gc.at_ns.zip(gc.pause_ns).map(|(at_ns, pause_ns)| at_ns.saturating_add(pause_ns));
+        let decided_ns = self.facts.watch.stepped_back.as_ref().map(|stepped_back| stepped_back.at_ns);
+        if decided_ns.is_some()
+            && end_ns == decided_ns
+            && let Some(line) = self.step_back_line()
+        {
+            self.report.warn(&line)?;
+        }
         if self.fold.told.makers_given_up() {
             // It is said once.
             self.report.warn(MAKERS_GIVEN_UP)?;
@@ -378,7 +405,44 @@ impl<'r> Session<'r> {
         Ok(())
     }
 
+    /// The next record that is finished. Whether the profiler may stay is judged here, between two events, so that live
+    /// and replayed watches decide at the same place of the stream.
+    fn finished(&mut self) -> Option<Gc> {
+        let gc = self.fold.take()?;
+        let Some(stay) = self.fold.told.stay.filter(|_| self.fold.released_ns.is_none()) else {
+            return Some(gc);
+        };
+        let rule = self.step_back.get_or_insert_with(|| StepBack::new(&stay));
+        if let Some(stepped_back) = rule.add(&gc) {
+            self.fold.told.steps_back();
+            let watch = &mut self.facts.watch;
+            watch.stepped_back = Some(stepped_back);
+            watch.sample = Some(Sample { each: Each::Gcs(1), every: stay.every, between: Level::Basic });
+            watch.background_gc = BackgroundGc::OffInWindows;
+            // From here on most collections are seen without their roots, and all count.
+            self.wished = Level::Basic;
+        }
+        Some(gc)
+    }
+
+    /// The profiler costs too much to stay.
+    pub(crate) fn stepped_back(&self) -> bool {
+        self.facts.watch.stepped_back.is_some()
+    }
+
+    /// What is said of that.
+    pub(crate) fn step_back_line(&self) -> Option<String> {
+        let stepped_back = self.facts.watch.stepped_back.as_ref()?;
+        let sample = self.facts.watch.sample?;
+        Some(format!(
+            "stepping back from roots: {}; from here on roots of 1 GC every {} s, basic between",
+            stepped_back.reason,
+            sample.every.as_secs()
+        ))
+    }
+
     fn count(&mut self, gc: &Gc) {
+        self.full += u64::from(gc.generation == Some(2) && gc.complete());
         self.records += 1;
         self.counted += u64::from(gc.complete() && gc.level >= self.wished);
         self.at_roots += u64::from(gc.roots.is_some());
@@ -429,23 +493,27 @@ impl<'r> Session<'r> {
         let watch = &mut self.facts.watch;
         watch.level = watch.level.max(told.level());
         watch.arming = told.arming();
-        watch.background_gc = told.background_gc();
+        if watch.stepped_back.is_none() {
+            watch.background_gc = told.background_gc();
+        }
+        watch.step_back = watch.step_back.or(told.stay.map(|stay| stay.limits));
         let (sample, windows) = told.windows();
         watch.sample = watch.sample.or(sample);
         watch.windows = windows;
         watch.duration_ns = Some(self.fold.last_ns);
     }
 
-    /// No more bytes will come, and the target did not end its stream: it was killed, or it crashed.
-    pub(crate) fn finish_cut(&mut self) -> Result<Progress, ReportError> {
-        let progress = self.finish()?;
-        self.warn("the process ended without a farewell: its last 100 ms are missing")?;
-        Ok(progress)
+    /// A part of the stream is missing, and why; what was said first holds.
+    pub(crate) fn has_gap(&mut self, why: Gap) {
+        self.lost.gap.get_or_insert(why);
     }
 
     /// No more bytes will come: what is open is cut off and shown as such.
     pub(crate) fn finish(&mut self) -> Result<Progress, ReportError> {
         let progress = self.end_of_part()?;
+        if self.live && !self.ended {
+            self.has_gap(Gap::Left);
+        }
         self.over()?;
         Ok(progress)
     }

@@ -56,7 +56,9 @@ impl Unheard {
                 continue;
             }
             let facts = ProcessFacts::read(pid);
-            if facts.runtime_library.is_none() || !names(&facts, &self.port) {
+            if facts.runtime_library.is_none()
+                || !facts.variable(PORTS).is_some_and(|value| names(value, &self.port))
+            {
                 // It may yet load a runtime, or become another program.
                 continue;
             }
@@ -79,9 +81,8 @@ impl Unheard {
     }
 }
 
-/// Whether a process was started with our port in its environment.
-pub(crate) fn names(facts: &ProcessFacts, port: &Path) -> bool {
+/// Whether a value of `DOTNET_DiagnosticPorts` names our port, alone or among others.
+pub(crate) fn names(value: &OsStr, port: &Path) -> bool {
     let port = port.as_os_str().as_encoded_bytes();
-    let within = |value: &OsStr| value.as_encoded_bytes().windows(port.len()).any(|part| part == port);
-    facts.variable(PORTS).is_some_and(within)
+    value.as_encoded_bytes().windows(port.len()).any(|part| part == port)
 }

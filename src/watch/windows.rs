@@ -39,7 +39,8 @@ enum State<'a> {
     /// The profiler was asked in.
     Entering(Answer<'a>),
     Open {
-        until: Instant,
+        /// `None`: until it is told to step back.
+        until: Option<Instant>,
         /// Collections with roots that end it.
         roots: Option<u64>,
     },
@@ -47,6 +48,16 @@ enum State<'a> {
     Leaving {
         until: Instant,
     },
+}
+
+/// What a window that is due waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Waits {
+    /// For nothing.
+    No,
+    /// For the end of a collection of generation 2: then the next one is furthest away, which would block in a window.
+    /// So many were seen before.
+    ForGen2 { seen: u64 },
 }
 
 /// The windows of one watch.
@@ -66,9 +77,21 @@ pub(crate) struct Windows<'a, T: Transport> {
     try_at: Instant,
     /// No more of them.
     over: bool,
+    waits: Waits,
     said: HashSet<String>,
     /// Says something where the report has no place for it.
     aside: Option<fn(&str)>,
+}
+
+/// What the stream has told so far.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Seen {
+    /// Collections with roots.
+    pub(crate) roots: u64,
+    /// Collections of generation 2 that have ended.
+    pub(crate) full: u64,
+    /// A background collection runs.
+    pub(crate) background: bool,
 }
 
 /// What to do about something that happened.
@@ -101,9 +124,37 @@ impl<'a, T: Transport> Windows<'a, T> {
             due: Instant::now(),
             try_at: Instant::now(),
             over: false,
+            waits: Waits::No,
             said: HashSet::new(),
             aside,
         }
+    }
+
+    /// Each window begins right after a collection of generation 2 has ended.
+    #[must_use]
+    pub(crate) fn after_gen2(mut self) -> Windows<'a, T> {
+        self.waits = Waits::ForGen2 { seen: 0 };
+        self
+    }
+
+    /// The profiler is there, in a window that has no end until [`Windows::step_back`].
+    #[must_use]
+    pub(crate) fn staying(mut self) -> Windows<'a, T> {
+        self.number = 1;
+        self.state = State::Open { until: None, roots: None };
+        self.next(Instant::now());
+        self
+    }
+
+    /// Ends a window without an end; afterwards there are ordinary ones. `full`: collections of generation 2 seen so far.
+    /// Whether there was one.
+    pub(crate) async fn step_back(&mut self, full: u64) -> bool {
+        let stays = matches!(self.state, State::Open { until: None, .. });
+        if stays {
+            self.waits = Waits::ForGen2 { seen: full };
+            self.leave(Instant::now()).await;
+        }
+        stays
     }
 
     /// When [`Windows::act`] is to be called next, whatever happens.
@@ -111,27 +162,42 @@ impl<'a, T: Transport> Windows<'a, T> {
         match &self.state {
             // A background collection that delays it ends in the stream, or too late.
             State::Closed if Instant::now() < self.try_at => Some(self.try_at).filter(|_| !self.over),
+            // The stream tells of the collection that it waits for.
+            State::Closed if matches!(self.waits, Waits::ForGen2 { .. }) => None,
             State::Closed => Some(self.due + BUSY).filter(|_| !self.over),
             State::Entering(_) => None,
-            State::Open { until, .. } | State::Leaving { until } => Some(*until),
+            State::Open { until, .. } => *until,
+            State::Leaving { until } => Some(*until),
         }
     }
 
-    /// Opens and closes what is due. `roots`: collections seen with roots so far; `background`: a background one runs.
-    pub(crate) async fn act(&mut self, roots: u64, background: bool) -> News {
+    /// Opens and closes what is due.
+    pub(crate) async fn act(&mut self, seen: Seen) -> News {
+        let Seen { roots, full, background } = seen;
         let now = Instant::now();
+        if let Waits::ForGen2 { seen } = &mut self.waits {
+            let waits = matches!(self.state, State::Closed) && now >= self.try_at;
+            if waits && full <= *seen {
+                return News::Nothing;
+            }
+            if !waits {
+                *seen = full;
+            }
+        }
         match &self.state {
             State::Closed if !self.over && now >= self.try_at => {
                 if !background {
                     // One that came too late for an answer learns here that it is not wanted any more.
                     self.ready.lease().forget_arrivals().await;
                     self.enter(now);
-                } else if now >= self.due + BUSY {
+                } else if self.waits == Waits::No && now >= self.due + BUSY {
                     return self.too_busy(now);
                 }
             }
             State::Open { until, roots: last }
-                if self.over || now >= *until || last.is_some_and(|last| roots >= last) =>
+                if self.over
+                    || until.is_some_and(|until| now >= until)
+                    || last.is_some_and(|last| roots >= last) =>
             {
                 self.leave(now).await;
             }
@@ -213,7 +279,7 @@ impl<'a, T: Transport> Windows<'a, T> {
                     Each::Gcs(n) => (LONGEST, Some(roots.saturating_add(n.into()))),
                     Each::Time(time) => (time, None),
                 };
-                self.state = State::Open { until: now + time, roots };
+                self.state = State::Open { until: Some(now + time), roots };
                 if self.over {
                     self.leave(now).await;
                 }
@@ -289,12 +355,14 @@ impl<'a, T: Transport> Windows<'a, T> {
         matches!(self.state, State::Closed)
     }
 
-    /// Says that we are still here.
-    pub(crate) async fn beat(&mut self) {
-        if matches!(self.state, State::Open { .. }) {
-            // One that has gone is found out elsewhere.
-            let _gone = self.ready.lease().beat().await;
+    /// Says that we are still here. Whether the profiler has read every beat before; `None`: there is none.
+    pub(crate) fn beat(&mut self) -> Option<bool> {
+        if !matches!(self.state, State::Open { .. }) {
+            return None;
         }
+        let read = self.ready.lease().all_read();
+        self.ready.lease().beat();
+        read
     }
 
     /// Where to say something that the report has no place for.
@@ -317,10 +385,12 @@ mod tests {
     use super::*;
     use crate::gc::record::Level;
 
+    const RUNS: Seen = Seen { roots: 0, full: 0, background: true };
+
     /// Nothing answers there: whoever asks is refused without an answer of a runtime.
-    fn windows(client: &Client<Endpoint>, sample: Sample) -> Windows<'_, Endpoint> {
+    async fn windows(client: &Client<Endpoint>, sample: Sample) -> Windows<'_, Endpoint> {
         let ready =
-            profiler::prepare(None, None, None, &std::env::temp_dir()).expect("a temporary directory");
+            profiler::prepare(None, None, &std::env::temp_dir()).await.expect("a temporary directory");
         let detail = Detail { blocks: false, names: false, between: Some(Level::Basic) };
         Windows::new(sample, detail, ready, client, None)
     }
@@ -330,27 +400,73 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let client = Client::new(Endpoint::socket(dir.path().join("nobody")));
         let every = Duration::from_secs(30);
-        let mut windows = windows(&client, Sample { each: Each::Gcs(1), every, between: Level::Basic });
-        let began = Instant::now();
-        assert_eq!(windows.act(0, true).await, News::Nothing);
+        let mut windows = windows(&client, Sample { each: Each::Gcs(1), every, between: Level::Basic }).await;
+        assert_eq!(windows.act(RUNS).await, News::Nothing);
+        let asked = Instant::now();
         assert!(windows.is_closed(), "nothing is asked of the target");
         let until = windows.wake().expect("a limit");
-        assert!(until <= began + BUSY + Duration::from_millis(500), "it waits for too long");
+        assert!(until <= asked + BUSY, "it waits for too long");
         tokio::time::sleep_until(until).await;
-        assert_eq!(windows.act(0, true).await, News::Busy);
+        assert_eq!(windows.act(RUNS).await, News::Busy);
         assert_eq!((windows.number, windows.busy), (1, 1));
         let next = windows.wake().expect("another window");
         assert!(next >= until + every, "the next one comes when the interval is over");
         // In time it is over: the window is tried at once.
         windows.try_at = Instant::now();
         windows.due = windows.try_at;
-        assert_eq!(windows.act(0, true).await, News::Nothing);
-        assert_eq!(windows.act(0, false).await, News::Nothing);
+        assert_eq!(windows.act(RUNS).await, News::Nothing);
+        assert_eq!(windows.act(Seen::default()).await, News::Nothing);
         assert!(!windows.is_closed());
         let happened = windows.happens().await;
         assert!(matches!(happened, Happened::Answered(Err(_))), "nobody is there");
         assert_eq!(windows.happened(happened, 0).await, News::Nothing);
         windows.end().await;
         assert!(windows.is_closed() && windows.wake().is_none());
+    }
+
+    #[tokio::test]
+    async fn after_gen2_a_window_begins_only_when_one_has_ended() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let client = Client::new(Endpoint::socket(dir.path().join("nobody")));
+        let every = Duration::from_secs(30);
+        let sample = Sample { each: Each::Gcs(1), every, between: Level::Basic };
+        let mut windows = windows(&client, sample).await.after_gen2();
+        let seen = |full, background| Seen { roots: 0, full, background };
+        for _ in 0..3 {
+            assert_eq!(windows.act(seen(0, false)).await, News::Nothing);
+            assert!(windows.is_closed() && windows.wake().is_none(), "it waits for the stream alone");
+        }
+        // Another one runs already when the end of the first is told.
+        windows.due = Instant::now() - BUSY * 2;
+        assert_eq!(windows.act(seen(1, true)).await, News::Nothing, "that is no reason to skip it");
+        assert!(windows.is_closed());
+        assert_eq!(windows.act(seen(2, false)).await, News::Nothing);
+        assert!(!windows.is_closed(), "it begins");
+        let happened = windows.happens().await;
+        assert_eq!(windows.happened(happened, 0).await, News::Nothing);
+        // What ends before the next one is due does not count.
+        assert_eq!(windows.act(seen(3, false)).await, News::Nothing);
+        windows.try_at = Instant::now();
+        assert_eq!(windows.act(seen(3, false)).await, News::Nothing);
+        assert!(windows.is_closed());
+        assert_eq!(windows.act(seen(4, false)).await, News::Nothing);
+        assert!(!windows.is_closed());
+    }
+
+    #[tokio::test]
+    async fn a_window_without_an_end_ends_by_stepping_back() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let client = Client::new(Endpoint::socket(dir.path().join("nobody")));
+        let every = Duration::from_secs(30);
+        let sample = Sample { each: Each::Gcs(1), every, between: Level::Basic };
+        let mut windows = windows(&client, sample).await.staying();
+        assert_eq!(windows.act(Seen { roots: 1000, full: 1000, background: false }).await, News::Nothing);
+        assert!(matches!(windows.state, State::Open { .. }) && windows.wake().is_none());
+        assert!(windows.step_back(1000).await && !windows.step_back(1000).await);
+        assert!(matches!(windows.state, State::Leaving { .. }));
+        assert_eq!(windows.happened(Happened::Gone, 1000).await, News::Nothing);
+        assert!(windows.is_closed() && windows.number == 1);
+        let next = windows.wake().expect("the next window");
+        assert!(next >= Instant::now() + every / 2 - Duration::from_secs(1), "not at once");
     }
 }

@@ -13,6 +13,12 @@ pub(crate) const THREAD: u64 = 0;
 /// Runtimes write blocks of up to 100 KiB.
 const BLOCK_BYTES: usize = 64 << 10;
 
+/// Memory that each of the two lists may take. What identifiers mean is told in less by the most that the profiler names;
+/// changes of static fields may take more in a watch of days.
+const MOST_BYTES: usize = 32 << 20;
+/// Events of which the last holds: there are three kinds.
+const MOST_STATES: usize = 16;
+
 /// The events so far. They are as many as there are types, methods and modules to name, and changes of static fields
 /// since all of them were told.
 #[derive(Debug, Default)]
@@ -32,6 +38,12 @@ struct Log {
     first: u64,
     /// Those before it are void.
     valid_from: u64,
+    /// Memory of all.
+    bytes: usize,
+}
+
+fn memory(event: &RepeatedEvent) -> usize {
+    size_of::<RepeatedEvent>() + event.payload().len()
 }
 
 impl Log {
@@ -52,8 +64,22 @@ impl Log {
         numbered.filter(|(number, _)| range.contains(number)).map(|(_, event)| event)
     }
 
+    /// Takes in one more event. Where there is no room for it, none is in force until all is told anew: the later files
+    /// then know less, and nothing that is wrong.
+    fn push(&mut self, event: RepeatedEvent) {
+        if self.bytes + memory(&event) > MOST_BYTES {
+            self.void();
+        } else {
+            self.bytes += memory(&event);
+            self.events.push_back(event);
+        }
+    }
+
     fn drop_void(&mut self) {
-        while self.first < self.valid_from && self.events.pop_front().is_some() {
+        while self.first < self.valid_from
+            && let Some(event) = self.events.pop_front()
+        {
+            self.bytes -= memory(&event);
             self.first += 1;
         }
     }
@@ -68,13 +94,13 @@ impl Carried {
                 self.statics.void();
                 self.state(event.into());
             }
-            Lasting::Meaning => self.meanings.events.push_back(event.into()),
+            Lasting::Meaning => self.meanings.push(event.into()),
             Lasting::Forget => self.meanings.void(),
             Lasting::Table => {
                 self.statics.void();
-                self.statics.events.push_back(event.into());
+                self.statics.push(event.into());
             }
-            Lasting::Change => self.statics.events.push_back(event.into()),
+            Lasting::Change => self.statics.push(event.into()),
         }
         if self.marks.is_empty() {
             self.drop_void();
@@ -83,7 +109,9 @@ impl Carried {
 
     fn state(&mut self, event: RepeatedEvent) {
         self.states.retain(|old| old.metadata_id() != event.metadata_id());
-        self.states.push(event);
+        if self.states.len() < MOST_STATES {
+            self.states.push(event);
+        }
     }
 
     fn drop_void(&mut self) {
@@ -123,5 +151,32 @@ impl Carried {
         }
         blocks.extend(Some(block).filter(|block| !block.is_empty()));
         blocks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(metadata_id: u32) -> RepeatedEvent {
+        RepeatedEvent::new(metadata_id, 1, 1, &[0; 4096])
+    }
+
+    #[test]
+    fn what_is_carried_is_bounded_and_never_half_of_it() {
+        let mut carried = Carried::default();
+        let turns = 4 * MOST_BYTES / 4096;
+        let info = allocation_counter::measure(|| {
+            carried.tell(Lasting::Table, event(1));
+            for turn in 0..turns {
+                carried.tell(Lasting::Meaning, event(2));
+                carried.tell(Lasting::Change, event(1));
+                carried.tell(Lasting::State, event(turn as u32));
+            }
+        });
+        assert!(info.bytes_max < 3 * MOST_BYTES as u64, "{} bytes", info.bytes_max);
+        assert_eq!(carried.states.len(), MOST_STATES);
+        let statics = carried.statics.range(&carried.statics.in_force()).count();
+        assert!(statics < turns / 3, "the table that changes belong to is gone, and so are they");
     }
 }

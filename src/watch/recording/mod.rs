@@ -5,7 +5,6 @@ mod name;
 mod part;
 mod recorder;
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -62,7 +61,7 @@ impl Plan {
             tempfile::Builder::new().prefix(".gcwatch-").tempfile_in(dir).map_err(|e| failed(dir, &e))?;
         } else {
             let path = plan.pattern.fill(&Known { pid: None, title: None, started: plan.started }).path(1);
-            File::create(&path).map_err(|e| failed(&path, &e))?;
+            sys::create(&path).map_err(|e| failed(&path, &e))?;
         }
         Ok(plan)
     }
@@ -97,7 +96,7 @@ impl Plan {
     ) -> Result<Recorder, (PathBuf, io::Error)> {
         let name = self.pattern.fill(&Known { pid, title, started: self.started });
         let path = name.path(1);
-        let file = match File::create(&path) {
+        let file = match sys::create(&path) {
             Ok(file) => file,
             Err(e) => return Err((path, e)),
         };

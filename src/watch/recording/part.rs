@@ -1,8 +1,10 @@
 //! One file, whole at every instant.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+
+use crate::sys;
 
 /// NullReference: the tag that ends a nettrace stream.
 const END: &[u8] = &[1];
@@ -29,20 +31,11 @@ impl Part {
 
     /// A file that has its first bytes from the moment on when it has its name.
     pub(super) fn create(path: PathBuf, first: &[u8]) -> io::Result<Part> {
-        let mut early = path.clone().into_os_string();
-        early.push(".new");
-        let early = PathBuf::from(early);
-        let made = File::create(&early).and_then(|file| {
-            let mut part = Part::new(path, file);
-            part.append(first)?;
-            fs::rename(&early, &part.path)?;
-            Ok(part)
-        });
-        if made.is_err() {
-            // What is left of it helps nobody; why it failed is told.
-            let _ = fs::remove_file(&early);
-        }
-        made
+        let (file, early) = sys::replacement(&path, false)?.into_parts();
+        let mut part = Part::new(path, file);
+        part.append(first)?;
+        early.persist(&part.path)?;
+        Ok(part)
     }
 
     pub(super) fn path(&self) -> &Path {
