@@ -8,6 +8,7 @@ use super::statistic::Statistic;
 use crate::gc::facts::{Lost, Watch};
 use crate::gc::record::Gc;
 use crate::gc::summary::Summary;
+use crate::visible::visible;
 
 /// What is compared without being asked for.
 const USUAL: [&str; 27] = [
@@ -47,20 +48,44 @@ pub(crate) struct Row {
     pub(crate) unit: Unit,
     pub(crate) before: Option<f64>,
     pub(crate) after: Option<f64>,
+    /// It grows with the time watched, and the watches differ in length: the lengths in seconds, before and after.
+    pub(crate) per_second: Option<(f64, f64)>,
     pub(crate) noise: Noise,
 }
 
 impl Row {
-    /// After minus before.
+    /// What `before` would be in a watch as long as the one after.
+    fn base(&self) -> Option<f64> {
+        Some(self.before? * self.per_second.map_or(1.0, |(before_s, after_s)| after_s / before_s))
+    }
+
+    /// After minus before, at the length of the watch after.
     pub(crate) fn change(&self) -> Option<f64> {
-        Some(self.after? - self.before?)
+        Some(self.after? - self.base()?)
     }
 
     /// The same in percent of before; infinite where that was 0.
     pub(crate) fn change_percent(&self) -> Option<f64> {
-        let (before, change) = (self.before?, self.change()?);
+        let (before, change) = (self.base()?, self.change()?);
         Some(if change == 0.0 { 0.0 } else { change / before.abs() * 100.0 })
     }
+
+    /// Both sides per second; `None`: they are compared as they are.
+    pub(crate) fn rates(&self) -> Option<(Option<f64>, Option<f64>)> {
+        let (before_s, after_s) = self.per_second?;
+        Some((self.before.map(|value| value / before_s), self.after.map(|value| value / after_s)))
+    }
+}
+
+/// Watches whose lengths differ by no more than this share are of the same length.
+const SAME_LENGTH: f64 = 0.01;
+
+/// The lengths in seconds, before and after, of two watches of different lengths; `None` also where one is unknown.
+pub(crate) fn lengths(before: &Watch, after: &Watch) -> Option<(f64, f64)> {
+    let seconds = |watch: &Watch| watch.duration_ns.filter(|ns| *ns > 0).map(|ns| ns as f64 / 1e9);
+    let (before_s, after_s) = (seconds(before)?, seconds(after)?);
+    let differ = (before_s - after_s).abs() > SAME_LENGTH * before_s.max(after_s);
+    differ.then_some((before_s, after_s))
 }
 
 /// What is compared: by name, its metric and statistic.
@@ -135,6 +160,7 @@ pub(crate) fn rows(before: (&Side, &Lost, &Watch), after: (&Side, &Lost, &Watch)
     };
     let (old, new) = (values(before), values(after));
     let wanted = before.0.wanted.iter().enumerate();
+    let lengths = lengths(before.2, after.2);
     wanted
         .map(|(n, wanted)| {
             let noise = match (wanted.metric.value, wanted.statistic) {
@@ -142,11 +168,21 @@ pub(crate) fn rows(before: (&Side, &Lost, &Watch), after: (&Side, &Lost, &Watch)
                     noise::of_values(&before.0.values[n], &after.0.values[n], statistic)
                 }
                 (Value::Count(_), _) => {
-                    noise::of_counts(old[n].unwrap_or(0.0) as u64, new[n].unwrap_or(0.0) as u64)
+                    let times = lengths.map_or(1.0, |(before_s, after_s)| after_s / before_s);
+                    noise::of_counts(old[n].unwrap_or(0.0) as u64, new[n].unwrap_or(0.0) as u64, times)
                 }
                 _ => Noise { test: noise::Test::Untested("one value a run"), beyond: None },
             };
-            Row { name: wanted.name.clone(), unit: wanted.metric.unit, before: old[n], after: new[n], noise }
+            let adds_up = matches!(wanted.metric.value, Value::Count(_) | Value::Lost)
+                || wanted.statistic == Some(Statistic::Total);
+            Row {
+                name: wanted.name.clone(),
+                unit: wanted.metric.unit,
+                before: old[n],
+                after: new[n],
+                per_second: lengths.filter(|_| adds_up),
+                noise,
+            }
         })
         .filter(|row| row.before.is_some() || row.after.is_some())
         .collect()
@@ -174,7 +210,7 @@ impl std::str::FromStr for ChangeBound {
         let name = text.split(['<', '>', '=', '!']).next().unwrap_or_default().trim().to_owned();
         // Of a percentage the change is told in points.
         let relative = percent && expr.metric.unit != Unit::Percent;
-        Ok(ChangeBound { text: text.to_owned(), name, op: expr.op, bound: expr.bound, relative })
+        Ok(ChangeBound { text: visible(text), name, op: expr.op, bound: expr.bound, relative })
     }
 }
 
@@ -234,6 +270,15 @@ mod tests {
         assert_eq!((max.change(), max.change_percent()), (Some(5.0), Some(50.0)));
         let fails: Vec<Option<bool>> = bounds.iter().map(|b| b.fails(&rows)).collect();
         assert_eq!(fails, [Some(true), Some(false), Some(true), Some(false), None, Some(false)]);
+        // Twice as long: at the same rate twice as many, and what happens once in each is rarer.
+        let lasting = |s: u64| Watch { duration_ns: Some(s * 1_000_000_000), ..watch.clone() };
+        let rows = super::rows((&before, &lost, &lasting(10)), (&after, &lost, &lasting(20)));
+        let row = |name: &str| rows.iter().find(|r| r.name == name).unwrap();
+        assert_eq!((row("gc.count").change(), row("gc.count").change_percent()), (Some(-2.0), Some(-50.0)));
+        assert_eq!(row("gc.count").rates(), Some((Some(0.2), Some(0.1))));
+        assert_eq!(row("pause.total").change(), Some(-18.0));
+        assert_eq!((row("pause.max").change(), row("pause.max").rates()), (Some(5.0), None));
+        assert_eq!(lengths(&lasting(1000), &lasting(1009)), None);
         assert!("pause.max > +10MiB".parse::<ChangeBound>().is_err());
         assert!("puase.max > +10%".parse::<ChangeBound>().is_err());
     }

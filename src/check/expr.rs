@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use super::metric::{METRICS, Metric, Unit, Value};
 use super::statistic::Statistic;
+use crate::visible::visible;
 
 /// How a value stands to its bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +96,7 @@ impl Expr {
         })?;
         let (metric, statistic) = metric(name.trim())?;
         let bound = value(rest[sign.len()..].trim(), metric.name, unit.unwrap_or(metric.unit))?;
-        Ok(Expr { text: text.to_owned(), metric, statistic, op, bound })
+        Ok(Expr { text: visible(text), metric, statistic, op, bound })
     }
 }
 

@@ -1,9 +1,10 @@
 //! Judges bounds: collections as they come, the whole at the end.
 
+use super::disturbance::{Disturbance, disturbances};
 use super::expr::{Expr, Op};
 use super::metric::{Unit, Value};
 use super::statistic::{Statistic, Values};
-use crate::gc::facts::{BackgroundGc, Lost, Watch};
+use crate::gc::facts::{Lost, Watch};
 use crate::gc::record::{Gc, Incomplete, Kind, Level, Reason};
 use crate::gc::summary::{INCOMPLETE, Summary};
 
@@ -31,8 +32,8 @@ pub(crate) struct Verdict {
     pub(crate) unit: Unit,
     /// The level of the watch that it was judged at.
     pub(crate) level: Level,
-    /// Watching changed what was judged: background GC was off.
-    pub(crate) disturbed: bool,
+    /// In which ways watching changed what was judged; none: it did not.
+    pub(crate) disturbed_by: Vec<Disturbance>,
     /// `None`: it could not be judged.
     pub(crate) holds: Option<bool>,
     /// In a watch that looks at roots in windows: the collections that the value rests on.
@@ -102,7 +103,7 @@ impl Checks {
             value: None,
             unit: check.expr.metric.unit,
             level: Level::Basic,
-            disturbed: false,
+            disturbed_by: Vec::new(),
             holds: None,
             gcs_seen: None,
             unjudged: Some(why),
@@ -207,16 +208,12 @@ impl Check {
         if holds == Some(true) && !proof && !matches!(self.state, State::Lost) && holes(summary, lost) {
             (holds, unjudged) = (None, Some("collections or events were lost"));
         }
-        let background_off = matches!(
-            watch.background_gc,
-            BackgroundGc::OffInWindows | BackgroundGc::OffWhileWatched | BackgroundGc::OffUntilExit
-        );
         Verdict {
             text: self.expr.text.clone(),
             value,
             unit: self.expr.metric.unit,
             level: watch.level,
-            disturbed: self.expr.metric.disturbed && background_off,
+            disturbed_by: disturbances(self.expr.metric, watch),
             holds,
             gcs_seen: match &self.state {
                 State::PerGc(_, values)
@@ -242,7 +239,6 @@ fn holes(summary: &Summary, lost: &Lost) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gc::record::Roots;
     use crate::report::Facts;
 
     fn numbers(verdict: &Verdict) -> Vec<u32> {
@@ -326,18 +322,6 @@ mod tests {
         assert_eq!(of("gc.count >= 1"), Some(true), "more cannot break it");
         assert_eq!(of("lost == 0"), Some(false));
         assert_eq!(of("lost <= 3"), Some(true));
-    }
-
-    #[test]
-    fn says_that_watching_disturbed() {
-        let mut watch = Facts::default().watch;
-        watch.level = Level::Roots;
-        watch.background_gc = BackgroundGc::OffWhileWatched;
-        let mut gc = gc(1, 0, 5);
-        gc.roots = Some(Roots::default());
-        let of = |text| judge_with(text, std::slice::from_ref(&gc), Lost::default(), &watch).disturbed;
-        assert!(of("pause.max < 1s") && of("gc.count > 0"));
-        assert!(!of("roots.total.max >= 0") && !of("lost == 0"));
     }
 
     #[test]

@@ -49,8 +49,6 @@ pub(crate) struct Metric {
     pub(crate) unit: Unit,
     /// The lowest level that sees it.
     pub(crate) level: Level,
-    /// It is another one where background GC is off.
-    pub(crate) disturbed: bool,
     pub(crate) value: Value,
     pub(crate) about: &'static str,
 }
@@ -62,23 +60,15 @@ const fn per_gc(
     value: fn(&Gc) -> Option<u64>,
     about: &'static str,
 ) -> Metric {
-    let disturbed = matches!(level, Level::Basic);
-    Metric { name, unit, level, disturbed, value: Value::PerGc(value), about }
+    Metric { name, unit, level, value: Value::PerGc(value), about }
 }
 
 const fn count(name: &'static str, value: fn(&Gc) -> bool, about: &'static str) -> Metric {
-    Metric {
-        name,
-        unit: Unit::Count,
-        level: Level::Basic,
-        disturbed: true,
-        value: Value::Count(value),
-        about,
-    }
+    Metric { name, unit: Unit::Count, level: Level::Basic, value: Value::Count(value), about }
 }
 
 const fn percent(name: &'static str, value: Value, about: &'static str) -> Metric {
-    Metric { name, unit: Unit::Percent, level: Level::Basic, disturbed: true, value, about }
+    Metric { name, unit: Unit::Percent, level: Level::Basic, value, about }
 }
 
 const fn root(name: &'static str, value: fn(&Gc) -> Option<u64>, about: &'static str) -> Metric {
@@ -104,7 +94,7 @@ pub(crate) const METRICS: &[Metric] = &[
         Unit::Ns,
         Level::Basic,
         |gc| gc.pause_ns,
-        "time the program stood still for a collection",
+        "time the program stood still for a collection, without stops that gcwatch caused",
     ),
     per_gc("pause.gen0", Unit::Ns, Level::Basic, |gc| pause_of(gc, 0), "the same, of generation 0 only"),
     per_gc("pause.gen1", Unit::Ns, Level::Basic, |gc| pause_of(gc, 1), "the same, of generation 1 only"),
@@ -215,7 +205,6 @@ pub(crate) const METRICS: &[Metric] = &[
         name: "lost",
         unit: Unit::Count,
         level: Level::Basic,
-        disturbed: false,
         value: Value::Lost,
         about: "events, ranges and roots that were lost on the way",
     },

@@ -96,14 +96,14 @@ fn resample(values: &[u64], dice: &mut fastrand::Rng) -> Vec<u64> {
     drawn
 }
 
-/// Numbers of collections.
-pub(crate) fn of_counts(before: u64, after: u64) -> Noise {
+/// Numbers of collections, in watches of which the second is `times` as long as the first.
+pub(crate) fn of_counts(before: u64, after: u64, times: f64) -> Noise {
     let (b, a) = (before as f64, after as f64);
     if before == 0 && after == 0 {
         return Noise { test: Test::Poisson, beyond: Some(false) };
     }
     // Square roots of Poisson counts have the same spread whatever the count (Anscombe).
-    let z = 2.0 * ((a + 0.375).sqrt() - (b + 0.375).sqrt()) / std::f64::consts::SQRT_2;
+    let z = 2.0 * ((a + 0.375).sqrt() - ((b + 0.375) * times).sqrt()) / (1.0 + times).sqrt();
     Noise { test: Test::Poisson, beyond: Some(z.abs() > Z99) }
 }
 
@@ -132,11 +132,15 @@ mod tests {
 
     #[test]
     fn counts() {
-        assert_eq!(of_counts(0, 0).beyond, Some(false));
-        assert_eq!(of_counts(27, 26).beyond, Some(false));
-        assert_eq!(of_counts(16, 40).beyond, Some(true));
-        assert_eq!(of_counts(0, 10).beyond, Some(true));
-        assert_eq!(of_counts(3, 6).beyond, Some(false));
+        let beyond = |before, after, times| of_counts(before, after, times).beyond;
+        assert_eq!(beyond(0, 0, 1.0), Some(false));
+        assert_eq!(beyond(27, 26, 1.0), Some(false));
+        assert_eq!(beyond(16, 40, 1.0), Some(true));
+        assert_eq!(beyond(0, 10, 1.0), Some(true));
+        assert_eq!(beyond(3, 6, 1.0), Some(false));
+        // Seven times as many in seven times the time.
+        assert_eq!(beyond(100, 700, 7.0), Some(false));
+        assert_eq!(beyond(100, 100, 7.0), Some(true));
     }
 
     #[test]

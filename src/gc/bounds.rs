@@ -58,6 +58,12 @@ impl Bounds {
     }
 }
 
+/// Bounds that are taken: a heap of two terabytes has so many regions.
+const MOST_BOUNDS: usize = 1 << 19;
+/// How often a table is put in order while it is being told. Beyond it that is done only when it has grown by a quarter:
+/// each time takes time in proportion to the whole table.
+const PARTS: u32 = 16;
+
 /// A table that one thread is telling, while others may tell something else.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
@@ -67,28 +73,80 @@ pub(crate) struct Table {
     /// There are more than were taken.
     fresh: bool,
     bounds: Vec<Bound>,
+    /// How often it was put in order, and how many there were the last time.
+    taken: (u32, usize),
+    /// Those beyond [`MOST_BOUNDS`].
+    left_out: u64,
 }
 
 impl Table {
     /// The next row. Whether it follows another one, with nothing told in between.
     pub(crate) fn add(&mut self, thread: u64, bound: Bound) -> bool {
         if self.told || self.thread != thread {
-            *self = Table { thread, ..Table::default() };
+            *self = Table { thread, left_out: self.left_out, ..Table::default() };
         }
-        self.bounds.push(bound);
+        if self.bounds.len() < MOST_BOUNDS {
+            self.bounds.push(bound);
+        } else {
+            self.left_out += 1;
+        }
         std::mem::replace(&mut self.fresh, true)
     }
 
     /// A thread tells something else: the table so far, if it has grown.
     pub(crate) fn interrupted(&mut self, thread: u64) -> Option<Bounds> {
         self.told |= self.thread == thread;
-        std::mem::take(&mut self.fresh).then(|| Bounds::new(self.bounds.clone()))
+        let (parts, last) = self.taken;
+        let due = self.told || parts < PARTS || self.bounds.len() - last > last / 4;
+        if !(due && std::mem::take(&mut self.fresh)) {
+            return None;
+        }
+        self.taken = (parts.saturating_add(1), self.bounds.len());
+        // The thread is done with it.
+        let bounds = if self.told { std::mem::take(&mut self.bounds) } else { self.bounds.clone() };
+        Some(Bounds::new(bounds))
+    }
+
+    /// How many bounds were left out since this was asked last.
+    pub(crate) fn take_left_out(&mut self) -> u64 {
+        std::mem::take(&mut self.left_out)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Bytes that are allocated for `n` bounds of one thread, with another thread's event after each.
+    fn allocated(n: u64) -> u64 {
+        let info = allocation_counter::measure(|| {
+            let mut table = Table::default();
+            for start in 0..n {
+                table.add(1, Bound { start, bytes: 1, generation: 0 });
+                table.interrupted(2);
+            }
+            let last = table.interrupted(1).expect("it has grown since");
+            assert_eq!(last.sorted.len() as u64, n, "in the end all are there");
+        });
+        info.bytes_total
+    }
+
+    #[test]
+    fn a_table_that_is_interrupted_again_and_again_is_not_copied_each_time() {
+        let (once, twice) = (allocated(20_000), allocated(40_000));
+        assert!(once < 16 * 20_000 * size_of::<Bound>() as u64, "{once} bytes");
+        assert!(twice <= 5 * once / 2, "{once} and {twice} bytes");
+    }
+
+    #[test]
+    fn bounds_are_bounded_and_those_left_out_are_counted() {
+        let mut table = Table::default();
+        let most = MOST_BOUNDS as u64;
+        for start in 0..most + 7 {
+            table.add(1, Bound { start, bytes: 1, generation: 0 });
+        }
+        assert_eq!((table.bounds.len() as u64, table.take_left_out()), (most, 7));
+    }
 
     #[test]
     fn lookup() {

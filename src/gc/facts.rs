@@ -129,6 +129,50 @@ impl Windows {
     }
 }
 
+/// What a blocking collection of generation 2 would take, made out before the profiler came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Estimate {
+    pub(crate) blocking_gc_ns: u64,
+    /// What it would have to go through.
+    pub(crate) bytes: u64,
+    /// These are gen2 and the large objects, by the runtime's statistics. Else it is the memory that the process has,
+    /// an upper bound.
+    pub(crate) by_statistics: bool,
+    pub(crate) ns_per_mib: u64,
+    /// By this process's own collections. Else it is what is usual.
+    pub(crate) pace_measured: bool,
+}
+
+/// How much the collections of generation 2 that block because of the profiler may cost before it goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StepBackLimits {
+    /// Of the time watched, in millionths.
+    pub(crate) share_ppm: u32,
+    /// Of a single one.
+    pub(crate) at_once_ms: u32,
+}
+
+impl StepBackLimits {
+    /// The share, from 0 to 1.
+    pub(crate) fn share(self) -> f64 {
+        f64::from(self.share_ppm) / 1e6
+    }
+
+    /// The longest pause, ns.
+    pub(crate) fn at_once_ns(self) -> u64 {
+        u64::from(self.at_once_ms) * 1_000_000
+    }
+}
+
+/// The profiler was taken out because it cost too much; from then on roots are watched in windows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SteppedBack {
+    /// The end of the collection that decided it, ns since the watch began.
+    pub(crate) at_ns: u64,
+    /// A sentence without a full stop.
+    pub(crate) reason: String,
+}
+
 /// How the target is watched.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Watch {
@@ -148,6 +192,16 @@ pub(crate) struct Watch {
     pub(crate) windows: Windows,
     /// Whether raw ranges and roots are kept.
     pub(crate) blocks: bool,
+    /// `None`: not made, or the stream is a recording.
+    pub(crate) estimate: Option<Estimate>,
+    /// How long a blocking collection of generation 2 may be estimated to take for roots to be watched all the time, ns;
+    /// `None`: the level did not depend on it.
+    pub(crate) most_blocking_ns: Option<u64>,
+    /// Roots are watched all the time only as long as these are kept.
+    pub(crate) step_back: Option<StepBackLimits>,
+    /// Each window begins right after a collection of generation 2.
+    pub(crate) windows_after_gen2: bool,
+    pub(crate) stepped_back: Option<SteppedBack>,
 }
 
 /// What was lost on the way, in all.
@@ -156,6 +210,39 @@ pub(crate) struct Lost {
     pub(crate) events: u64,
     pub(crate) ranges: u64,
     pub(crate) roots: u64,
+    /// Why a part is missing of which nobody knows how much was in it, mostly the end; `None`: none is.
+    pub(crate) gap: Option<Gap>,
+}
+
+/// Why nothing is known of a part of a watch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Gap {
+    /// The target ended without ending its stream: it was killed, or it crashed.
+    Killed,
+    /// The target was there and did not answer any more.
+    Silent {
+        /// Since when, ns from the start of the watch.
+        since_ns: u64,
+    },
+    /// gcwatch left before the stream had ended.
+    Left,
+    /// The recording ends before its end mark.
+    Cut,
+    /// Bytes of the recording cannot be read.
+    Damaged,
+}
+
+impl Gap {
+    /// The name in JSON.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Gap::Killed => "target-killed",
+            Gap::Silent { .. } => "no-response",
+            Gap::Left => "left",
+            Gap::Cut => "truncated",
+            Gap::Damaged => "damaged",
+        }
+    }
 }
 
 /// How it ended.

@@ -17,6 +17,17 @@ use super::stops::{Owner, Stop, Stops};
 use super::told::Told;
 use crate::gc::map::{HashMap, HashSet};
 
+/// Threads, or collections, of which something has still to come. A runtime has as many as threads that collect.
+const MOST_OPEN_ENDS: usize = 4096;
+
+/// Makes room for one more thread. What the others had still to tell is then missing from their collections' records,
+/// which say so.
+fn room(of: &mut HashMap<u64, u32>) {
+    if of.len() >= MOST_OPEN_ENDS {
+        of.clear();
+    }
+}
+
 /// One event, free of the format it came in.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Occurrence<'a> {
@@ -60,7 +71,8 @@ pub(crate) struct Fold {
     asked_by: Option<(u32, Vec<u64>)>,
     first_started: Option<u32>,
     next_seq: Option<u64>,
-    /// Lost records of the profiler (whole collections' totals).
+    /// Records of the profiler that are lost (whole collections' totals), cannot be read, or were left out because there
+    /// are more than are kept.
     pub(crate) lost_totals: u64,
     /// What the stream tells about the target and the watch.
     pub(crate) told: Told,
@@ -81,12 +93,19 @@ impl Fold {
 
     /// The next record that will not change any more.
     pub(crate) fn take(&mut self) -> Option<Gc> {
-        self.queue.take(self.last_ns)
+        let gc = self.queue.take(self.last_ns);
+        self.lost_totals = self.lost_totals.saturating_add(self.queue.take_left_out());
+        gc
     }
 
     /// A background collection is going on, as far as the stream has told.
     pub(crate) fn background_runs(&self) -> bool {
         self.background.as_ref().is_some_and(|gc| !gc.ended && gc.record.incomplete.is_none())
+    }
+
+    /// A collection runs.
+    pub(crate) fn runs(&self) -> bool {
+        self.blocking.is_some() || self.background_runs()
     }
 
     /// Events were lost at this point of the stream: what is open can't be trusted any more.
@@ -186,6 +205,7 @@ impl Fold {
     fn runtime(&mut self, e: &Occurrence<'_>, event: RuntimeEvent<'_>) {
         if let RuntimeEvent::GenerationRange { generation, start, used_bytes } = event {
             let follows = self.bounds_coming.add(e.thread, Bound { start, bytes: used_bytes, generation });
+            self.lost_totals = self.lost_totals.saturating_add(self.bounds_coming.take_left_out());
             // There are hundreds of them in a row, which say the same of the collection.
             let owner = if follows { None } else { self.current() };
             if let Some(gc) = self.open(owner) {
@@ -230,6 +250,7 @@ impl Fold {
                 if let Some(gc) = self.slot(owner).as_mut().filter(|gc| gc.heaps_due.is_none()) {
                     gc.global_history(global);
                     let number = gc.record.number;
+                    room(&mut self.histories);
                     self.histories.extend(number.map(|number| (e.thread, number)));
                 }
             }
@@ -315,6 +336,7 @@ impl Fold {
             _ => Kind::Blocking,
         };
         let mut gc = OpenGc::new(number, generation, reason, kind, e.at_ns);
+        gc.record.profiler_there = self.told.starts(kind == Kind::Background);
         let trigger = self.trigger.take();
         gc.record.trigger_reason = trigger.map(|(reason, _)| reason);
         if let (Some((_, by)), Some(thread)) = (trigger, self.stops.collecting()) {
@@ -387,6 +409,7 @@ impl Fold {
     }
 
     fn gc_end(&mut self, e: &Occurrence<'_>, number: u32) {
+        room(&mut self.ended);
         self.ended.insert(e.thread, number);
         let mut bounds = std::mem::take(&mut self.bounds);
         let given_up = self.endless.remove(&number) || self.released_ns.is_some();
@@ -457,7 +480,7 @@ impl Fold {
             at_ns: stop.owned_from_ns,
             ns,
             suspend_ns: stop.suspend_ns(),
-            caused_by_watching: stop.walked,
+            caused_by_watching: phase == Phase::SurvivorWalk && stop.walked,
         };
         if let Some(mut gc) = stop.waiting.take() {
             gc.pause(pause);
@@ -500,6 +523,10 @@ impl Fold {
 
     fn emit(&mut self, mut gc: OpenGc) {
         if !gc.ended {
+            if self.endless.len() >= MOST_OPEN_ENDS {
+                // An end that comes all the same is a record of its own, which says that it is not whole.
+                self.endless.clear();
+            }
             self.endless.extend(gc.record.number);
         }
         let mut start_bounds = gc.start_bounds.take();

@@ -84,7 +84,7 @@ impl Growth {
         for row in holders.types.iter().filter(|row| row.kind == 1) {
             let what = if row.flags & 0b10 != 0 { What::WeakHandle } else { What::Handle };
             let sum = handles.entry((what, row.name.clone())).or_default();
-            sum.count += row.count;
+            sum.count = sum.count.saturating_add(row.count);
             sum.bytes = sum.bytes.saturating_add(row.bytes);
         }
         for (key, followed) in &mut self.followed {

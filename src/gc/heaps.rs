@@ -3,6 +3,9 @@
 use super::events::{PerHeapHistory, condemned_reasons};
 use super::record::{GENERATION_NAMES, Gc, GenerationStats, HeapStats, Kind, MARK_TYPES};
 
+/// Heaps of a collection that are kept one by one. Runtimes have up to 1,024.
+const MOST_HEAPS: usize = 4096;
+
 /// Sums of one generation over the heaps, in bytes.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sums {
@@ -37,6 +40,9 @@ impl Histories {
             sums.free_after =
                 sums.free_after.saturating_add(h.free_list_after).saturating_add(h.free_objects_after);
             sums.survived = sums.survived.saturating_add(survived);
+        }
+        if self.heaps.len() >= MOST_HEAPS {
+            return;
         }
         self.heaps.push(HeapStats {
             index: heap.heap_index,

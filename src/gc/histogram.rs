@@ -26,9 +26,10 @@ impl Histogram {
         Many { of: self, min, max }
     }
 
-    /// Counts what another place has already put into a step.
+    /// Counts what another place has already put into a step. There are no steps beyond the last one, which every
+    /// larger number stands for.
     pub(crate) fn add_step(&mut self, step: u16, count: u64, sum: u64) {
-        let index = usize::from(step);
+        let index = usize::from(step).min(steps::BUCKETS - 1);
         if index >= self.steps.len() {
             self.steps.resize(index + 1, (0, 0));
         }
@@ -204,6 +205,18 @@ mod tests {
         assert_eq!(h.percentile(50.0), Some(32));
         assert_eq!(h.percentile(99.0), Some(1000));
         assert_eq!(h.rows(&[24, 64]), [(Some(24), 2, 48), (Some(64), 2, 72), (None, 1, 1000)]);
+    }
+
+    #[test]
+    fn steps_beyond_the_last_one_take_no_memory_and_do_no_harm() {
+        let mut h = Histogram::default();
+        h.widen(1, u64::MAX);
+        for step in [u16::MAX, 977, 976] {
+            h.add_step(step, u64::MAX, u64::MAX);
+        }
+        assert_eq!(h.steps.len(), steps::BUCKETS);
+        assert_eq!((h.count(), h.percentile(50.0)), (u64::MAX, Some(u64::MAX)));
+        assert_eq!(h.rows(&[64]), [(Some(64), 0, 0), (None, u64::MAX, u64::MAX)]);
     }
 
     #[test]

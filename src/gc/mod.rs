@@ -12,6 +12,7 @@ mod identity;
 pub(crate) mod lasting;
 mod map;
 pub(crate) mod names;
+pub(crate) mod numbers;
 mod open;
 mod profiled;
 mod queue;

@@ -16,6 +16,11 @@ use crate::gc::map::HashMap;
 /// A bound on memory; beyond it the generation stays unknown.
 const MAX_UNPLACED: usize = 100_000;
 
+/// Threads that tell of blocks in one collection: no more than it has heaps.
+const MOST_WALKS: usize = 4096;
+/// Stops of one collection.
+const MOST_PAUSES: usize = 1024;
+
 /// One collection between its first and its last event.
 #[derive(Debug)]
 pub(crate) struct OpenGc {
@@ -134,7 +139,11 @@ impl OpenGc {
     }
 
     pub(crate) fn pause(&mut self, pause: Pause) {
-        self.record.pauses.push(pause);
+        if self.record.pauses.len() < MOST_PAUSES {
+            self.record.pauses.push(pause);
+        } else {
+            self.lost();
+        }
     }
 
     /// The stop at the end of a background collection's marking is over.
@@ -262,6 +271,9 @@ impl OpenGc {
     /// The events of a walk are numbered. The runtime may drop a large one where smaller ones still find room, and
     /// tell of the loss much later.
     fn walk(&mut self, thread: u64, moving: bool, index: u32) {
+        if self.walks.len() >= MOST_WALKS && !self.walks.contains_key(&(thread, moving)) {
+            return self.lost();
+        }
         let due = self.walks.insert((thread, moving), index.saturating_add(1)).unwrap_or(0);
         if index != 0 && index != due {
             self.lost();
@@ -373,9 +385,14 @@ impl OpenGc {
         if !r.pauses.is_empty() && r.incomplete.is_none() {
             r.pauses.sort_by_key(|p| p.at_ns);
             r.at_ns = r.pauses.first().map(|p| p.at_ns);
-            r.pause_ns = Some(r.pauses.iter().map(|p| p.ns).fold(0, u64::saturating_add));
-            let suspended = r.pauses.iter().filter_map(|p| p.suspend_ns);
+            let sum = |caused: bool| {
+                let which = r.pauses.iter().filter(|p| p.caused_by_watching == caused);
+                which.map(|p| p.ns).fold(0, u64::saturating_add)
+            };
+            let (own, caused) = (sum(false), sum(true));
+            let suspended = r.pauses.iter().filter(|p| !p.caused_by_watching).filter_map(|p| p.suspend_ns);
             r.suspend_ns = Some(suspended.fold(0, u64::saturating_add));
+            (r.pause_ns, r.caused_by_watching_ns) = (Some(own), Some(caused));
         }
         if r.missing != Missing::default() && r.incomplete.is_none() {
             r.incomplete = Some(Incomplete::Lost);

@@ -1,6 +1,7 @@
 //! The profiler's records, made part of a collection: totals, and with `--blocks` the raw ranges and
 //! roots, reconciled with what the totals say was sent.
 
+use netcore_profiler::wire::histogram::BUCKETS;
 use netcore_profiler::wire::{self, GcFlags, GcTotals};
 
 use super::bounds::{Bound, Bounds};
@@ -81,6 +82,12 @@ pub(super) fn kind_index(kind: wire::RootKind) -> u8 {
         wire::RootKind::FINALIZER => 2,
         _ => 3,
     }
+}
+
+/// Whether its histograms have only steps that there are.
+pub(super) fn possible(totals: &GcTotals<'_>) -> bool {
+    let all = [&totals.moved.histogram, &totals.distance, &totals.surviving.histogram];
+    all.into_iter().flat_map(wire::Histogram::iter).all(|step| usize::from(step.index) < BUCKETS)
 }
 
 fn histogram(of: &wire::Histogram<'_>) -> Histogram {

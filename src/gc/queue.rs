@@ -3,14 +3,22 @@
 
 use std::collections::VecDeque;
 
-use netcore_profiler::wire::Record;
+use netcore_profiler::wire::{CODE_WITHOUT_METHOD, Record};
 
-use super::holders::{Holders, Watched};
-use super::names::{self, Tables};
+use super::holders::{Holders, Watched, asker};
+use super::names::{self, DYNAMIC, Facts, Name, Tables};
 use super::record::Gc;
 
 /// How long names may take on the stream's clock. They come within milliseconds, if at all.
 const PATIENCE_NS: u64 = 2_000_000_000;
+
+/// Memory that names may take, of all meanings of ids that are in use. The profiler tells of 49,152 classes and methods
+/// at most: no more than half of this, for names of usual length.
+const MOST_NAMES_BYTES: usize = 32 << 20;
+/// Records that may wait. Beyond it the first goes without its names: in 2 s no program has so many collections.
+const MOST_WAITING: usize = 1024;
+/// Holders and values of static fields that may wait in them. A collection has some 14,000 at most.
+const MOST_WAITING_ROWS: usize = 1 << 18;
 
 /// What of a record is still to be named.
 #[derive(Debug, Default)]
@@ -38,8 +46,15 @@ pub(super) struct Queue {
     /// What ids mean now.
     names: Tables,
     epoch: u64,
+    /// Records that wait and need that meaning.
+    need_names: usize,
     /// What they meant before something was unloaded, as long as a record needs it.
-    before: VecDeque<(u64, Tables)>,
+    before: VecDeque<(u64, Facts)>,
+    before_bytes: usize,
+    /// Rows of all records that wait.
+    waiting_rows: usize,
+    /// Facts and names that were left out, and records that went without, because there is too much of them.
+    left_out: u64,
     /// Everything that collections up to this one need has been sent.
     named: u64,
     last_due: u64,
@@ -52,17 +67,34 @@ pub(super) struct Queue {
 impl Queue {
     /// A fact or a name.
     pub(super) fn tell(&mut self, record: &Record<'_>) {
-        names::tell(&mut self.names, record);
+        if self.names.bytes().saturating_add(self.before_bytes) < MOST_NAMES_BYTES {
+            names::tell(&mut self.names, record);
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    /// How much was left out since this was asked last.
+    pub(super) fn take_left_out(&mut self) -> u64 {
+        std::mem::take(&mut self.left_out)
     }
 
     /// Ids told so far may be used anew.
     pub(super) fn forget(&mut self) {
-        let needed = |epoch: u64| epoch == self.epoch;
-        if self.waiting.iter().any(|w| needed(w.epoch)) || self.totals_epoch.is_some_and(needed) {
-            self.before.push_back((self.epoch, self.names.clone()));
+        let meant = self.names.forget();
+        let needed = self.need_names > 0 || self.totals_epoch == Some(self.epoch);
+        if needed && !meant.is_empty() {
+            self.before_bytes += meant.bytes();
+            self.before.push_back((self.epoch, meant));
         }
         self.epoch += 1;
-        self.names.forget();
+        self.need_names = 0;
+        if self.before.len() > MOST_WAITING
+            && let Some((oldest, _)) = self.before.front()
+        {
+            self.left_out += 1;
+            self.drop_before(oldest + 1);
+        }
     }
 
     /// The profiler has come anew: it counts from 1, and tells its names again.
@@ -95,6 +127,8 @@ impl Queue {
     pub(super) fn push(&mut self, gc: Gc, naming: Naming, now_ns: u64) {
         let told = if naming.watched.is_some() { self.totals_epoch.take() } else { None };
         let epoch = told.unwrap_or(self.epoch);
+        self.need_names += usize::from(epoch == self.epoch);
+        self.waiting_rows += naming.rows();
         self.waiting.push_back(Waiting { gc, naming, epoch, since_ns: now_ns });
     }
 
@@ -104,23 +138,39 @@ impl Queue {
         let there = first.naming.due.is_none_or(|seq| seq <= self.named);
         let late = now_ns.saturating_sub(first.since_ns) >= PATIENCE_NS;
         if !(there || late || self.over) {
-            return None;
+            if self.waiting.len() <= MOST_WAITING && self.waiting_rows <= MOST_WAITING_ROWS {
+                return None;
+            }
+            self.left_out += 1;
         }
         let Waiting { mut gc, naming, epoch, .. } = self.waiting.pop_front()?;
-        while self.before.front().is_some_and(|(old, _)| *old < epoch) {
-            self.before.pop_front();
-        }
+        self.need_names -= usize::from(epoch == self.epoch);
+        self.waiting_rows -= naming.rows();
+        self.drop_before(epoch);
         match self.before.front_mut().filter(|(old, _)| *old == epoch) {
-            Some((_, old)) => {
-                old.complete(&self.names);
-                name(&mut gc, &naming, old);
-            }
-            None => name(&mut gc, &naming, &mut self.names),
+            Some((_, meant)) => self.names.by(meant, |names| name(&mut gc, &naming, names)),
+            None if epoch == self.epoch => name(&mut gc, &naming, &mut self.names),
+            // Nothing was told of what ids meant then.
+            None => self.names.by(&mut Facts::default(), |names| name(&mut gc, &naming, names)),
         }
         if self.waiting.is_empty() && self.totals_epoch.is_none() {
-            self.before.clear();
+            self.drop_before(self.epoch);
         }
         Some(gc)
+    }
+
+    /// No record needs any more what ids meant before that.
+    fn drop_before(&mut self, epoch: u64) {
+        while let Some((_, meant)) = self.before.pop_front_if(|(old, _)| *old < epoch) {
+            self.before_bytes -= meant.bytes();
+        }
+    }
+}
+
+impl Naming {
+    /// How much of it there is to be named.
+    fn rows(&self) -> usize {
+        self.watched.as_ref().map_or(0, Watched::len)
     }
 }
 
@@ -129,8 +179,22 @@ fn name(gc: &mut Gc, naming: &Naming, names: &mut Tables) {
         roots.holders = Some(Holders::of(watched, names));
     }
     if let Some(frames) = &naming.asked_by {
-        gc.triggered_by = Some(frames.iter().map(|id| names.method_name(*id)).collect());
+        gc.triggered_by = Some(callers(frames, names));
     }
+}
+
+/// The names of the methods that asked for a collection. Code that the runtime does not name is a method made at run
+/// time where it has called `GC.Collect` itself. Further out it may be the runtime's own, and is left out.
+fn callers(frames: &[u64], names: &mut Tables) -> Vec<Name> {
+    let mut named: Vec<Name> = Vec::with_capacity(frames.len());
+    for id in frames {
+        if *id != CODE_WITHOUT_METHOD {
+            named.push(names.method_name(*id));
+        } else if asker(&named).is_none() {
+            named.push(DYNAMIC.into());
+        }
+    }
+    named
 }
 
 #[cfg(test)]
@@ -214,6 +278,69 @@ mod tests {
         assert_eq!(numbers(&mut queue, 0), []);
         queue.named(1);
         assert_eq!(numbers(&mut queue, 0).len(), 1);
+    }
+
+    #[test]
+    fn ids_that_were_given_anew_are_not_those_of_before() {
+        let mut queue = Queue::default();
+        queue.counted(1);
+        queue.forget();
+        queue.push(gc(1), Naming { watched: Some(Watched::default()), ..asked(Some(1)) }, 0);
+        fact(&mut queue, 8);
+        name(&mut queue, 8, "After");
+        queue.named(1);
+        assert_eq!(numbers(&mut queue, 0), [(Some(1), "(unnamed)".to_owned())]);
+    }
+
+    /// Memory for `names` names, which are forgotten as often as `turns` says while a record needs them.
+    fn memory(names: u64, turns: u64) -> u64 {
+        let info = allocation_counter::measure(|| {
+            let mut queue = Queue::default();
+            for module in 0..names {
+                name(&mut queue, module, "Method");
+            }
+            for turn in 1..=turns {
+                queue.counted(turn);
+                queue.forget();
+                name(&mut queue, turn, "Method");
+            }
+            assert_eq!(queue.take_left_out(), turns.saturating_sub(MOST_WAITING as u64));
+        });
+        info.bytes_total
+    }
+
+    #[test]
+    fn to_forget_copies_nothing() {
+        let (few, many) = (memory(10_000, 10), memory(10_000, 200));
+        assert!(many < few + (2 << 20), "{few} bytes for 10 turns, {many} for 200");
+        memory(10, 2 * MOST_WAITING as u64);
+    }
+
+    #[test]
+    fn names_are_bounded_and_what_is_left_out_is_counted() {
+        let mut queue = Queue::default();
+        let long = "M".repeat(500);
+        let turns = 2 * MOST_NAMES_BYTES as u64 / 500;
+        let info = allocation_counter::measure(|| (0..turns).for_each(|n| name(&mut queue, n, &long)));
+        assert!(info.bytes_max < 3 * MOST_NAMES_BYTES as u64 / 2, "{} bytes", info.bytes_max);
+        assert!(queue.take_left_out() > turns / 3);
+        queue.forget();
+        name(&mut queue, 7, "Fits");
+        assert_eq!(queue.take_left_out(), 0, "there is room again");
+    }
+
+    #[test]
+    fn records_that_wait_are_bounded_and_what_goes_without_names_is_counted() {
+        let mut queue = Queue::default();
+        let most = MOST_WAITING as u32;
+        for number in 0..most + 10 {
+            queue.push(gc(number), asked(Some(1)), 0);
+        }
+        assert_eq!(numbers(&mut queue, 0).len(), 10);
+        assert_eq!(queue.take_left_out(), 10);
+        queue.named(1);
+        assert_eq!(numbers(&mut queue, 0).len(), MOST_WAITING);
+        assert_eq!(queue.take_left_out(), 0);
     }
 
     #[test]

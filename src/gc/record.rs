@@ -79,6 +79,12 @@ impl Reason {
         }
     }
 
+    /// The runtime never runs a collection of generation 2 in the background for this reason: it was asked to block, or
+    /// it is out of space.
+    pub(crate) fn always_blocks(self) -> bool {
+        matches!(self.0, 1 | 5 | 6 | 8 | 9 | 10 | 12 | 13 | 17)
+    }
+
     /// The program (or a library in it) asked for this collection.
     pub(crate) fn induced(self) -> bool {
         matches!(self.0, 1 | 7 | 10 | 17)
@@ -376,11 +382,13 @@ pub(crate) struct Gc {
     pub(crate) incomplete: Option<Incomplete>,
     /// SuspendEEBegin of its first pause, ns of the stream's clock since the watch began.
     pub(crate) at_ns: Option<u64>,
-    /// Sum of its pauses.
+    /// Sum of its pauses, without those that watching caused.
     pub(crate) pause_ns: Option<u64>,
+    /// Sum of the pauses that watching caused; they are in no other sum.
+    pub(crate) caused_by_watching_ns: Option<u64>,
     /// GCStart to GCEnd.
     pub(crate) gc_ns: Option<u64>,
-    /// Sum of the suspensions of its pauses.
+    /// Sum of the suspensions of those pauses that are in `pause_ns`.
     pub(crate) suspend_ns: Option<u64>,
     pub(crate) pauses: Vec<Pause>,
     pub(crate) heap_before_bytes: Option<u64>,
@@ -404,6 +412,9 @@ pub(crate) struct Gc {
     /// The managed stack that asked for it, innermost frame first; `None`: not induced, or not seen.
     pub(crate) triggered_by: Option<Vec<Name>>,
     pub(crate) cost: Option<Cost>,
+    /// It started in a window of `--sample`, or after one and before any background collection: the profiler was there, or
+    /// on its way out.
+    pub(crate) profiler_there: bool,
     pub(crate) missing: Missing,
 }
 
@@ -421,6 +432,7 @@ impl Gc {
             incomplete: None,
             at_ns: None,
             pause_ns: None,
+            caused_by_watching_ns: None,
             gc_ns: None,
             suspend_ns: None,
             pauses: Vec::new(),
@@ -441,8 +453,28 @@ impl Gc {
             promoted_by: [None; MARK_TYPES.len()],
             triggered_by: None,
             cost: None,
+            profiler_there: false,
             missing: Missing::default(),
         }
+    }
+
+    /// Its pause without what gcwatch measured of its own work in it: callbacks and the runtime's walks for them. The
+    /// program's own pause is at most this long, because not all of our work can be measured. `None`: the pause is
+    /// not known.
+    pub(crate) fn own_pause_at_most_ns(&self) -> Option<u64> {
+        let measured = self.cost.zip(self.heap_count).map_or(0, |(cost, heaps)| {
+            // The times are added up over the threads of the collection, one for each heap.
+            cost.callback_ns.saturating_add(cost.walk_ns) / u64::from(heaps.max(1))
+        });
+        self.pause_ns.map(|ns| ns.saturating_sub(measured))
+    }
+
+    /// It was generation 2, it blocked while the profiler had switched background collections off, and its reason is
+    /// none of those for which the runtime blocks in any case.
+    pub(crate) fn blocked_because_of_us(&self) -> bool {
+        let full = self.generation == Some(2) && self.kind == Some(Kind::Blocking);
+        full && (self.cost.is_some() || self.profiler_there)
+            && !self.reason.is_some_and(Reason::always_blocks)
     }
 
     /// Only complete records count in summaries and verdicts.

@@ -21,6 +21,9 @@ const FOR_GC: u32 = 1;
 /// SUSPEND_FOR_GC_PREP: the later stops of a background collection, among others.
 const FOR_GC_PREP: u32 = 6;
 
+/// Stops that may be open at once. A runtime has a few: each thread that asks waits for the one before it.
+const MOST_OPEN: usize = 64;
+
 /// One stop, from SuspendEEBegin to RestartEEEnd, on one thread.
 #[derive(Debug)]
 pub(super) struct Stop {
@@ -87,7 +90,7 @@ pub(super) struct Stops {
 }
 
 impl Stops {
-    /// SuspendEEBegin. Returns the thread's stop before, where its end was never told.
+    /// SuspendEEBegin. Returns a stop whose end was never told: the thread's before, or the oldest of too many.
     pub(super) fn begin(&mut self, thread: u64, at_ns: u64, reason: u32) -> Option<Stop> {
         let stop = Stop {
             reason,
@@ -102,6 +105,12 @@ impl Stops {
             damaged: false,
             waiting: None,
         };
+        if self.open.len() >= MOST_OPEN && !self.open.contains_key(&thread) {
+            let oldest = self.open.iter().min_by_key(|(_, stop)| stop.begin_ns).map(|(thread, _)| *thread);
+            let endless = oldest.and_then(|oldest| self.open.remove(&oldest));
+            self.open.insert(thread, stop);
+            return endless;
+        }
         self.open.insert(thread, stop)
     }
 

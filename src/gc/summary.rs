@@ -6,8 +6,10 @@ use std::collections::BTreeMap;
 
 use super::growth::Growth;
 use super::holders::{HoldersSum, InducedSum};
+use super::numbers::Numbers;
 use super::record::{
-    BlockCount, Gc, Incomplete, Kind, MARK_TYPES, Moved, ROOT_FLAGS, ROOT_KINDS, Reason, Roots, Surviving,
+    BlockCount, Gc, Incomplete, Kind, Level, MARK_TYPES, Moved, ROOT_FLAGS, ROOT_KINDS, Reason, Roots,
+    Surviving,
 };
 
 /// Values of which every one differs, such as pauses.
@@ -188,7 +190,7 @@ pub(crate) struct Stops {
 
 impl Stops {
     fn add(&mut self, ns: u64) {
-        self.count += 1;
+        self.count = self.count.saturating_add(1);
         self.ns = self.ns.saturating_add(ns);
     }
 }
@@ -218,6 +220,10 @@ pub(crate) struct Summary {
     pub(crate) groups: BTreeMap<(u8, Kind), Group>,
     /// Sum of all pauses of complete collections, ns.
     pub(crate) pause_ns: u64,
+    /// The same without what was measured of our own work in them, ns.
+    pub(crate) own_pause_at_most_ns: u64,
+    /// Complete collections in whose pauses something was told for us: all that were not seen at `basic`.
+    pub(crate) gcs_above_basic: u64,
     pub(crate) longest: Option<Longest>,
     pub(crate) reasons: BTreeMap<Reason, u64>,
     pub(crate) moved: Option<Moved>,
@@ -227,12 +233,16 @@ pub(crate) struct Summary {
     pub(crate) promoted_by: [Option<u64>; MARK_TYPES.len()],
     pub(crate) heap_after_max_bytes: Option<u64>,
     pub(crate) heap_after_last_bytes: Option<u64>,
+    /// Those of all records, cut off or not.
+    pub(crate) numbers: Numbers,
     /// Suspensions that belong to no collection.
     pub(crate) other_suspensions: Stops,
     /// Gen2 collections that blocked, and their pauses.
     pub(crate) gen2_blocking: Stops,
     /// Those of them for which the profiler was there, which switches background GC off.
     pub(crate) gen2_blocking_with_profiler: Stops,
+    /// Those of them that could have run in the background, had the profiler not been there.
+    pub(crate) blocked_because_of_us: Stops,
     /// Stops inside collections that would not have been without us.
     pub(crate) extra_stops: Stops,
     pub(crate) cost: Option<CostSummary>,
@@ -247,6 +257,7 @@ pub(crate) const INCOMPLETE: [Incomplete; 4] =
 impl Summary {
     /// Takes in one collection.
     pub(crate) fn add(&mut self, gc: &Gc) {
+        gc.number.into_iter().for_each(|number| self.numbers.add(number));
         if let Some(why) = gc.incomplete {
             for (reason, count) in INCOMPLETE.iter().zip(&mut self.incomplete) {
                 *count += u64::from(*reason == why);
@@ -254,6 +265,7 @@ impl Summary {
             return;
         }
         self.gcs += 1;
+        self.gcs_above_basic += u64::from(gc.level > Level::Basic);
         if let Some(reason) = gc.reason {
             *self.reasons.entry(reason).or_default() += 1;
         }
@@ -292,13 +304,18 @@ impl Summary {
             }
             if generation == 2 && kind == Kind::Blocking {
                 self.gen2_blocking.add(gc.pause_ns.unwrap_or(0));
-                if gc.cost.is_some() {
+                if gc.cost.is_some() || gc.profiler_there {
                     self.gen2_blocking_with_profiler.add(gc.pause_ns.unwrap_or(0));
+                }
+                if gc.blocked_because_of_us() {
+                    self.blocked_because_of_us.add(gc.pause_ns.unwrap_or(0));
                 }
             }
         }
         if let Some(pause_ns) = gc.pause_ns {
             self.pause_ns = self.pause_ns.saturating_add(pause_ns);
+            let own_ns = gc.own_pause_at_most_ns().unwrap_or(pause_ns);
+            self.own_pause_at_most_ns = self.own_pause_at_most_ns.saturating_add(own_ns);
             if self.longest.is_none_or(|longest| pause_ns > longest.pause_ns) {
                 self.longest = Some(Longest {
                     number: gc.number,
@@ -343,8 +360,12 @@ impl Summary {
 
     /// Share of the watch for which collections stopped the program, in percent.
     pub(crate) fn pause_percent(&self, duration_ns: Option<u64>) -> Option<f64> {
-        let duration = duration_ns.filter(|&ns| ns > 0)?;
-        Some(self.pause_ns as f64 / duration as f64 * 100.0)
+        percent_of(self.pause_ns, duration_ns)
+    }
+
+    /// The most of that share that can be the program's own: without what was measured of our work in the pauses.
+    pub(crate) fn own_pause_percent_at_most(&self, duration_ns: Option<u64>) -> Option<f64> {
+        percent_of(self.own_pause_at_most_ns, duration_ns)
     }
 
     /// Pauses of one generation, whatever the kind, or of all (`None`), longest last.
@@ -359,6 +380,11 @@ impl Summary {
         all.sorted.sort();
         all
     }
+}
+
+fn percent_of(ns: u64, duration_ns: Option<u64>) -> Option<f64> {
+    let duration_ns = duration_ns.filter(|&ns| ns > 0)?;
+    Some(ns as f64 / duration_ns as f64 * 100.0)
 }
 
 /// Blocks that survived where they lay: those never considered for a move, and those that a
@@ -391,7 +417,6 @@ fn add_known(total: &mut Option<u64>, more: Option<u64>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gc::record::Level;
 
     #[test]
     fn percentiles_are_nearest_rank_whatever_the_order() {

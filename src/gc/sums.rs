@@ -119,13 +119,13 @@ pub(super) fn sum(values: [u64; 4]) -> u64 {
 /// Adds what was counted elsewhere.
 #[inline]
 pub(super) fn merge(count: &mut BlockCount, more: BlockCount) {
-    count.blocks += more.blocks;
+    count.blocks = count.blocks.saturating_add(more.blocks);
     count.bytes = count.bytes.saturating_add(more.bytes);
 }
 
 /// Counts one block.
 #[inline]
 pub(super) fn add(count: &mut BlockCount, bytes: u64) {
-    count.blocks += 1;
+    count.blocks = count.blocks.saturating_add(1);
     count.bytes = count.bytes.saturating_add(bytes);
 }

@@ -5,8 +5,34 @@ use std::time::Duration;
 use netcore_profiler::wire;
 
 use super::events;
-use super::facts::{Arming, BackgroundGc, Each, GcSettings, Sample, Windows};
+use super::facts::{Arming, BackgroundGc, Each, GcSettings, Sample, StepBackLimits, Windows};
 use super::record::Level;
+
+/// The profiler came to stay until it costs too much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stay {
+    /// When it came, ns since the watch began.
+    pub(crate) since_ns: u64,
+    pub(crate) limits: StepBackLimits,
+    /// From window to window, afterwards.
+    pub(crate) every: Duration,
+}
+
+impl Stay {
+    /// How it is told in the profiler's greeting.
+    pub(crate) fn window(limits: StepBackLimits, every_ms: u32) -> wire::Window {
+        let StepBackLimits { share_ppm: busy, at_once_ms: length_ms } = limits;
+        wire::Window { number: 1, gcs: wire::Window::STAYS, length_ms, every_ms, busy }
+    }
+
+    fn of(window: &wire::Window, since_ns: u64) -> Option<Stay> {
+        (window.gcs == wire::Window::STAYS).then(|| Stay {
+            since_ns,
+            limits: StepBackLimits { share_ppm: window.busy, at_once_ms: window.length_ms },
+            every: Duration::from_millis(window.every_ms.into()),
+        })
+    }
+}
 
 /// Gathered as the events come; each `None` until told.
 #[derive(Debug, Clone, Default)]
@@ -17,9 +43,16 @@ pub(crate) struct Told {
     pub(crate) runtime_version: Option<String>,
     pub(crate) gc: GcSettings,
     pub(crate) hello: Option<wire::Hello>,
+    /// It was the profiler that came first.
+    pub(crate) stay: Option<Stay>,
+    stepped_back: bool,
     /// The profiler has said that it leaves, and none has come since.
     left: bool,
+    /// It was there for a window and has said so, and no background collection has started since.
+    leaving: bool,
     makers_given_up: bool,
+    /// What the user has to be told: each code once, until it is taken.
+    notices: Vec<wire::Note>,
     ranges_seen: bool,
     fell_back: bool,
     windows: Windows,
@@ -77,14 +110,17 @@ impl Told {
     }
 
     /// Whether this is another stay than the one that was heard of last.
-    pub(crate) fn hello(&mut self, hello: &wire::Hello) -> bool {
+    pub(crate) fn hello(&mut self, at_ns: u64, hello: &wire::Hello) -> bool {
         let v = hello.clr_version;
         self.runtime_version = Some(format!("{}.{}.{}", v[0], v[1], v[2]));
         let before = self.hello.replace(*hello);
-        self.left = false;
+        (self.left, self.leaving) = (false, false);
         let Some(window) = hello.window else { return before.is_some_and(|b| b.window.is_some()) };
         let another = before.and_then(|b| b.window).is_none_or(|w| w.number != window.number);
-        if another {
+        if let Some(stay) = Stay::of(&window, at_ns) {
+            self.stay.get_or_insert(stay);
+            self.before = (window.number.into(), 0);
+        } else if another {
             let w = &mut self.windows;
             w.taken += 1;
             w.busy = u64::from(window.busy).saturating_sub(self.before.1);
@@ -98,10 +134,35 @@ impl Told {
     pub(crate) fn note(&mut self, note: &wire::Note) {
         match note.code {
             wire::NoteCode::FELL_BACK_ALWAYS => self.fell_back = true,
-            wire::NoteCode::LEAVING => self.left = true,
+            wire::NoteCode::LEAVING => (self.left, self.leaving) = (true, self.sampled()),
             wire::NoteCode::HANDLE_WATCH_OFF => self.makers_given_up = true,
+            wire::NoteCode::LEASE_TAKEN | wire::NoteCode::LEASE_SILENT | wire::NoteCode::DETACH_REFUSED
+                if self.notices.iter().all(|before| before.code != note.code) =>
+            {
+                self.notices.push(*note);
+            }
             _ => {}
         }
+    }
+
+    /// What the profiler did by itself that the user has to be told, in words.
+    pub(crate) fn take_notices(&mut self) -> Vec<String> {
+        let no_roots = if self.sampled() { "" } else { ", and later collections have no roots" };
+        let say = |note: wire::Note| match note.code {
+            wire::NoteCode::LEASE_TAKEN => format!(
+                "the program closed a descriptor that is not its own, the profiler's connection to gcwatch: \
+                 the profiler has left the program{no_roots}"
+            ),
+            wire::NoteCode::LEASE_SILENT => format!(
+                "gcwatch was silent for more than 10 s (was it stopped?): the profiler has left the program{no_roots}"
+            ),
+            _ => format!(
+                "the runtime does not let the profiler go ({:#010x}): it does nothing any more, and asks again, \
+                 once a minute at most; until then no other profiler can come",
+                note.hresult
+            ),
+        };
+        std::mem::take(&mut self.notices).into_iter().map(say).collect()
     }
 
     /// A window was skipped; `busy`: a background collection ran.
@@ -113,14 +174,16 @@ impl Told {
     /// What came so far is repeated from a file that is not here: its windows are not counted.
     pub(crate) fn repeated(&mut self) {
         let window = self.hello.and_then(|hello| hello.window).unwrap_or_default();
-        self.before = (window.number.into(), window.busy.into());
+        let busy = if self.stays() { 0 } else { window.busy };
+        self.before = (window.number.into(), busy.into());
         self.windows = Windows::default();
     }
 
     /// The plan of a sampling watch, and what became of its windows.
     pub(crate) fn windows(&self) -> (Option<Sample>, Windows) {
         let ms = |ms: u32| Duration::from_millis(ms.into());
-        let window = self.hello.and_then(|hello| hello.window);
+        // Where it was to stay, windows are a matter of stepping back.
+        let window = self.hello.and_then(|hello| hello.window).filter(|_| self.stay.is_none());
         let sample = window.map(|w| Sample {
             each: if w.gcs == 0 { Each::Time(ms(w.length_ms)) } else { Each::Gcs(w.gcs) },
             every: ms(w.every_ms),
@@ -129,7 +192,22 @@ impl Told {
         (sample, self.windows)
     }
 
-    /// Whether the profiler comes and goes.
+    /// The profiler is there for as long as it does not cost too much.
+    pub(crate) fn stays(&self) -> bool {
+        self.hello.and_then(|hello| hello.window).is_some_and(|window| window.gcs == wire::Window::STAYS)
+    }
+
+    /// The profiler costs too much to stay: it goes, and the watch goes on.
+    pub(crate) fn steps_back(&mut self) {
+        self.stepped_back = true;
+    }
+
+    /// The watch is not over when the profiler that was heard of last has gone.
+    pub(crate) fn goes_on_without(&self) -> bool {
+        self.sampled() && (self.stepped_back || !self.stays())
+    }
+
+    /// Whether the profiler comes and goes, or may go.
     pub(crate) fn sampled(&self) -> bool {
         self.hello.is_some_and(|hello| hello.window.is_some())
     }
@@ -145,6 +223,13 @@ impl Told {
 
     pub(crate) fn saw(&mut self, level: Level) {
         self.ranges_seen |= level == Level::Moves;
+    }
+
+    /// A collection starts. Whether the profiler is there for a window and keeps background ones from running. When it
+    /// leaves, the runtime takes some 0.4 s to let it go and does not say when it has: the next background one tells.
+    pub(crate) fn starts(&mut self, background: bool) -> bool {
+        self.leaving &= !background;
+        self.sampled() && (!self.left || self.leaving)
     }
 
     /// The profiler has said that it leaves.
@@ -178,11 +263,31 @@ impl Told {
             return BackgroundGc::None;
         }
         match &self.hello {
-            Some(h) if h.window.is_some() => BackgroundGc::OffInWindows,
+            Some(h) if h.window.is_some() && self.stay.is_none() => BackgroundGc::OffInWindows,
             Some(h) if h.load == wire::Load::STARTUP => BackgroundGc::OffUntilExit,
             Some(_) => BackgroundGc::OffWhileWatched,
             None if self.ranges_seen => BackgroundGc::Walked,
             None => BackgroundGc::Untouched,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_profiler_did_by_itself_is_said_once() {
+        let mut told = Told::default();
+        let note = |code| wire::Note { code, hresult: 0x8013_1376_u32 as i32, tick_ns: 0 };
+        for _ in 0..1000 {
+            told.note(&note(wire::NoteCode::DETACH_REFUSED));
+            told.note(&note(wire::NoteCode::LEASE_SILENT));
+        }
+        let said = told.take_notices();
+        assert_eq!(said.len(), 2);
+        assert!(said[0].contains("does not let the profiler go (0x80131376)"), "{said:?}");
+        assert!(said[1].contains("silent for more than 10 s") && said[1].contains("no roots"), "{said:?}");
+        assert!(told.take_notices().is_empty());
     }
 }

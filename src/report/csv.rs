@@ -1,4 +1,5 @@
-//! `--format csv`: a row per collection. What is not known is an empty cell.
+//! `--format csv`: a row per collection. What is not known is an empty cell. No cell holds text of the
+//! target: there is nothing that a terminal or a spreadsheet could take for an instruction.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -48,6 +49,7 @@ struct Row {
     roots_refcounted: Option<u64>,
     callback_ns: Option<u64>,
     walk_ns: Option<u64>,
+    caused_by_watching_ns: Option<u64>,
 }
 
 impl Row {
@@ -99,6 +101,7 @@ impl Row {
             roots_refcounted: flag(3),
             callback_ns: gc.cost.map(|c| c.callback_ns),
             walk_ns: gc.cost.map(|c| c.walk_ns),
+            caused_by_watching_ns: gc.caused_by_watching_ns,
         }
     }
 }

@@ -9,6 +9,7 @@ use super::units::{Units, bytes, count, duration, percent};
 use super::{TOOL_VERSION, Terminal};
 use crate::check::{Row, Test, Unit};
 use crate::gc::record::Level;
+use crate::visible::{to_json_pretty, visible};
 
 /// One of the two.
 #[derive(Debug, Clone, Serialize)]
@@ -66,6 +67,26 @@ fn shown(value: Option<f64>, unit: Unit, units: Units, unicode: bool) -> String 
     format!("{sign}{text}")
 }
 
+/// The same per second, where watches of different lengths are compared.
+fn shown_per_second(value: Option<f64>, unit: Unit, units: Units, unicode: bool) -> String {
+    let Some(rate) = value else { return "-".to_owned() };
+    match unit {
+        Unit::Count if rate == 0.0 => "0/s".to_owned(),
+        Unit::Count => format!("{rate:.*}/s", if rate.abs() < 1.0 { 3 } else { 1 }),
+        unit => shown(value, unit, units, unicode) + "/s",
+    }
+}
+
+fn both(row: &Row, units: Units, unicode: bool) -> (String, String) {
+    match row.rates() {
+        Some((before, after)) => (
+            shown_per_second(before, row.unit, units, unicode),
+            shown_per_second(after, row.unit, units, unicode),
+        ),
+        None => (shown(row.before, row.unit, units, unicode), shown(row.after, row.unit, units, unicode)),
+    }
+}
+
 /// Relative, but for percentages: those change by points.
 fn change(row: &Row) -> String {
     if row.unit == Unit::Percent {
@@ -102,7 +123,7 @@ fn word(row: &Row) -> &'static str {
 impl DiffReport<'_> {
     fn titles(&self) -> Vec<String> {
         let side = |name: &str, side: &DiffSide| {
-            let mut text = format!("{name:<7}{}: {} collections", side.file, count(side.gcs));
+            let mut text = format!("{name:<7}{}: {} collections", visible(&side.file), count(side.gcs));
             if let Some(ns) = side.duration_ns {
                 text += &format!(" in {}", duration(ns, true));
             }
@@ -133,19 +154,17 @@ impl DiffReport<'_> {
     pub(crate) fn text(&self, terminal: Terminal, units: Units) -> String {
         let unicode = terminal.unicode;
         let mut lines = self.titles();
-        lines.extend(self.warnings.iter().map(|w| format!("gcwatch: {w}")));
+        for warning in self.warnings {
+            let warning = format!("gcwatch: {}", visible(warning));
+            lines.extend(super::text::wrapped(&warning, terminal.columns.min(100)));
+        }
         lines.push(String::new());
         let cells: Vec<[String; 5]> = self
             .rows
             .iter()
             .map(|row| {
-                [
-                    row.name.clone(),
-                    shown(row.before, row.unit, units, unicode),
-                    shown(row.after, row.unit, units, unicode),
-                    change(row),
-                    word(row).to_owned(),
-                ]
+                let (before, after) = both(row, units, unicode);
+                [row.name.clone(), before, after, change(row), word(row).to_owned()]
             })
             .collect();
         let head = ["", "before", "after", "change", ""].map(str::to_owned);
@@ -197,14 +216,8 @@ impl DiffReport<'_> {
             "|---|---:|---:|---:|---|".to_owned(),
         ]);
         for row in self.rows {
-            lines.push(format!(
-                "| `{}` | {} | {} | {} | {} |",
-                row.name,
-                shown(row.before, row.unit, units, true),
-                shown(row.after, row.unit, units, true),
-                change(row),
-                word(row)
-            ));
+            let (before, after) = both(row, units, true);
+            lines.push(format!("| `{}` | {before} | {after} | {} | {} |", row.name, change(row), word(row)));
         }
         lines.extend([String::new(), format!("<sub>{FOOTNOTE}</sub>")]);
         lines.join("\n") + "\n"
@@ -238,6 +251,9 @@ impl DiffReport<'_> {
             unit: &'static str,
             before: Option<Number>,
             after: Option<Number>,
+            /// Null: both are compared as they are.
+            before_per_second: Option<Number>,
+            after_per_second: Option<Number>,
             change: Option<Number>,
             change_percent: Option<Number>,
             noise: NoiseOut,
@@ -278,6 +294,8 @@ impl DiffReport<'_> {
                     unit: row.unit.name(),
                     before: row.before.map(Number),
                     after: row.after.map(Number),
+                    before_per_second: row.rates().and_then(|(before, _)| before).map(Number),
+                    after_per_second: row.rates().and_then(|(_, after)| after).map(Number),
                     change: row.change().map(Number),
                     // JSON has no infinity.
                     change_percent: row.change_percent().filter(|p| p.is_finite()).map(Number),
@@ -288,7 +306,7 @@ impl DiffReport<'_> {
             warnings: self.warnings,
             exit: Exit { gcwatch: self.code },
         };
-        Ok(serde_json::to_string_pretty(&wire)? + "\n")
+        Ok(to_json_pretty(&wire)? + "\n")
     }
 }
 

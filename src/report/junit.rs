@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, Property, TestCase, TestCaseStatus, TestSuite};
 
+use super::missing;
 use super::overall::Overall;
 use super::together::Format;
 use super::units::Units;
@@ -15,6 +16,7 @@ use super::{End, Facts, Report, Terminal, verdict_lines};
 use crate::check::Verdict;
 use crate::gc::facts::{Exit, Target};
 use crate::gc::record::Gc;
+use crate::visible::visible;
 
 /// One XML document, written at the end.
 pub(crate) struct JunitReport<W: Write> {
@@ -70,7 +72,7 @@ impl<W: Write> Report for JunitReport<W> {
 
 fn suite(facts: &Facts, end: &End<'_>, units: Units) -> TestSuite {
     let title = facts.target.title.as_deref().unwrap_or("process");
-    let mut suite = TestSuite::new(format!("gcwatch {title}"));
+    let mut suite = TestSuite::new(format!("gcwatch {}", visible(title)));
     if let Some(ns) = facts.watch.duration_ns {
         suite.set_time(Duration::from_nanos(ns));
     }
@@ -80,6 +82,7 @@ fn suite(facts: &Facts, end: &End<'_>, units: Units) -> TestSuite {
     tell("level", facts.watch.level.name().to_owned());
     tell("collections", end.summary.gcs.to_string());
     tell("background_gc", facts.watch.background_gc.name().to_owned());
+    end.lost.gap.into_iter().for_each(|gap| tell("incomplete", missing::gap(gap)));
     facts.target.pid.into_iter().for_each(|pid| tell("pid", pid.to_string()));
     suite.add_test_cases(end.verdicts.iter().map(|v| case(v, units)));
     suite

@@ -3,12 +3,15 @@
 use std::fmt;
 use std::io::{self, Write};
 
+use super::share::Share;
 use super::text::total;
 use super::units::{Units, bytes, count, duration, percent};
 use super::{End, Facts, Report, Terminal, verdict_lines};
+use super::{blocking, missing};
 use crate::check::Verdict;
 use crate::gc::record::{BlockCount, Gc, Kind};
 use crate::gc::summary::{Group, Summary};
+use crate::visible::visible;
 
 /// So many of the longest pauses are listed.
 const WORST: usize = 5;
@@ -47,11 +50,11 @@ fn time(ns: Option<u64>) -> String {
 /// Text of strangers, such as a command line, must not become markup.
 pub(super) fn plain(text: &str) -> String {
     let mut safe = String::new();
-    for c in text.chars() {
+    for c in visible(text).chars() {
         if "\\`*_{}[]<>()#+!|~&".contains(c) {
             safe.push('\\');
         }
-        safe.push(if c.is_control() { '\u{fffd}' } else { c });
+        safe.push(c);
     }
     safe
 }
@@ -75,7 +78,9 @@ fn headline(sum: &Summary, facts: &Facts) -> String {
     if sum.gcs > 0 {
         text += &format!(", paused **{}**", duration(sum.pause_ns, true));
         if let Some(share) = sum.pause_percent(facts.watch.duration_ns) {
-            text += &format!(" ({})", percent(share));
+            let remark = Share::of_all(sum).remark(facts.watch.duration_ns.unwrap_or(0));
+            let own = remark.map_or_else(String::new, |remark| format!(", {remark}"));
+            text += &format!(" ({}{own})", percent(share));
         }
     }
     text += &format!(", seen at `{}`", facts.watch.level.name());
@@ -214,26 +219,23 @@ impl<W: Write> Report for MarkdownReport<W> {
         if let Some(reason) = &facts.watch.level_reason {
             notes.push(format!("seen at `{}` only: {}", facts.watch.level.name(), plain(reason)));
         }
-        let blocking = sum.gen2_blocking_with_profiler;
-        if blocking.count > 0 {
-            notes.push(format!(
-                "{} gen2 collections ran blocking because background GC was off {}",
-                count(blocking.count),
-                match facts.watch.sample {
-                    Some(_) => "in the windows",
-                    None => "at `roots` (`--level basic` leaves it on)",
-                }
-            ));
+        if let Some(stepped_back) = &facts.watch.stepped_back {
+            let at = duration(stepped_back.at_ns, true);
+            notes.push(format!("stepped back to windows of roots at {at}: {}", plain(&stepped_back.reason)));
         }
-        let lost = end.lost;
-        if lost.events > 0 || lost.ranges > 0 || lost.roots > 0 {
-            notes.push(format!(
-                "⚠️ lost: {} events, {} ranges, {} roots; what belongs to them is missing here",
-                count(lost.events),
-                count(lost.ranges),
-                count(lost.roots)
-            ));
+        let full = sum.gen2_blocking_with_profiler;
+        match facts.watch.sample {
+            Some(_) => notes.extend(blocking::in_windows(sum)),
+            None if full.count > 0 => notes.push(format!(
+                "{} gen2 collections ran blocking because background GC was off at `roots` (`--level basic` leaves it on)",
+                count(full.count)
+            )),
+            None => {}
         }
+        if let Some(text) = missing::counts(end.lost) {
+            notes.push(format!("⚠️ lost: {text}; what belongs to them is missing here"));
+        }
+        notes.extend(end.lost.gap.map(|gap| format!("⚠️ incomplete: {}", missing::gap(gap))));
         if sum.incomplete_gcs() > 0 {
             notes.push(format!("{} collections were cut off and count nowhere", count(sum.incomplete_gcs())));
         }

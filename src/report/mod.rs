@@ -1,13 +1,16 @@
 //! What people and scripts get to see: one way of writing per format.
 
+mod blocking;
 mod csv;
 mod diff;
 mod json;
 mod junit;
 mod markdown;
+mod missing;
 mod openmetrics;
 mod outlive;
 mod overall;
+mod share;
 mod text;
 pub(crate) mod together;
 mod units;
@@ -57,6 +60,11 @@ impl Default for Facts {
             sample: None,
             windows: Windows::default(),
             blocks: false,
+            estimate: None,
+            most_blocking_ns: None,
+            step_back: None,
+            windows_after_gen2: false,
+            stepped_back: None,
         };
         Facts { target: Target::default(), watch }
     }

@@ -14,15 +14,16 @@ use super::{End, Facts, LiveState, Report};
 use crate::gc::facts::{Exit, Lost, Target};
 use crate::gc::record::{Gc, ROOT_KINDS};
 use crate::gc::summary::Summary;
+use crate::visible::visible;
 
 /// How often a file is written anew.
 const EVERY_NS: u64 = 5_000_000_000;
 
 /// Where the text goes.
 pub(crate) enum Place {
-    /// Once, at the end.
+    /// Once, at the end: a pipe or a device.
     Stream(Box<dyn Write>),
-    /// Again and again.
+    /// Again and again, always as a whole: a regular file, or a name that has none yet.
     File(PathBuf),
 }
 
@@ -53,11 +54,7 @@ impl Sheet {
                 out.flush()
             }
             Place::File(path) => {
-                let dir = path.parent().filter(|p| !p.as_os_str().is_empty());
-                let dir = dir.unwrap_or_else(|| std::path::Path::new("."));
-                let mut file = tempfile::Builder::new().prefix(".gcwatch-").tempfile_in(dir)?;
-                // A scraper runs as another user.
-                crate::sys::readable_by_all(file.as_file())?;
+                let mut file = crate::sys::replacement(path, true)?;
                 file.write_all(text.as_bytes())?;
                 file.persist(path).map(drop).map_err(|e| e.error)
             }
@@ -166,7 +163,7 @@ impl Page {
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+    visible(text).replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 fn seconds(ns: u64) -> f64 {
@@ -204,6 +201,13 @@ impl Page {
             p.sample("gcwatch_pause_seconds_sum", &labels, seconds(group.pauses.total()));
             p.sample("gcwatch_pause_seconds_count", &labels, group.count);
         }
+        p.family(
+            "gcwatch_caused_by_watching_seconds",
+            "counter",
+            "seconds",
+            "Stops of the program that gcwatch caused; they are in no pause.",
+        );
+        p.sample("gcwatch_caused_by_watching_seconds_total", &[], seconds(sum.extra_stops.ns));
         if let Some(bytes) = sum.heap_after_last_bytes {
             p.family("gcwatch_heap_after_bytes", "gauge", "bytes", "Heap after the last collection.");
             p.sample("gcwatch_heap_after_bytes", &[], bytes);

@@ -61,6 +61,7 @@ impl Overall {
         self.lost.events = self.lost.events.saturating_add(end.lost.events);
         self.lost.ranges = self.lost.ranges.saturating_add(end.lost.ranges);
         self.lost.roots = self.lost.roots.saturating_add(end.lost.roots);
+        self.lost.gap = self.lost.gap.or(end.lost.gap);
     }
 
     fn judge(&mut self, verdict: &Verdict) {
@@ -82,7 +83,7 @@ mod tests {
     fn sums_are_those_of_the_parts() {
         let exit = Exit { gcwatch: 0, child: None, reason: "target-ended" };
         let (lost, more_lost) =
-            (Lost { events: 1, ..Lost::default() }, Lost { roots: 2, events: 3, ranges: 0 });
+            (Lost { events: 1, ..Lost::default() }, Lost { roots: 2, events: 3, ..Lost::default() });
         let (one, other) = (summed(&quiet_run()), summed(&[tiny()]));
         let mut overall = Overall::default();
         overall.add(&End { summary: &one, lost: &lost, verdicts: &[], exit: &exit });
@@ -91,6 +92,6 @@ mod tests {
         assert_eq!(overall.pause_ns, one.pause_ns + other.pause_ns);
         assert_eq!(overall.groups.values().map(|g| g.count).sum::<u64>(), overall.gcs);
         assert_eq!(overall.groups.values().filter_map(|g| g.pause_total_ns).sum::<u64>(), overall.pause_ns);
-        assert_eq!(overall.lost, Lost { events: 4, ranges: 0, roots: 2 });
+        assert_eq!(overall.lost, Lost { events: 4, roots: 2, ..Lost::default() });
     }
 }

@@ -55,6 +55,11 @@ pub(super) fn facts() -> Facts {
             sample: None,
             windows: Windows::default(),
             blocks: false,
+            estimate: None,
+            most_blocking_ns: None,
+            step_back: None,
+            windows_after_gen2: false,
+            stepped_back: None,
         },
     }
 }
@@ -91,6 +96,7 @@ fn one(number: u32, at_ms: u64, dice: &mut Dice) -> Gc {
     let at = at_ms * MS + dice.roll(20 * MS);
     gc.at_ns = Some(at);
     gc.pause_ns = Some(pause);
+    gc.caused_by_watching_ns = Some(0);
     gc.suspend_ns = Some(pause / 40);
     gc.gc_ns = Some(pause - pause / 30);
     gc.pauses = vec![Pause {
@@ -320,4 +326,4 @@ pub(super) fn summed(gcs: &[Gc]) -> Summary {
 }
 
 /// Nothing.
-pub(super) const NOTHING_LOST: Lost = Lost { events: 0, ranges: 0, roots: 0 };
+pub(super) const NOTHING_LOST: Lost = Lost { events: 0, ranges: 0, roots: 0, gap: None };

@@ -14,7 +14,7 @@ impl Fold {
             Record::Hello(hello) => {
                 self.next_seq = None;
                 self.released_ns = None;
-                if self.told.hello(&hello) {
+                if self.told.hello(at_ns, &hello) {
                     // Identifiers of another stay, and its count of collections, are void.
                     self.queue.new_stay();
                     self.holders = Coming::default();
@@ -23,8 +23,8 @@ impl Fold {
                 }
             }
             Record::Note(note) => {
-                // The watch is over with it, unless it was there for a window.
-                if note.code == wire::NoteCode::LEASE_LOST && !self.told.sampled() {
+                // The watch is over with it, unless it was there for a window, or costs too much.
+                if note.code == wire::NoteCode::LEASE_LOST && !self.told.goes_on_without() {
                     self.released_ns = Some(at_ns);
                 }
                 if note.code == wire::NoteCode::LEAVING {
@@ -38,6 +38,9 @@ impl Fold {
             Record::NamesDone(done) => self.queue.named(done.gc_seq),
             Record::Trigger(t) => self.asked_by = Some((t.reason, t.frames.iter().collect())),
             Record::Bounds(b) if keep => self.raw.bounds(&b),
+            Record::GcTotals(totals) if !profiled::possible(&totals) => {
+                self.lost_totals = self.lost_totals.saturating_add(1);
+            }
             Record::Moved(m) if keep => self.raw.moved(&m),
             Record::Surviving(s) if keep => self.raw.surviving(&s),
             Record::Roots(r) if keep => self.raw.roots(&r),
@@ -65,5 +68,6 @@ impl Fold {
             }
             record => self.queue.tell(&record),
         }
+        self.lost_totals = self.lost_totals.saturating_add(self.queue.take_left_out());
     }
 }

@@ -18,7 +18,9 @@ pub(super) fn methods(rows: &[Row], names: &mut Tables) -> Vec<MethodRow> {
         let mut objects: Vec<u64> = of_one.iter().map(|(_, row)| row.object).collect();
         objects.sort_unstable();
         objects.dedup();
-        let counts = |of: fn(&Row) -> bool| of_one.iter().filter(|(_, r)| of(r)).map(|(_, r)| r.count).sum();
+        let counts = |of: fn(&Row) -> bool| {
+            of_one.iter().filter(|(_, r)| of(r)).fold(0_u64, |sum, (_, r)| sum.saturating_add(r.count))
+        };
         methods.push(MethodRow {
             name: name.clone(),
             slots: counts(|_| true),

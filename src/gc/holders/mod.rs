@@ -16,6 +16,7 @@ pub(crate) use pinned::PinnedRow;
 pub(super) use rows::Coming;
 pub(crate) use rows::{Row, Watched};
 pub(crate) use statics::StaticRow;
+pub(super) use sums::asker;
 pub(crate) use sums::{HoldersSum, InducedSum, PinnedSum};
 pub(crate) use types::TypeRow;
 

@@ -16,11 +16,12 @@ pub(super) fn origins(rows: &[Row], untyped: u64, names: &mut Tables) -> Origins
     let mut origins = Origins { unknown: untyped, ..Origins::default() };
     for row in rows {
         let of = if row.kind == 0 { names.method_origin(row.id) } else { names.class_origin(row.class) };
-        match of {
-            Origin::Runtime => origins.runtime += row.count,
-            Origin::App => origins.app += row.count,
-            Origin::Unknown => origins.unknown += row.count,
-        }
+        let sum = match of {
+            Origin::Runtime => &mut origins.runtime,
+            Origin::App => &mut origins.app,
+            Origin::Unknown => &mut origins.unknown,
+        };
+        *sum = sum.saturating_add(row.count);
     }
     origins
 }

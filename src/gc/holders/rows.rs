@@ -44,6 +44,18 @@ pub(crate) struct Watched {
     pub(crate) untyped: u64,
 }
 
+impl Watched {
+    /// Rows of all lists.
+    pub(in crate::gc) fn len(&self) -> usize {
+        self.rows.len() + self.statics.as_ref().map_or(0, Vec::len)
+    }
+}
+
+/// Roots of one collection that are taken. The profiler tells of 10,000 at most.
+const MOST_ROWS: usize = 1 << 16;
+/// Static fields that are taken. The profiler watches 4,096 at most.
+const MOST_STATICS: usize = 1 << 13;
+
 /// What comes before a collection's totals, and what stays from the collection before.
 #[derive(Debug, Default)]
 pub(in crate::gc) struct Coming {
@@ -54,6 +66,8 @@ pub(in crate::gc) struct Coming {
     statics: HashMap<u32, Value>,
     /// The whole table has come, and every change since.
     statics_known: bool,
+    /// Parts of this collection that were not taken, or not all of them: there is more than the profiler ever tells.
+    left_out: u64,
     pinned_seq: u64,
     pinned_for: HashMap<u64, u64>,
 }
@@ -67,14 +81,16 @@ impl Coming {
         if self.gc_seq != gc_seq {
             self.gc_seq = gc_seq;
             self.rows.clear();
-            (self.holders_parts, self.statics_parts) = (0, 0);
+            (self.holders_parts, self.statics_parts, self.left_out) = (0, 0, 0);
         }
     }
 
     pub(in crate::gc) fn holders(&mut self, part: &wire::Holders<'_>, kind: fn(wire::RootKind) -> u8) {
         self.part_of(part.gc_seq);
-        self.holders_parts += 1;
-        self.rows.extend(part.rows.map(|r| Row {
+        self.holders_parts = self.holders_parts.saturating_add(1);
+        let room = MOST_ROWS - self.rows.len();
+        let mut rows = part.rows;
+        self.rows.extend(rows.by_ref().take(room).map(|r| Row {
             object: r.object,
             id: r.root_id,
             class: r.class_id,
@@ -86,6 +102,7 @@ impl Coming {
             handle_kind: Some(r.handle_kind.0).filter(|k| *k != wire::HandleKind::UNKNOWN.0),
             count: u64::from(r.repeats) + 1,
         }));
+        self.left_out += u64::from(rows.next().is_some());
     }
 
     pub(in crate::gc) fn statics(&mut self, part: &wire::Statics<'_>) {
@@ -94,7 +111,8 @@ impl Coming {
             self.statics.clear();
             self.statics_known = true;
         }
-        self.statics_parts += 1;
+        self.statics_parts = self.statics_parts.saturating_add(1);
+        let mut left_out = false;
         for r in part.rows {
             if r.object == 0 {
                 self.statics.remove(&r.field);
@@ -105,9 +123,14 @@ impl Coming {
                     bytes: r.bytes,
                     generation: generation(r.generation),
                 };
-                self.statics.insert(r.field, value);
+                if self.statics.len() < MOST_STATICS || self.statics.contains_key(&r.field) {
+                    self.statics.insert(r.field, value);
+                } else {
+                    left_out = true;
+                }
             }
         }
+        self.left_out += u64::from(left_out);
     }
 
     /// The totals have come: what belongs to them, and how many parts are missing.
@@ -115,6 +138,7 @@ impl Coming {
         self.part_of(gc_seq);
         let holders_missing = naming.holders_parts.saturating_sub(self.holders_parts);
         let statics_missing = naming.statics_parts.saturating_sub(self.statics_parts);
+        let left_out = std::mem::take(&mut self.left_out);
         if statics_missing > 0 {
             self.statics_known = false;
         }
@@ -135,6 +159,6 @@ impl Coming {
         });
         let seen =
             Watched { rows, pinned_for: self.pinned_for.clone(), statics, untyped: naming.untyped_roots };
-        (seen, u64::from(holders_missing) + u64::from(statics_missing))
+        (seen, u64::from(holders_missing) + u64::from(statics_missing) + left_out)
     }
 }

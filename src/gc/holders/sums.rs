@@ -70,6 +70,11 @@ pub(crate) struct HoldersSum {
     pub(crate) origins: Origins,
 }
 
+/// What a target can send is no reason to overflow.
+fn add(to: &mut u64, more: u64) {
+    *to = to.saturating_add(more);
+}
+
 type PinnedKey = (Name, &'static str, Option<&'static str>, Option<Name>);
 
 fn entry<K: Eq + std::hash::Hash, V>(
@@ -86,18 +91,18 @@ fn entry<K: Eq + std::hash::Hash, V>(
 impl HoldersSum {
     pub(crate) fn add(&mut self, holders: &Holders) {
         self.gcs += 1;
-        self.untyped += holders.untyped;
-        self.origins.runtime += holders.origins.runtime;
-        self.origins.app += holders.origins.app;
-        self.origins.unknown += holders.origins.unknown;
+        add(&mut self.untyped, holders.untyped);
+        add(&mut self.origins.runtime, holders.origins.runtime);
+        add(&mut self.origins.app, holders.origins.app);
+        add(&mut self.origins.unknown, holders.origins.unknown);
         for row in &holders.methods {
-            self.slots += row.slots;
+            add(&mut self.slots, row.slots);
             let new =
                 || MethodSum { name: row.name.clone(), gcs: 0, slots: 0, pinned_slots: 0, own: row.own };
             let Some(sum) = entry(&mut self.methods, row.name.clone(), new) else { continue };
             sum.gcs += 1;
-            sum.slots += row.slots;
-            sum.pinned_slots += row.pinned_slots;
+            add(&mut sum.slots, row.slots);
+            add(&mut sum.pinned_slots, row.pinned_slots);
         }
         self.add_types(&holders.types);
         // One row for each generation.
@@ -115,8 +120,8 @@ impl HoldersSum {
                 max_bytes: 0,
                 seen_in_gcs: 0,
             });
-            sum.max_count += row.count;
-            sum.max_bytes = sum.max_bytes.saturating_add(row.bytes);
+            add(&mut sum.max_count, row.count);
+            add(&mut sum.max_bytes, row.bytes);
             sum.seen_in_gcs = sum.seen_in_gcs.max(row.seen_in_gcs);
         }
         for (key, row) in now {
@@ -139,8 +144,8 @@ impl HoldersSum {
         let mut now: HashMap<(Name, u8), (u64, u64)> = HashMap::default();
         for row in rows.iter().filter(|row| row.flags & 0b10 == 0) {
             let (count, bytes) = now.entry((row.name.clone(), row.kind)).or_default();
-            *count += row.count;
-            *bytes = bytes.saturating_add(row.bytes);
+            add(count, row.count);
+            add(bytes, row.bytes);
         }
         for (key, (count, bytes)) in now {
             let new = || TypeSum {
@@ -158,7 +163,7 @@ impl HoldersSum {
             (sum.last_count, sum.last_bytes) = (count, bytes);
             sum.max_count = sum.max_count.max(count);
             sum.max_bytes = sum.max_bytes.max(bytes);
-            sum.total_count += count;
+            add(&mut sum.total_count, count);
         }
     }
 
@@ -204,7 +209,7 @@ pub(crate) struct InducedBy {
 pub(crate) struct InducedSum(HashMap<Name, (u64, u64)>);
 
 /// The one in a stack that asked: the first frame that is not the class `GC` itself.
-pub(crate) fn asker(frames: &[Name]) -> Option<&Name> {
+pub(in crate::gc) fn asker(frames: &[Name]) -> Option<&Name> {
     frames.iter().find(|name| !name.starts_with("GC."))
 }
 

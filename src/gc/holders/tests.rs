@@ -126,3 +126,45 @@ fn static_fields_are_a_table_with_changes() {
     assert_eq!(bytes(named(&mut coming, 4, &totals(0, 0)).0), Some(vec![30]), "nothing has changed");
     assert_eq!(bytes(named(&mut coming, 5, &totals(0, 1)).0), None, "a change is missing");
 }
+
+#[test]
+fn counts_from_the_wire_do_not_overflow() {
+    let mut coming = Coming::default();
+    let mut sum = super::HoldersSum::default();
+    for gc_seq in 1..4 {
+        let rows: Vec<_> = [RootKind::STACK, RootKind::HANDLE].map(|kind| root(8, kind, 1, u16::MAX)).into();
+        tell(&mut coming, gc_seq, 0, &rows);
+        let naming = Naming { untyped_roots: u64::MAX, ..totals(1, 0) };
+        let (mut holders, _) = named(&mut coming, gc_seq, &naming);
+        for row in &mut holders.methods {
+            (row.slots, row.pinned_slots) = (u64::MAX, u64::MAX);
+        }
+        holders.types.iter_mut().for_each(|row| row.count = u64::MAX);
+        holders.pinned.iter_mut().for_each(|row| row.count = u64::MAX);
+        holders.origins.app = u64::MAX;
+        sum.add(&holders);
+    }
+    assert_eq!((sum.slots, sum.untyped), (u64::MAX, u64::MAX));
+    let origins = sum.origins;
+    assert_eq!((origins.app, origins.unknown), (u64::MAX, u64::MAX));
+    assert_eq!(sum.methods()[0].slots, u64::MAX);
+    assert_eq!(sum.types()[0].total_count, u64::MAX);
+}
+
+#[test]
+fn rows_and_fields_are_bounded_and_parts_that_are_left_out_are_counted() {
+    let mut coming = Coming::default();
+    // Rows that say the same as the one before take a few bytes each.
+    let rows = vec![root(8, RootKind::HANDLE, 0, 0); 10_000];
+    let fields: Vec<_> = (0..1_000).collect();
+    let info = allocation_counter::measure(|| {
+        for part in 0..100 {
+            tell(&mut coming, 1, part, &rows);
+            let values: Vec<_> = fields.iter().map(|f| static_value(part * 1_000 + f, 8, 10)).collect();
+            tell_statics(&mut coming, 1, StaticsPhase::FULL, &values);
+        }
+    });
+    assert!(info.bytes_max < 16 << 20, "{} bytes", info.bytes_max);
+    let (seen, missing) = coming.whole(1, &totals(100, 100));
+    assert_eq!((seen.rows.len(), missing), (1 << 16, 94 + 92));
+}

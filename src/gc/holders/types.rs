@@ -22,16 +22,10 @@ pub(crate) struct TypeRow {
 /// Rows with the names of their types. Arrays in which static fields lie are told from handles that
 /// somebody made.
 pub(super) fn typed(rows: &[Row], names: &mut Tables) -> Vec<(Row, Name)> {
-    let mut slots: Vec<u64> = names.fields().map(|(_, field)| field.slot).filter(|s| *s != 0).collect();
-    slots.sort_unstable();
-    let holds_a_slot = |row: &Row| {
-        let next = slots.partition_point(|slot| *slot < row.object);
-        slots.get(next).is_some_and(|slot| slot - row.object < row.bytes)
-    };
     rows.iter()
         .map(|row| {
             let mut row = *row;
-            if row.kind == 1 && holds_a_slot(&row) {
+            if row.kind == 1 && names.holds_a_slot(row.object, row.bytes) {
                 row.kind = STATICS;
             }
             (row, names.class_name(row.class))
@@ -58,7 +52,7 @@ pub(super) fn types(rows: &[(Row, Name)]) -> Vec<TypeRow> {
             kind,
             flags,
             generation,
-            count: of_one.iter().map(|(row, _)| row.count).sum(),
+            count: of_one.iter().fold(0, |sum, (row, _)| sum.saturating_add(row.count)),
             bytes: objects.fold(0, |sum, (row, _)| sum.saturating_add(row.bytes)),
         });
     }

@@ -7,10 +7,74 @@ use proptest::prelude::*;
 
 use super::payload;
 use super::plan::plans;
-use super::runtime;
+use super::runtime::{self, What};
 use crate::gc::events::{EVENTPIPE_PROVIDER, RUNDOWN_PROVIDER, RUNTIME_PROVIDER};
 use crate::gc::fold::{Fold, Occurrence};
+use crate::gc::record::Gc;
 use crate::gc::summary::Summary;
+
+/// The most memory that the model holds at once while it takes in events of the runtime: id, thread, payload.
+fn most_bytes(events: &[(u32, u64, Vec<u8>)]) -> (u64, Vec<Gc>) {
+    let mut gcs = Vec::new();
+    let info = allocation_counter::measure(|| {
+        let mut fold = Fold::new(false);
+        for (at_ns, (id, thread, payload)) in (0..).zip(events) {
+            let provider = RUNTIME_PROVIDER;
+            fold.event(Occurrence { provider, id: *id, pointer_size: 8, thread: *thread, at_ns, payload });
+            while let Some(gc) = fold.take() {
+                allocation_counter::opt_out(|| gcs.push(gc.clone()));
+            }
+        }
+        fold.end();
+        while let Some(gc) = fold.take() {
+            allocation_counter::opt_out(|| gcs.push(gc.clone()));
+        }
+    });
+    (info.bytes_max, gcs)
+}
+
+/// One event: what, and on which thread.
+fn of(thread: u64, what: What) -> (u32, u64, Vec<u8>) {
+    let (id, payload) = payload::encode(&what, 8);
+    (id, thread, payload)
+}
+
+#[test]
+fn what_threads_leave_open_is_bounded() {
+    let begin = |n: u64| of(n, What::SuspendBegin { reason: 1 });
+    let end = |n: u64| of(n, What::End { number: n as u32, generation: 0 });
+    let start = |n: u64| of(1, What::Start { number: n as u32, generation: 0, reason: 0, kind: 0 });
+    let global = |n: u64| of(n / 2, What::Global { heaps: 9, generation: 0, mechanisms: 0 });
+    type Kind<'a> = &'a dyn Fn(u64) -> (u32, u64, Vec<u8>);
+    let kinds: [Kind<'_>; 4] = [&begin, &end, &start, &|n| if n % 2 == 0 { start(n) } else { global(n) }];
+    for (which, kind) in kinds.iter().enumerate() {
+        let events: Vec<_> = (0..50_000).map(kind).collect();
+        let (bytes, _) = most_bytes(&events);
+        assert!(bytes < 1 << 20, "kind {which}: {bytes} bytes were held at once");
+    }
+}
+
+#[test]
+fn a_collection_that_is_stopped_for_without_end_says_that_it_is_not_whole() {
+    let mut events = vec![
+        of(1, What::SuspendBegin { reason: 1 }),
+        of(1, What::SuspendEnd),
+        of(1, What::Start { number: 1, generation: 2, reason: 0, kind: 1 }),
+        of(1, What::RestartEnd),
+    ];
+    for index in 0..20_000 {
+        events.extend([
+            of(1, What::SuspendBegin { reason: 6 }),
+            of(1, What::SuspendEnd),
+            of(index, What::Surviving { index: 0, ranges: vec![(8, 8)] }),
+            of(1, What::RestartEnd),
+        ]);
+    }
+    let (bytes, gcs) = most_bytes(&events);
+    assert!(bytes < 1 << 20, "{bytes} bytes were held at once");
+    assert!(gcs.iter().all(|gc| gc.incomplete.is_some()), "{gcs:?}");
+    assert!(gcs.iter().all(|gc| gc.pauses.len() < 2_000));
+}
 
 /// An event of any sort.
 #[derive(Debug, Clone)]

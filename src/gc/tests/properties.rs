@@ -101,8 +101,10 @@ fn exactly(gc: &Gc, told: &Told, ranges: bool) -> Checked {
         told.pauses.iter().map(|p| Pause { phase: told.phase(p), ..p.clone() }).collect();
     prop_assert_eq!(&gc.pauses, &pauses);
     prop_assert_eq!(gc.at_ns, pauses.first().map(|p| p.at_ns));
-    prop_assert_eq!(gc.pause_ns, Some(pauses.iter().map(|p| p.ns).sum()));
-    prop_assert_eq!(gc.suspend_ns, Some(pauses.iter().filter_map(|p| p.suspend_ns).sum()));
+    let (caused, own): (Vec<_>, Vec<_>) = pauses.iter().partition(|p| p.caused_by_watching);
+    prop_assert_eq!(gc.pause_ns, Some(own.iter().map(|p| p.ns).sum()));
+    prop_assert_eq!(gc.caused_by_watching_ns, Some(caused.iter().map(|p| p.ns).sum()));
+    prop_assert_eq!(gc.suspend_ns, Some(own.iter().filter_map(|p| p.suspend_ns).sum()));
     prop_assert_eq!(gc.committed_bytes, told.committed);
     // A background collection's are not its own.
     let marked = told.marks.get(&7).copied().or(Some(told.counts.3));

@@ -18,8 +18,11 @@ pub(super) struct Assertion {
     pub(super) unit: &'static str,
     /// The level it was judged at.
     pub(super) level: &'static str,
-    /// Watching itself changed what was judged: background GC was off.
+    /// Watching itself changed what was judged.
     pub(super) disturbed: bool,
+    /// How: "background_gc_off" (every gen2 collection blocked), "work_in_pauses" (pauses hold what the runtime and
+    /// gcwatch did in them to tell blocks and roots).
+    pub(super) disturbed_by: Vec<&'static str>,
     /// Null: it could not be judged.
     pub(super) holds: Option<bool>,
     /// With `--sample`: how many collections the value of such a metric of roots or moves rests on. Null otherwise.
@@ -34,7 +37,8 @@ pub(super) fn assertions(verdicts: &[Verdict]) -> Vec<Assertion> {
         value: v.value.map(Number),
         unit: v.unit.name(),
         level: v.level.name(),
-        disturbed: v.disturbed,
+        disturbed: !v.disturbed_by.is_empty(),
+        disturbed_by: v.disturbed_by.iter().map(|d| d.name()).collect(),
         holds: v.holds,
         gcs_seen: v.gcs_seen.map(|n| Int::saturating(n).0),
         gcs: v.broken_by.iter().map(|b| b.number).collect(),

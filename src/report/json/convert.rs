@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::number::Int;
 use super::types::{self as wire, Compacting, Mixed};
 use super::{blocks, holders, roots};
-use crate::gc::facts::{Each, Exit, Lost, Sample, Target, Watch};
+use crate::gc::facts::{Each, Estimate, Exit, Gap, Lost, Sample, Target, Watch};
 use crate::gc::record::{self, GENERATION_NAMES, Gc};
 use crate::report::TOOL_VERSION;
 
@@ -42,6 +42,7 @@ impl Convert {
             incomplete: gc.incomplete.map(record::Incomplete::name),
             at_ns: self.known(gc.at_ns),
             pause_ns: self.known(gc.pause_ns),
+            caused_by_watching_ns: self.known(gc.caused_by_watching_ns),
             gc_ns: self.known(gc.gc_ns),
             suspend_ns: self.known(gc.suspend_ns),
             pauses: gc.pauses.iter().map(|p| self.pause(p)).collect(),
@@ -132,6 +133,24 @@ impl Convert {
                     refused: self.int(watch.windows.refused),
                 },
             },
+            estimate: watch.estimate.map(|estimate| self.estimate(estimate, watch.most_blocking_ns)),
+            stepped_back: watch.stepped_back.as_ref().map(|stepped_back| wire::SteppedBack {
+                at_ns: self.int(stepped_back.at_ns),
+                reason: stepped_back.reason.clone(),
+                from: "roots",
+                to: "windows",
+            }),
+        }
+    }
+
+    fn estimate(&mut self, estimate: Estimate, limit_ns: Option<u64>) -> wire::Estimate {
+        wire::Estimate {
+            blocking_gc_ns: self.int(estimate.blocking_gc_ns),
+            bytes: self.int(estimate.bytes),
+            bytes_from: if estimate.by_statistics { "statistics" } else { "memory" },
+            ns_per_mib: self.int(estimate.ns_per_mib),
+            pace_from: if estimate.pace_measured { "collections" } else { "usual" },
+            limit_ns: self.known(limit_ns),
         }
     }
 
@@ -150,6 +169,11 @@ impl Convert {
             events: self.int(lost.events),
             ranges: self.int(lost.ranges),
             roots: self.int(lost.roots),
+            gap: lost.gap.map(Gap::name),
+            silent_since_ns: match lost.gap {
+                Some(Gap::Silent { since_ns }) => Some(self.int(since_ns)),
+                _ => None,
+            },
             saturated: self.int(self.saturated),
         }
     }

@@ -16,6 +16,7 @@ use crate::gc::facts;
 use crate::gc::record::Gc;
 use crate::report::overall::Overall;
 use crate::report::{End, Facts, Filter, Report};
+use crate::visible::to_json;
 
 /// One line of `--format ndjson`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -83,7 +84,7 @@ pub(super) struct OverallLine {
 /// The last line where several processes were watched, without its end.
 pub(crate) fn overall_line(all: &Overall, how: &facts::Exit) -> io::Result<String> {
     let summary = overall(&mut Convert::default(), all);
-    Ok(serde_json::to_string(&Line::Overall(OverallLine { summary, exit: exit(how) }))?)
+    to_json(&Line::Overall(OverallLine { summary, exit: exit(how) }))
 }
 
 /// The lines of `--format ndjson`, each one flushed: a stream that is cut anywhere is whole up to
@@ -112,9 +113,8 @@ impl<W: Write> NdjsonReport<W> {
     }
 
     fn put(&mut self, line: &Line) -> io::Result<()> {
-        let mut text = serde_json::to_vec(line)?;
-        text.push(b'\n');
-        self.out.write_all(&text)?;
+        let text = to_json(line)? + "\n";
+        self.out.write_all(text.as_bytes())?;
         self.out.flush()
     }
 }

@@ -18,6 +18,7 @@ use crate::gc::record::Gc;
 use crate::report::overall::Overall;
 use crate::report::together::Format;
 use crate::report::{End, Facts, LiveState, Report};
+use crate::visible::to_json;
 
 /// What is larger goes to a temporary file without a name.
 const IN_MEMORY: usize = 256 << 10;
@@ -82,7 +83,7 @@ impl<W: Write> Whole<W> {
     }
 
     fn put(&mut self, before: &str, value: &impl Serialize, after: &str) -> io::Result<()> {
-        let text = serde_json::to_string(value)?;
+        let text = to_json(value)?;
         write!(self.out, "{before}{text}{after}")
     }
 

@@ -123,11 +123,17 @@ pub(crate) fn read(input: impl std::io::Read) -> Result<Read, String> {
             sample: None,
             windows: Windows::default(),
             blocks: false,
+            estimate: None,
+            most_blocking_ns: None,
+            step_back: None,
+            windows_after_gen2: false,
+            stepped_back: None,
         },
         lost: lost.map_or_else(Lost::default, |l| Lost {
             events: l.events,
             ranges: l.ranges,
             roots: l.roots,
+            gap: None,
         }),
         whole: document.summary.is_some(),
     })

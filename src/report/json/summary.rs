@@ -21,9 +21,11 @@ pub(super) fn summary(to: &mut Convert, sum: &Summary, duration_ns: Option<u64>)
                 pause_ns: pauses(to, group),
             })
             .collect(),
+        numbers_without_record: to.int(sum.numbers.absent()),
         other_suspensions: stops(to, sum.other_suspensions),
-        // Three decimals: more than the clock is worth, and the same text everywhere.
-        pause_percent: sum.pause_percent(duration_ns).map(|p| (p * 1e3).round() / 1e3),
+        pause_percent: sum.pause_percent(duration_ns).map(rounded),
+        own_pause_percent_at_most: sum.own_pause_percent_at_most(duration_ns).map(rounded),
+        gen2_blocked_by_watching: stops(to, sum.blocked_because_of_us),
         moved: sum.moved.as_ref().map(|moved| wire::MovedSum {
             blocks: to.int(moved.count.blocks),
             bytes: to.int(moved.count.bytes),
@@ -56,6 +58,11 @@ pub(super) fn summary(to: &mut Convert, sum: &Summary, duration_ns: Option<u64>)
             extra_stops: stops(to, sum.extra_stops),
         }),
     }
+}
+
+/// Three decimals: more than the clock is worth, and the same text everywhere.
+fn rounded(percent: f64) -> f64 {
+    (percent * 1e3).round() / 1e3
 }
 
 fn pauses(to: &mut Convert, group: &Group) -> wire::Pauses {

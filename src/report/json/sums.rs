@@ -15,11 +15,21 @@ pub(super) struct Summary {
     pub(super) gcs: Int,
     /// Records that are cut off; they count nowhere else.
     pub(super) incomplete: Int,
+    /// Numbers between those of the first and the last record that no record has. A NoGC region takes a number without a
+    /// collection; where events were lost, their collections are among them.
+    pub(super) numbers_without_record: Int,
     pub(super) by_generation_and_kind: Vec<Group>,
     /// Suspensions that belong to no collection.
     pub(super) other_suspensions: Stops,
-    /// Share of the watch for which collections stopped the program.
+    /// Share of the watch for which collections stopped the program, without the stops that watching caused.
     pub(super) pause_percent: Option<f64>,
+    /// The most of `pause_percent` that can be the program's own: without what was measured of gcwatch's work in the
+    /// pauses (`gcs[].cost`, over the heaps that worked side by side). Equal to `pause_percent` where nothing was
+    /// measured, as at level `moves`.
+    pub(super) own_pause_percent_at_most: Option<f64>,
+    /// Collections of generation 2 that blocked while the profiler had switched background GC off, and that could have
+    /// run in the background without it: their number and their pauses, which are in `pause_percent`.
+    pub(super) gen2_blocked_by_watching: Stops,
     /// Null when no collection showed it.
     pub(super) moved: Option<MovedSum>,
     /// Null when no collection showed it.

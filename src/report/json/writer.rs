@@ -13,6 +13,7 @@ use crate::check::Verdict;
 use crate::gc::facts::{Lost, Watch};
 use crate::gc::record::Gc;
 use crate::report::{End, Facts, Report};
+use crate::visible::visible_json;
 
 /// The document of `--format json`. It is valid JSON after any end: where [`Report::end`] is never
 /// reached, dropping it closes it with a null summary and the reason "interrupted".
@@ -96,6 +97,7 @@ impl<W: Write> JsonReport<W> {
         self.line.extend_from_slice(before.as_bytes());
         serde_json::to_writer(&mut self.line, value)?;
         self.line.extend_from_slice(after.as_bytes());
+        self.line = visible_json(std::mem::take(&mut self.line));
         self.out.write_all(&self.line)
     }
 

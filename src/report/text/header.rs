@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use super::style::{Line, Role, Style, join, wrap};
 use crate::gc::facts::{Arming, BackgroundGc, Each, GcSettings, Sample, Target, Watch};
-use crate::gc::names::visible;
 use crate::gc::record::Level;
 use crate::report::Facts;
-use crate::report::units::duration;
+use crate::report::units::{Units, bytes, duration, percent};
+use crate::visible::visible;
 
 /// Everything that is known before the first collection.
 pub(super) fn opening(facts: &Facts, style: Style, columns: usize) -> Vec<String> {
@@ -24,7 +24,43 @@ pub(super) fn opening(facts: &Facts, style: Style, columns: usize) -> Vec<String
         text = rest.to_owned();
     }
     lines.extend(wrap(style, Role::Dim, &text, 2, columns));
+    let cost = blocking(&facts.watch, style).into_iter().chain(choice(&facts.watch, style));
+    let cost = cost.collect::<Vec<_>>().join("; ");
+    if !cost.is_empty() {
+        lines.extend(wrap(style, Role::Dim, &cost, 2, columns));
+    }
     lines
+}
+
+/// What a blocking collection of generation 2 is likely to take.
+fn blocking(watch: &Watch, style: Style) -> Option<String> {
+    let e = watch.estimate?;
+    let time = |ns: u64| duration(ns, style.unicode).replace(' ', "\u{a0}");
+    let size = bytes(e.bytes, Units::Iec).replace(' ', "\u{a0}");
+    let what = if e.by_statistics { "in gen2 and large objects" } else { "of memory, at most" };
+    let whose = if e.pace_measured { "as in its own GCs" } else { "as is usual" };
+    let (all, pace) = (time(e.blocking_gc_ns), time(e.ns_per_mib));
+    Some(format!("a blocking gen2 GC is estimated to take {all} ({size} {what}; {pace} per MiB, {whose})"))
+}
+
+/// What followed from it, and what may follow.
+fn choice(watch: &Watch, style: Style) -> Option<String> {
+    let time = |ns: u64| duration(ns, style.unicode).replace(' ', "\u{a0}");
+    if let Some(limits) = watch.step_back {
+        let (share, at_once) = (percent(limits.share() * 100.0), time(limits.at_once_ns()));
+        let share = share.replace(' ', "\u{a0}");
+        let such = if watch.estimate.is_some() { "such GCs" } else { "gen2 GCs that block because of us" };
+        return Some(format!(
+            "once {such} have stopped the program for {share} of the time, or for {at_once} at once, roots go on in windows"
+        ));
+    }
+    let most = time(watch.most_blocking_ns.filter(|_| watch.windows_after_gen2)?);
+    let windows =
+        "roots are watched in windows, each right after a gen2 GC (--level\u{a0}roots watches all the time)";
+    Some(match watch.estimate {
+        Some(_) => format!("that is over {most}, so {windows}"),
+        None => format!("how long a blocking gen2 GC would take is not known, so {windows}"),
+    })
 }
 
 fn who(target: &Target, style: Style, columns: usize) -> Vec<String> {
@@ -111,7 +147,9 @@ fn how(facts: &Facts, style: Style) -> String {
         BackgroundGc::OffInWindows => "background GC is on between".to_owned(),
         BackgroundGc::OffWhileWatched => format!("background GC is off while we watch {on_again}"),
         BackgroundGc::OffUntilExit => {
-            format!("background GC is off until {} ends {on_again}", title(&facts.target, NAME, style))
+            let name = title(&facts.target, NAME, style);
+            let cost = "so every gen2 GC blocks, as a rule for 1\u{a0}ms per MiB of gen2 and large objects";
+            format!("background GC is off until {name} ends, {cost} {on_again}")
         }
         BackgroundGc::None => "this program has no background GC".to_owned(),
     };

@@ -87,6 +87,9 @@ const HOLDER_WIDTH: usize = 44;
 const DISPENSABLE: [Column; 6] =
     [Column::Roots, Column::Moved, Column::Kept, Column::Heap, Column::Pinning, Column::At];
 
+/// Behind the generation of a collection that was also stopped because of watching.
+pub(super) const STOPPED_FOR_US: &str = "*";
+
 /// Width of the number of blocks before their bytes.
 const BLOCKS: usize = 4;
 
@@ -198,7 +201,11 @@ impl Lines {
                 known(gc.number.map(|n| n.to_string()), if gen2 { Role::Strong } else { Role::Plain })
             }
             Column::At => known(gc.at_ns.map(|ns| clock(ns, slot.width)), Role::Dim),
-            Column::Generation => known(generation(gc), if gen2 { Role::Strong } else { Role::Plain }),
+            Column::Generation => {
+                let star = if gc.caused_by_watching_ns > Some(0) { STOPPED_FOR_US } else { "" };
+                let text = generation(gc).map(|text| text + star);
+                known(text, if gen2 { Role::Strong } else { Role::Plain })
+            }
             Column::Reason => {
                 let role = if gc.reason.is_some_and(|r| r.0 == 0) { routine } else { Role::Plain };
                 known(gc.reason.map(|r| r.names().1.to_owned()), role)

@@ -48,6 +48,7 @@ pub(super) struct Marks {
     pub(super) high: bool,
     pub(super) odd: bool,
     pub(super) incomplete: bool,
+    stopped_for_us: bool,
 }
 
 impl Marks {
@@ -75,7 +76,8 @@ impl Marks {
     }
 
     /// Remembers that a mark was shown, so that it is explained.
-    pub(super) fn shown(&mut self, mark: Mark) {
+    pub(super) fn shown(&mut self, gc: &Gc, mark: Mark) {
+        self.stopped_for_us |= gc.caused_by_watching_ns > Some(0);
         match mark {
             Mark::None => {}
             Mark::High => self.high = true,
@@ -85,13 +87,15 @@ impl Marks {
     }
 
     /// What the marks that were shown mean.
-    pub(super) fn legend(&self) -> Option<String> {
+    pub(super) fn legend(&self) -> Vec<String> {
         let all = [
             (self.odd, "! pause over the p99 so far"),
             (self.high, "+ over the p90"),
             (self.incomplete, "? cut off, counted nowhere"),
         ];
         let shown: Vec<&str> = all.iter().filter(|(shown, _)| *shown).map(|(_, text)| *text).collect();
-        (!shown.is_empty()).then(|| shown.join("   "))
+        let marks = (!shown.is_empty()).then(|| shown.join("\u{a0}\u{a0} "));
+        let star = "* the program was also stopped because of gcwatch; that is not in its pause";
+        marks.into_iter().chain(self.stopped_for_us.then(|| star.to_owned())).collect()
     }
 }

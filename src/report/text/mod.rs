@@ -20,7 +20,6 @@ use std::time::Duration;
 
 use super::units::Units;
 use super::{End, Facts, Filter, LiveState, Report};
-use crate::gc::names::visible;
 use crate::gc::record::Gc;
 use line::Lines;
 use marks::Marks;
@@ -30,6 +29,7 @@ use style::{Role, Style, wrap};
 pub(super) use verdicts::total;
 
 use crate::check::Verdict;
+use crate::visible::visible;
 
 /// Sentences are not set wider than this, however wide the terminal.
 const READABLE: usize = 120;
@@ -189,7 +189,7 @@ impl<W: Write> TextReport<W> {
             return Ok(());
         }
         let row = self.lines.row(gc, mark);
-        self.marks.shown(mark);
+        self.marks.shown(gc, mark);
         self.print_row(&row)?;
         if facts.watch.blocks {
             for line in blocks::largest(gc, self.style, self.units) {
@@ -289,7 +289,7 @@ impl<W: Write> Report for TextReport<W> {
         self.print("")?;
         let legend = self.marks.legend();
         let columns = self.terminal.columns.max(40);
-        let lines = summary::summary(facts, end, legend.as_deref(), self.style, self.units, columns);
+        let lines = summary::summary(facts, end, &legend, self.style, self.units, columns);
         self.print_all(&lines)?;
         if !verdicts.is_empty() {
             self.print("")?;

@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 
 use super::style::{Line, Role, Style};
-use crate::gc::facts::Lost;
 use crate::gc::record::Gc;
 use crate::report::LiveState;
+use crate::report::missing::counts;
+use crate::report::share::Share;
 use crate::report::units::{count, duration, percent};
 
 /// "Now" is this long.
@@ -13,12 +14,15 @@ const WINDOW_NS: u64 = 5_000_000_000;
 /// Pauses in the sparkline.
 const SPARKS: usize = 24;
 
+/// Collections that are kept of it; no program has so many.
+const MOST: usize = 1 << 16;
+
 /// The last few seconds of collections.
 #[derive(Debug, Default)]
 pub(super) struct Status {
     gcs: u64,
-    /// Start and pause, within the window.
-    recent: VecDeque<(u64, u64)>,
+    /// Start and times, within the window.
+    recent: VecDeque<(u64, Share)>,
     pauses: VecDeque<u64>,
 }
 
@@ -27,7 +31,7 @@ impl Status {
     pub(super) fn add(&mut self, gc: &Gc) {
         self.gcs += u64::from(gc.complete());
         let (Some(at), Some(pause)) = (gc.at_ns, gc.pause_ns) else { return };
-        self.recent.push_back((at, pause));
+        self.recent.push_back((at, Share::of(gc)));
         self.forget(at);
         self.pauses.push_back(pause);
         if self.pauses.len() > SPARKS {
@@ -36,7 +40,8 @@ impl Status {
     }
 
     fn forget(&mut self, now: u64) {
-        while self.recent.front().is_some_and(|&(at, _)| at.saturating_add(WINDOW_NS) < now) {
+        let old = |(at, _): &(u64, Share)| at.saturating_add(WINDOW_NS) < now;
+        while self.recent.len() > MOST || self.recent.front().is_some_and(old) {
             self.recent.pop_front();
         }
     }
@@ -46,16 +51,22 @@ impl Status {
         let now = state.elapsed_ns;
         self.forget(now);
         let window = now.clamp(1, WINDOW_NS) as f64;
-        let paused: u64 = self.recent.iter().map(|(_, pause)| pause).sum();
+        let share = self.recent.iter().fold(Share::default(), |sum, (_, share)| sum.plus(*share));
         let rate = self.recent.len() as f64 / (window / 1e9);
         let mut parts = vec![(duration(now, style.unicode), Role::Strong)];
         parts.push((format!("{} GCs", count(self.gcs)), Role::Plain));
-        parts.push((format!("{rate:.1}/s"), Role::Plain));
-        parts.push((format!("paused {}", percent(paused as f64 / window * 100.0)), Role::Plain));
-        parts.extend(lost(&state.lost).map(|text| (format!("{text} lost"), Role::Alarm)));
-        if let Some(&last) = self.pauses.back() {
-            let spark = sparkline(&self.pauses, style.unicode);
-            parts.push((format!("{spark} {}", duration(last, style.unicode)), Role::Plain));
+        parts.push((format!("last {} s: {rate:.1}/s", WINDOW_NS / 1_000_000_000), Role::Plain));
+        let paused = format!("paused {}", percent(share.pause_ns as f64 / window * 100.0));
+        let remark = share.remark(window as u64).map_or_else(String::new, |text| format!(", {text}"));
+        parts.push((paused + &remark, Role::Plain));
+        parts.extend(counts(&state.lost).map(|text| (format!("{text} lost"), Role::Alarm)));
+        let last = self.pauses.back().map(|&last| duration(last, style.unicode));
+        let before: usize =
+            parts.iter().map(|(text, _)| text.chars().count() + style.dot().chars().count()).sum();
+        if let Some(last) = last {
+            // As many bars as there is room for.
+            let bars = columns.saturating_sub(before + last.chars().count() + 3).clamp(4, SPARKS);
+            parts.push((format!("{} {last}", sparkline(&self.pauses, bars, style.unicode)), Role::Plain));
         }
         let mut line = Line::of(style, Role::Plain, " ");
         for (text, role) in parts {
@@ -70,32 +81,22 @@ impl Status {
     }
 }
 
-/// `12 events, 3 ranges`; nothing when nothing was lost.
-pub(super) fn lost(lost: &Lost) -> Option<String> {
-    let kinds = [(lost.events, "event"), (lost.ranges, "range"), (lost.roots, "root")];
-    let parts: Vec<String> = kinds
-        .iter()
-        .filter(|(n, _)| *n > 0)
-        .map(|(n, name)| format!("{} {name}{}", count(*n), if *n == 1 { "" } else { "s" }))
-        .collect();
-    (!parts.is_empty()).then(|| parts.join(", "))
-}
-
-/// Each pause as a bar, the longest one full.
-fn sparkline(pauses: &VecDeque<u64>, unicode: bool) -> String {
+/// Each of the last pauses as a bar, the longest one full.
+fn sparkline(pauses: &VecDeque<u64>, most: usize, unicode: bool) -> String {
     let bars: [char; 8] = if unicode {
         ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
     } else {
         ['_', '.', '-', '~', '=', '+', '*', '#']
     };
-    let top = pauses.iter().copied().max().unwrap_or(0).max(1);
-    pauses.iter().map(|&ns| bars[(u128::from(ns) * 7 / u128::from(top)) as usize]).collect()
+    let shown = || pauses.iter().skip(pauses.len().saturating_sub(most));
+    let top = shown().copied().max().unwrap_or(0).max(1);
+    shown().map(|&ns| bars[(u128::from(ns) * 7 / u128::from(top)) as usize]).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gc::record::Level;
+    use crate::gc::record::{Cost, Level};
 
     #[test]
     fn it_says_what_is_going_on_and_never_more_than_fits() {
@@ -108,9 +109,26 @@ mod tests {
         }
         let style = Style { colour: false, unicode: true };
         let mut state = LiveState { elapsed_ns: 5_000_000_000, ..LiveState::default() };
-        assert_eq!(status.line(&state, style, 80), " 5.00 s · 4 GCs · 0.8/s · paused 3.0 % · ▁█▂▄ 40.0 ms");
+        assert_eq!(
+            status.line(&state, style, 80),
+            " 5.00 s · 4 GCs · last 5 s: 0.8/s · paused 3.0 % · ▁█▂▄ 40.0 ms"
+        );
         state.lost.events = 1;
         assert!(status.line(&state, style, 80).contains(" · 1 event lost · ▁█▂▄"));
+        for columns in 30..80 {
+            let line = status.line(&state, style, columns);
+            assert!(line.contains(" · last 5 s: 0.8/s") || columns < 46, "{columns}: {line}");
+        }
+        let mut gc = Gc::unknown(Level::Roots);
+        (gc.at_ns, gc.pause_ns, gc.heap_count) = (Some(5_000_000_000), Some(100_000_000), Some(1));
+        gc.cost = Some(Cost { callback_ns: 10_000_000, walk_ns: 40_000_000, naming_ns: None, armed: true });
+        let mut watched = Status::default();
+        watched.add(&gc);
+        let line = watched.line(&LiveState { elapsed_ns: 5_000_000_000, ..LiveState::default() }, style, 100);
+        assert_eq!(
+            line,
+            " 5.00 s · 1 GCs · last 5 s: 0.2/s · paused 2.0 %, at most 1.0 % its own · █ 100 ms"
+        );
         for columns in 8..80 {
             assert!(status.line(&state, style, columns).chars().count() < columns);
         }

@@ -11,6 +11,8 @@ const LIMIT: usize = 50;
 const SECOND: u64 = 1_000_000_000;
 /// As many gen2 collections a second stand out; more are part of the storm.
 const RARE: usize = 5;
+/// Collections of the last second that are kept; no program has so many.
+const MOST: usize = 1 << 14;
 
 /// Collections that share a line.
 #[derive(Debug)]
@@ -33,6 +35,8 @@ struct Fold {
 pub(super) struct Storm {
     /// Start and generation of the collections of the last second.
     recent: VecDeque<(u64, Option<u8>)>,
+    /// How many of them are of gen2.
+    recent_gen2: usize,
     raging: bool,
     fold: Option<Fold>,
 }
@@ -42,14 +46,16 @@ impl Storm {
     /// stands out even here.
     pub(super) fn swallows(&mut self, gc: &Gc, odd: bool) -> bool {
         let Some(at) = gc.at_ns else { return false };
-        while self.recent.front().is_some_and(|&(first, _)| first + SECOND <= at) {
-            self.recent.pop_front();
+        let old = |&(first, _): &(u64, Option<u8>)| first.saturating_add(SECOND) <= at;
+        while self.recent.len() >= MOST || self.recent.front().is_some_and(old) {
+            let gone = self.recent.pop_front();
+            self.recent_gen2 -= usize::from(gone.is_some_and(|(_, generation)| generation == Some(2)));
         }
         self.recent.push_back((at, gc.generation));
+        self.recent_gen2 += usize::from(gc.generation == Some(2));
         let limit = if self.raging { LIMIT / 2 } else { LIMIT };
         self.raging = self.recent.len() > limit;
-        let rare = gc.generation == Some(2)
-            && self.recent.iter().filter(|(_, generation)| *generation == Some(2)).count() <= RARE;
+        let rare = gc.generation == Some(2) && self.recent_gen2 <= RARE;
         self.raging && !rare && !odd && gc.complete()
     }
 

@@ -5,13 +5,14 @@ use super::histogram::{shares, sizes};
 use super::holders;
 use super::line::{WIDE_COLUMNS, short};
 use super::panel::{Cell, Panel, Stand, flow, table};
-use super::status::lost;
 use super::style::{Line, Role, Style, join, wrap};
 use crate::gc::facts::{BackgroundGc, Lost};
 use crate::gc::record::{BlockCount, Kind, Level, MARK_TYPES, ROOT_FLAGS, ROOT_KINDS};
 use crate::gc::summary::{INCOMPLETE, Samples, Summary, Tally};
+use crate::report::share::Share;
 use crate::report::units::{Units, bytes, compact, count, duration, percent};
 use crate::report::{End, Facts};
+use crate::report::{blocking, missing};
 
 /// Everything of one summary.
 struct Page<'a> {
@@ -27,15 +28,17 @@ struct Page<'a> {
 pub(super) fn summary(
     facts: &Facts,
     end: &End<'_>,
-    legend: Option<&str>,
+    legend: &[String],
     style: Style,
     units: Units,
     columns: usize,
 ) -> Vec<String> {
     let page = Page { sum: end.summary, lost: end.lost, facts, style, units, columns };
     let mut lines = Vec::new();
-    if let Some(legend) = legend {
-        lines.push(Line::of(style, Role::Dim, legend).into_string());
+    for line in legend {
+        lines.extend(wrap(style, Role::Dim, line, 2, columns));
+    }
+    if !legend.is_empty() {
         lines.push(String::new());
     }
     lines.extend(page.headline());
@@ -74,7 +77,8 @@ impl Page<'_> {
         if let Some(longest) = sum.longest {
             let mut paused = format!("paused {}", self.time(sum.pause_ns));
             if let Some(share) = sum.pause_percent(self.facts.watch.duration_ns) {
-                paused += &format!(" ({})", percent(share));
+                let own = self.own_share().map_or_else(String::new, |text| format!(", {text}"));
+                paused += &format!(" ({}{own})", percent(share));
             }
             parts.push(Line::of(self.style, Role::Strong, &paused));
             let mut which: Vec<String> = Vec::new();
@@ -85,6 +89,13 @@ impl Page<'_> {
             parts.push(Line::of(self.style, Role::Strong, &text));
         }
         join(self.style, &parts, 2, self.columns)
+    }
+
+    /// What of it can be the program's own.
+    fn own_share(&self) -> Option<String> {
+        let remark = Share::of_all(self.sum).remark(self.facts.watch.duration_ns.filter(|&ns| ns > 0)?)?;
+        let off = self.sum.blocked_because_of_us.count > 0;
+        Some(remark + if off { "; background GC is off" } else { "" })
     }
 
     /// One row per generation and kind.
@@ -263,6 +274,9 @@ impl Page<'_> {
             let text = format!("{} {times} for other reasons, {}", count(others.count), self.time(others.ns));
             note("also stopped", Role::Plain, text);
         }
+        if let Some(text) = self.absent_numbers() {
+            note("numbers", Role::Plain, text);
+        }
         if let Some(roots) = &self.sum.roots {
             let text = match &roots.holders {
                 Some(sum) => holders::origins(sum),
@@ -281,12 +295,25 @@ impl Page<'_> {
         if !watching.is_empty() {
             note("watching", Role::Plain, watching.join("; "));
         }
-        if let Some(text) = lost(self.lost) {
+        if let Some(text) = missing::counts(self.lost) {
             note("lost", Role::Alarm, format!("{text}; what belongs to them is missing above"));
+        }
+        if let Some(gap) = self.lost.gap {
+            note("incomplete", Role::High, missing::gap(gap));
         }
         if let Some(text) = self.missing() {
             let [_, _, lost, half_armed] = self.sum.incomplete;
             note("cut off", if lost + half_armed > 0 { Role::Alarm } else { Role::Plain }, text);
+        }
+        if let Some(stepped_back) = &self.facts.watch.stepped_back {
+            let text = format!("at {}: {}", self.time(stepped_back.at_ns), stepped_back.reason);
+            lines.extend(wrap(
+                self.style,
+                Role::High,
+                &format!("stepped back to windows {text}"),
+                2,
+                self.columns,
+            ));
         }
         if let Some(text) = self.windows() {
             lines.extend(wrap(self.style, Role::Plain, &text, 2, self.columns));
@@ -312,6 +339,20 @@ impl Page<'_> {
         (!texts.is_empty()).then(|| texts.join(self.style.dot()))
     }
 
+    /// Why numbers jump.
+    fn absent_numbers(&self) -> Option<String> {
+        const NAMED: usize = 4;
+        let absent = self.sum.numbers.absent();
+        if absent == 0 || !missing::nothing(self.lost, self.sum) {
+            return None;
+        }
+        let named: Vec<String> =
+            self.sum.numbers.some_absent().take(NAMED).map(|number| format!("#{number}")).collect();
+        let more = if absent > NAMED as u64 { format!(" {}", self.style.ellipsis()) } else { String::new() };
+        let are = if absent == 1 { "is no collection" } else { "are no collections" };
+        Some(format!("{}{more} {are}: a NoGC region takes a number without collecting", named.join(", ")))
+    }
+
     /// What it cost.
     fn watching(&self) -> Vec<String> {
         let mut parts = Vec::new();
@@ -329,7 +370,7 @@ impl Page<'_> {
                 parts.push(format!("{} in pauses to look at types", self.time(ns)));
             }
         }
-        if *self.lost == Lost::default() {
+        if missing::nothing(self.lost, self.sum) {
             parts.push("nothing was lost".to_owned());
         }
         parts
@@ -344,8 +385,9 @@ impl Page<'_> {
         let windows = self.facts.watch.windows;
         let with_roots = self.sum.roots.as_ref().map_or(0, |roots| roots.gcs);
         let taken = if windows.taken == 1 { "window" } else { "windows" };
+        let before = self.facts.watch.stepped_back.as_ref().map_or("", |_| "before that and ");
         let mut text = format!(
-            "{what} are those of {} of {} GCs, in {} {taken}",
+            "{what} are those of {} of {} GCs, {before}in {} {taken}",
             count(with_roots),
             count(self.sum.gcs),
             count(windows.taken)
@@ -391,23 +433,21 @@ impl Page<'_> {
             };
             Some(format!("{gcs} ran blocking: background GC is off {until} ({remedy})"))
         };
-        let blocking = sum.gen2_blocking;
+        let full = sum.gen2_blocking;
         let remedy = "--level\u{a0}basic leaves it on, --sample bounds it";
         match self.facts.watch.background_gc {
-            BackgroundGc::OffWhileWatched if blocking.count > 0 => {
-                off(blocking.count, background == 0, "while we watch", remedy)
+            BackgroundGc::OffWhileWatched if full.count > 0 => {
+                off(full.count, background == 0, "while we watch", remedy)
             }
-            BackgroundGc::OffUntilExit if blocking.count > 0 => {
+            BackgroundGc::OffUntilExit if full.count > 0 => {
                 let until = format!("until {} ends", title(&self.facts.target, NAME, self.style));
-                off(blocking.count, background == 0, &until, remedy)
+                off(full.count, background == 0, &until, remedy)
             }
             BackgroundGc::OffInWindows if sum.gen2_blocking_with_profiler.count > 0 => {
-                let n = sum.gen2_blocking_with_profiler.count;
-                let gcs = if n == 1 { "1 gen2 GC".to_owned() } else { format!("{} gen2 GCs", count(n)) };
-                Some(format!("at least {gcs} ran blocking in the windows, where background GC is off"))
+                blocking::in_windows(sum)
             }
             BackgroundGc::Walked | BackgroundGc::OffInWindows if sum.extra_stops.count > 0 => Some(format!(
-                "{} extra stops, {} in all, to walk what background GCs kept (--level\u{a0}basic has none)",
+                "{} extra stops, {} in all and in no pause above, to walk what background GCs kept (--level\u{a0}basic has none)",
                 count(sum.extra_stops.count),
                 self.time(sum.extra_stops.ns),
             )),

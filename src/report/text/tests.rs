@@ -1,7 +1,7 @@
 use super::{Terminal, TextOptions, TextReport};
 use std::time::Duration;
 
-use crate::gc::facts::{BackgroundGc, Each, Exit, Lost, Sample, Windows};
+use crate::gc::facts::{BackgroundGc, Each, Exit, Gap, Lost, Sample, Windows};
 use crate::gc::record::{Gc, Kind, Level, Pause, Phase};
 use crate::report::sample::{NOTHING_LOST, facts, quiet_run, summed, tiny};
 use crate::report::{End, Facts, LiveState, Report, Units};
@@ -53,6 +53,7 @@ fn moves() -> (Facts, Vec<Gc>) {
                 suspend_ns: None,
                 caused_by_watching: true,
             };
+            gc.caused_by_watching_ns = Some(walk.ns);
             gc.pauses.push(walk);
         }
     }
@@ -97,7 +98,7 @@ fn a_run_at_160_columns() {
 #[test]
 fn a_run_at_moves() {
     let (facts, gcs) = moves();
-    let lost = Lost { events: 12, ranges: 3, roots: 0 };
+    let lost = Lost { events: 12, ranges: 3, ..Lost::default() };
     insta::assert_snapshot!(render(FILE, TextOptions::default(), &facts, &gcs, &lost));
 }
 
@@ -288,4 +289,27 @@ fn what_the_target_is_called_cannot_act_on_the_terminal() {
     let text = render(FILE, TextOptions::default(), &facts, &quiet_run(), &NOTHING_LOST);
     assert!(!text.chars().any(|c| c.is_control() && c != '\n'));
     assert!(text.contains("evil\\u{1b}]0;title\\u{7}\\n.dll"), "{text}");
+}
+
+#[test]
+fn what_is_missing_is_said_and_not_denied() {
+    for gap in [Gap::Killed, Gap::Silent { since_ns: 1_500_000_000 }, Gap::Left, Gap::Cut, Gap::Damaged] {
+        let lost = Lost { gap: Some(gap), ..Lost::default() };
+        let text = render(FILE, TextOptions::default(), &facts(), &quiet_run(), &lost);
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            !text.contains("nothing was lost") && text.matches("missing").count() == 1,
+            "{gap:?}: {text}"
+        );
+    }
+    assert!(plain(FILE, &quiet_run()).contains("nothing was lost"));
+}
+
+#[test]
+fn numbers_that_no_collection_has_are_explained() {
+    let mut gcs = quiet_run();
+    let absent = gcs.remove(3).number.expect("it has one");
+    let text = plain(FILE, &gcs).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains(&format!("numbers: #{absent} is no collection: a NoGC region")), "{text}");
+    assert!(!plain(FILE, &quiet_run()).contains("NoGC"));
 }

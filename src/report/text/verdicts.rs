@@ -83,6 +83,9 @@ fn remark(v: &Verdict, style: Style, units: Units, room: usize) -> String {
     if let Some(why) = v.unjudged {
         return format!("could not be judged: {why}");
     }
+    const DISTURBED: &str = "(disturbed by watching)";
+    let disturbed = !v.disturbed_by.is_empty();
+    let room = if disturbed { room.saturating_sub(DISTURBED.len() + 1) } else { room };
     let mut text = String::new();
     for (n, breaker) in v.broken_by.iter().enumerate() {
         let separator = if n == 0 { "" } else { ", " };
@@ -90,18 +93,24 @@ fn remark(v: &Verdict, style: Style, units: Units, room: usize) -> String {
         let last = n + 1 == v.broken_by.len();
         let reserve = if last { 0 } else { 2 };
         if n == NAMED || (n > 0 && text.chars().count() + next.chars().count() + reserve > room) {
-            return text + " " + style.ellipsis();
+            text = text + " " + style.ellipsis();
+            break;
         }
         text += &next;
     }
     if let Some(gcs) = v.gcs_seen.filter(|_| text.is_empty()) {
         let one = if gcs == 1 { "GC" } else { "GCs" };
-        return format!("of {} sampled {one}", count(gcs));
+        text = format!("of {} sampled {one}", count(gcs));
     }
-    if v.disturbed && text.is_empty() {
-        return "judged while background GC was off".to_owned();
+    match disturbed {
+        true if text.is_empty() => {
+            let words: Vec<&str> = v.disturbed_by.iter().map(|d| d.words()).collect();
+            let whole = format!("disturbed by watching: {}", words.join(", "));
+            if whole.len() <= room + DISTURBED.len() + 1 { whole } else { DISTURBED.to_owned() }
+        }
+        true => format!("{text} {DISTURBED}"),
+        false => text,
     }
-    text
 }
 
 /// `#43 gen2 loh 21.3 ms`.

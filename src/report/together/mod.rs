@@ -123,7 +123,7 @@ impl Report for Counted {
 /// What a process is called where there are several.
 pub(crate) fn label(target: &Target) -> String {
     let title = target.title.as_deref().or(target.executable.as_deref()).unwrap_or("process");
-    let title: String = crate::gc::names::visible(title).chars().take(24).collect();
+    let title: String = crate::visible::visible(title).chars().take(24).collect();
     match target.pid {
         Some(pid) => format!("{title}[{pid}]"),
         None => title,

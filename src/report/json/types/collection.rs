@@ -33,11 +33,13 @@ pub(in crate::report::json) struct Gc {
     pub(in crate::report::json) incomplete: Option<&'static str>,
     /// Start of the suspension for its first pause, ns of the stream's clock since the watch began.
     pub(in crate::report::json) at_ns: Option<Int>,
-    /// Sum of its pauses.
+    /// Sum of its pauses, without those that watching caused.
     pub(in crate::report::json) pause_ns: Option<Int>,
+    /// Sum of the pauses that watching caused (`pauses[].caused_by_watching`); they are in no other sum.
+    pub(in crate::report::json) caused_by_watching_ns: Option<Int>,
     /// From the runtime's GCStart to its GCEnd.
     pub(in crate::report::json) gc_ns: Option<Int>,
-    /// Part of the pauses that went into stopping the threads.
+    /// Part of `pause_ns` that went into stopping the threads.
     pub(in crate::report::json) suspend_ns: Option<Int>,
     /// The times the program stood still for it. Pauses never overlap.
     pub(in crate::report::json) pauses: Vec<Pause>,

@@ -22,7 +22,7 @@ pub(in crate::report::json) use collection::{
 };
 pub(in crate::report::json) use roots::{PromotedBytes, Root, RootCount, RootFlags, RootKinds, Roots};
 pub(in crate::report::json) use several::{Overall, OverallGroup, OverallPauses, Processes, VerdictCounts};
-pub(in crate::report::json) use watch::{Sample, SkippedBy, Watch, Windows};
+pub(in crate::report::json) use watch::{Estimate, Sample, SkippedBy, SteppedBack, Watch, Windows};
 
 /// The name and version of this format.
 pub(crate) const SCHEMA: &str = "gcwatch/1";
@@ -110,6 +110,13 @@ pub(in crate::report::json) struct Lost {
     pub(in crate::report::json) events: Int,
     pub(in crate::report::json) ranges: Int,
     pub(in crate::report::json) roots: Int,
+    /// Why a part is missing of which nobody knows how much was in it: "target-killed" (it was killed or crashed, and its
+    /// last 100 ms are missing), "no-response" (it did not answer any more), "left" (gcwatch left at once), "truncated"
+    /// (the recording is cut off) or "damaged" (a part of it cannot be read); null: there is no such part.
+    /// A recording whose target was killed has no end that tells it.
+    pub(in crate::report::json) gap: Option<&'static str>,
+    /// With "no-response": since when, from the start of the watch. A recording cannot tell this.
+    pub(in crate::report::json) silent_since_ns: Option<Int>,
     /// Integers above that were 2^53 or more and were cut to 2^53 - 1.
     pub(in crate::report::json) saturated: Int,
 }
@@ -123,7 +130,7 @@ pub(in crate::report::json) struct Exit {
     /// The exit code of the child of `gcwatch run`, 128+n by signal n.
     /// A recording cannot tell this.
     pub(in crate::report::json) child: Option<i32>,
-    /// "target-ended", "duration", "gcs", "interrupted", "end-of-file", "truncated" and others.
+    /// "target-ended", "duration", "gcs", "interrupted", "hung-up", "end-of-file", "truncated" and others.
     /// A recording cannot tell this.
     pub(in crate::report::json) reason: &'static str,
 }

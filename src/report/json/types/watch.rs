@@ -27,6 +27,42 @@ pub(in crate::report::json) struct Watch {
     pub(in crate::report::json) sample: Option<Sample>,
     /// What became of it.
     pub(in crate::report::json) windows: Windows,
+    /// What a blocking gen2 collection would take, made out before the profiler came; null where that was no question.
+    /// A recording cannot tell this.
+    pub(in crate::report::json) estimate: Option<Estimate>,
+    /// The profiler was taken out because it cost too much; null where it was not.
+    pub(in crate::report::json) stepped_back: Option<SteppedBack>,
+}
+
+/// How long a gen2 collection is likely to stop the program when it blocks.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::report::json) struct Estimate {
+    pub(in crate::report::json) blocking_gc_ns: Int,
+    /// What it has to go through.
+    pub(in crate::report::json) bytes: Int,
+    /// "statistics": gen2 and the large object heap as the runtime told; "memory": all memory of the process, an upper
+    /// bound.
+    pub(in crate::report::json) bytes_from: &'static str,
+    pub(in crate::report::json) ns_per_mib: Int,
+    /// "collections": the pace is that of the process's own collections; "usual": 1 ms per MiB.
+    pub(in crate::report::json) pace_from: &'static str,
+    /// The longest estimate with which roots are watched all the time (`--max-blocking-gc`); null where the level was
+    /// given, and did not depend on it.
+    pub(in crate::report::json) limit_ns: Option<Int>,
+}
+
+/// Going on with less, because gen2 collections that blocked because of watching stopped the program for too long.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::report::json) struct SteppedBack {
+    /// The end of the collection that decided it, ns of the stream's clock since the watch began.
+    pub(in crate::report::json) at_ns: Int,
+    pub(in crate::report::json) reason: String,
+    /// "roots": all the time.
+    pub(in crate::report::json) from: &'static str,
+    /// "windows": `sample` says which.
+    pub(in crate::report::json) to: &'static str,
 }
 
 /// Roots are watched in windows: either for some collections or for a time.
