@@ -77,7 +77,7 @@ _gcwatch() {
             return 0
             ;;
         gcwatch__subcmd__attach)
-            opts="-p -n -o -q -v -h --process-id --name --diagnostic-port --level --sample --between --record --rotate --duration --gcs --no-names --profiler-path --assert --assert-file --assert-profile --format --output --blocks --min-pause --gen --strict --color --units --quiet --verbose --help"
+            opts="-p -n -o -q -v -h --process-id --name --diagnostic-port --level --sample --between --record --rotate --duration --gcs --no-names --profiler-path --max-blocking-gc --step-back --assert --assert-file --assert-profile --format --output --blocks --min-pause --gen --strict --color --units --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -132,6 +132,14 @@ _gcwatch() {
                     return 0
                     ;;
                 --profiler-path)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-blocking-gc)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --step-back)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -197,7 +205,7 @@ _gcwatch() {
             return 0
             ;;
         gcwatch__subcmd__config)
-            opts="-h --help run attach report"
+            opts="-h --help run attach report diff"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

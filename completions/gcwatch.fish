@@ -37,14 +37,14 @@ complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "schema" -d 'Print t
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "man" -d 'Print the manual page (roff)'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l only -d 'With --follow: only processes of this name, such as testhost; can be given more than once' -r
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l level -d 'basic: pauses and sizes; moves: and what moved and survived; roots: and what held it [default: roots, or what the target allows]' -r -f -a "basic\t''
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l level -d 'basic: pauses and sizes; moves: and what moved and survived; roots: and what held it [default: roots, or what the target allows; in `attach` roots in windows where blocking would take long]' -r -f -a "basic\t''
 moves\t''
 roots\t''"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l sample -d 'Look at roots in windows only: at N collections, or for a time, each time the interval is over, such as `1/30s` or `2s/30s`. Between them background GC is on' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l between -d 'With --sample: the level between the windows' -r -f -a "basic\t''
 moves\t''"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l record -d 'Keep the raw stream as well: `gcwatch report`, PerfView and dotnet-trace read it. The name may hold {pid}, {name} and {time}; in a directory it gets a name of its own' -r -F
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l rotate -d 'Begin another file after SIZE (100MiB, 1GB), at the next point where it can be read alone, and keep the last N of them (0: all). {n} in their name is their number' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l rotate -d 'Begin another file after SIZE (100MiB, 1GB), at the next point where it can be read alone, and keep the last N of them (0: all). Their number goes before the extension' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l duration -d 'Stop watching after this time; the target goes on' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l gcs -d 'Stop watching after this many complete collections at the level watched (those of the last 100 ms are shown too)' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l profiler-path -d 'Another build of the profiler library' -r -F
@@ -77,17 +77,19 @@ complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -s h -l help -d 'Pr
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -s p -l process-id -d 'The same, as the .NET tools spell it' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -s n -l name -d 'The one .NET process with this name' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l diagnostic-port -d 'A diagnostics socket (or pipe) by its path, optionally `,connect`' -r
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l level -d 'basic: pauses and sizes; moves: and what moved and survived; roots: and what held it [default: roots, or what the target allows]' -r -f -a "basic\t''
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l level -d 'basic: pauses and sizes; moves: and what moved and survived; roots: and what held it [default: roots, or what the target allows; in `attach` roots in windows where blocking would take long]' -r -f -a "basic\t''
 moves\t''
 roots\t''"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l sample -d 'Look at roots in windows only: at N collections, or for a time, each time the interval is over, such as `1/30s` or `2s/30s`. Between them background GC is on' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l between -d 'With --sample: the level between the windows' -r -f -a "basic\t''
 moves\t''"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l record -d 'Keep the raw stream as well: `gcwatch report`, PerfView and dotnet-trace read it. The name may hold {pid}, {name} and {time}; in a directory it gets a name of its own' -r -F
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l rotate -d 'Begin another file after SIZE (100MiB, 1GB), at the next point where it can be read alone, and keep the last N of them (0: all). {n} in their name is their number' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l rotate -d 'Begin another file after SIZE (100MiB, 1GB), at the next point where it can be read alone, and keep the last N of them (0: all). Their number goes before the extension' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l duration -d 'Stop watching after this time; the target goes on' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l gcs -d 'Stop watching after this many complete collections at the level watched (those of the last 100 ms are shown too)' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l profiler-path -d 'Another build of the profiler library' -r -F
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l max-blocking-gc -d 'Watch roots all the time only where a blocking gen2 collection is estimated to take at most this long; else in windows, as with --sample 1/30s' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l step-back -d 'Go on in windows as soon as gen2 collections that block because of watching have stopped the program for this share of the time (of 10 s at least), or one of them for this long' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l assert -d 'A bound that must hold, such as `pause.p99 < 10ms`; can be given more than once. Without --level the lowest level that can answer is watched' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l assert-file -d 'More of them from a TOML file: lists of bounds by profile name' -r -F
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l assert-profile -d 'Which list of the file [default: `default`, or the only one]' -r
