@@ -420,7 +420,7 @@ namespace Demo
         {
             var assembly = AssemblyBuilder.DefineDynamicAssembly(new AssemblyName("hostile"), AssemblyBuilderAccess.RunAndCollect);
             var module = assembly.DefineDynamicModule("hostile");
-            foreach (string name in new[] { "evil\u001b[31m\n", "long" + new string('x', 800) })
+            foreach (string name in new[] { "evil\u001b[31m\n\u009b\u007f\u202e\u2066", "long" + new string('x', 800) })
             {
                 Type type = module.DefineType(name, TypeAttributes.Public).CreateType();
                 handles.Add(GCHandle.Alloc(Activator.CreateInstance(type)));

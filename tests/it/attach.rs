@@ -128,7 +128,7 @@ fn check_roots(gc: &Value) -> Result<()> {
 fn document(clr: &Clr, heap: Heap) -> Result<()> {
     const WORK: &str = "live=10000 seed=5";
     let churn = Churn::start(clr, heap, WORK)?;
-    let document = attach_json(clr, churn.pid(), "--gcs 100")?;
+    let document = attach_json(clr, churn.pid(), "--level roots --gcs 100")?;
     document.nothing_lost()?;
     let seen = check_attached(&document)?;
     ensure!(document.complete()?.len() >= 100, "{} complete collections", document.complete()?.len());

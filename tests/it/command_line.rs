@@ -1,23 +1,29 @@
 //! The commands around watching: lists, schema, completions, manual page.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
-use xtask::testkit::Target;
-use xtask::{Clr, workspace};
+use xtask::testkit::{Target, peer};
+use xtask::{Clr, apps, workspace};
 
-use super::suite::Suite;
-use super::support::{DEADLINE, Gcwatch, Json, Signal, schema, signal};
+use super::errors_target::AOT;
+use super::suite::{Need, Suite};
+use super::support::{DEADLINE, Gcwatch, Json, Signal, schema, signal, start_attach, until};
 
 pub(crate) fn register(suite: &mut Suite) {
     suite.each("ps::lists_a_started_program", &[], ps);
     suite.once("ps::says_why_not", &[], ps_why);
+    suite.once("ps::says_what_another_gcwatch_watches", &[Need::Proc], ps_watched);
+    suite.once("ps::says_that_native_aot_takes_no_profiler", &[Need::Peer(AOT)], ps_native_aot);
     suite.once("ps::waits_for_all_silent_ones_together", &[], ps_silent);
     suite.plain("schema::is_a_schema", valid_schema);
     suite.plain("completions::are_up_to_date", completions);
     suite.plain("help_and_manual", help);
+    suite.plain("values_without_a_unit_are_refused", units);
+    suite.once("attach::by_name", &[], attach_by_name);
     suite.once("completions::of_processes", &[], complete_pids);
 }
 
@@ -60,6 +66,79 @@ fn ps_why(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
+/// The row of a process in `gcwatch ps --json`.
+fn ps_row(clr: &Clr, pid: u32) -> Result<Value> {
+    let listed = Gcwatch::on(clr).args("ps --json").output()?.expect(0)?;
+    let listed: Value = serde_json::from_slice(&listed.stdout)?;
+    let row = listed.as_array().context("no list")?.iter().find(|row| row["pid"] == pid);
+    row.cloned().with_context(|| format!("no {pid} in {listed}"))
+}
+
+/// A runtime takes one profiler at a time; when the first one has gone, it takes another.
+fn ps_watched(clr: &Clr) -> Result<()> {
+    let mut target = Target::app(clr, "roots", &[], &[])?;
+    target.wait_line("ready ", DEADLINE)?;
+    ensure!(ps_row(clr, target.pid())?["level"] == "roots", "{}", ps_row(clr, target.pid())?);
+    let dir = tempfile::tempdir()?;
+    let path = dir.path().join("out.json");
+    let mut gcwatch = start_attach(clr, target.pid(), "--level roots", &path)?;
+    let row = ps_row(clr, target.pid())?;
+    ensure!(row["level"] == "moves" && row.text("/why")?.contains("another gcwatch"), "{row}");
+    signal(gcwatch.pid(), Signal::INT)?;
+    gcwatch.wait(DEADLINE)?;
+    until("the profiler's end", DEADLINE, || Ok(ps_row(clr, target.pid())?["level"] == "roots"))
+}
+
+fn ps_native_aot(clr: &Clr) -> Result<()> {
+    let mut command = Command::new(peer(AOT)?);
+    command.args(["600", "1"]);
+    let target = Target::spawn(command)?;
+    until("its row", DEADLINE, || Ok(ps_row(clr, target.pid()).is_ok()))?;
+    let row = ps_row(clr, target.pid())?;
+    ensure!(row["level"] == "basic" && row.text("/why")?.contains("NativeAOT"), "{row}");
+    Ok(())
+}
+
+/// `80` may be milliseconds or seconds, `1` bytes or megabytes.
+fn units() -> Result<()> {
+    for (words, remedy) in
+        [("--min-pause 80", "did you mean 80ms?"), ("--record x.nettrace --rotate 1,3", "did you mean 1MiB?")]
+    {
+        let ended = Gcwatch::new().arg("run").args(words).args("-- echo").output()?.expect(2)?;
+        ensure!(ended.stdout.is_empty(), "{ended:?}");
+        ended.says(&["no unit", remedy])?;
+    }
+    Ok(())
+}
+
+/// What is no process id is a name; where it is that of two, both are listed with their command lines.
+fn attach_by_name(clr: &Clr) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let built = apps::build("roots")?;
+    let dll = dir.path().join("by-name.dll");
+    for extension in ["dll", "runtimeconfig.json"] {
+        std::fs::copy(built.with_extension(extension), dll.with_extension(extension))?;
+    }
+    let start = |argument: &str| -> Result<Target> {
+        let mut command = clr.command(&dll);
+        command.arg(argument);
+        let mut target = Target::spawn(command)?;
+        target.wait_line("ready ", DEADLINE)?;
+        Ok(target)
+    };
+    let attach = |name: &str, code: i32| {
+        Gcwatch::on(clr).args("attach --level basic --duration 300ms").arg(name).output()?.expect(code)
+    };
+    let first = start("the-first")?;
+    let ended = attach("by-name.dll", 0)?;
+    ensure!(ended.out()?.contains(&first.pid().to_string()), "{}", ended.out()?);
+    let second = start("the-second")?;
+    let pids = [first.pid(), second.pid()].map(|pid| pid.to_string());
+    attach("by-name", 20)?.says(&[&pids[0], &pids[1], "the-first", "the-second", "process id"])?;
+    attach("nobody.dll", 20)?.says(&["no .NET process is called nobody.dll"])?;
+    Ok(())
+}
+
 /// Eight stopped processes, each of which would hold up a list that asks one after the other.
 fn ps_silent(clr: &Clr) -> Result<()> {
     let mut silent = (0..8).map(|_| Target::app(clr, "roots", &[], &[])).collect::<Result<Vec<_>>>()?;
@@ -67,9 +146,12 @@ fn ps_silent(clr: &Clr) -> Result<()> {
         target.wait_line("ready ", DEADLINE)?;
         signal(target.pid(), Signal::STOP)?;
     }
-    let began = Instant::now();
-    let listed = Gcwatch::on(clr).args("ps --why --json").output()?.expect(0)?;
-    let taken = began.elapsed();
+    let list = || -> Result<_> {
+        let began = Instant::now();
+        let listed = Gcwatch::on(clr).args("ps --why --json").output()?.expect(0)?;
+        Ok((listed, began.elapsed()))
+    };
+    let (listed, taken) = list()?;
     let listed: Value = serde_json::from_slice(&listed.stdout)?;
     for target in &silent {
         let row = listed.as_array().context("no list")?.iter().find(|row| row["pid"] == target.pid());
@@ -77,9 +159,13 @@ fn ps_silent(clr: &Clr) -> Result<()> {
         ensure!(row["level"].is_null(), "a level for a process that does not answer: {row}");
         ensure!(row["why"].as_str().is_some_and(|why| why.contains("no answer")), "{row}");
         ensure!(row["title"].is_string(), "what its system tells of it is missing: {row}");
+    }
+    for target in silent.iter().skip(1) {
         signal(target.pid(), Signal::CONT)?;
     }
-    ensure!(taken < Duration::from_secs(20), "{taken:?} for eight that are silent");
+    let (_, one) = list()?;
+    // One after the other, eight take eight times as long as one.
+    ensure!(taken < 4 * one, "{taken:?} for eight that are silent, {one:?} for one");
     Ok(())
 }
 
@@ -171,6 +257,15 @@ fn help() -> Result<()> {
     let manual = Gcwatch::new().arg("man").output()?.expect(0)?;
     let page = manual.out()?;
     ensure!(page.starts_with(".ie") || page.contains(".TH"), "not a manual page");
+    // There is one page, and no other is named.
+    ensure!(!page.contains("\\-run(1)") && page.contains(".B gcwatch run\n"), "pages that do not exist");
+    let rotate = Gcwatch::new().args("run --help").output()?.expect(0)?;
+    let rotate = rotate.out()?.split("--rotate").nth(1).context("no --rotate")?.split("--duration").next();
+    let rotate = rotate.unwrap_or_default().trim_end();
+    ensure!(
+        !rotate.contains("\n\n") && rotate.lines().skip(1).all(|line| line.starts_with("   ")),
+        "{rotate}"
+    );
     for (section, option) in [("ATTACH", "diagnostic"), ("RUN", "record"), ("DIFF", "fail")] {
         let own = page.split(".SH GCWATCH ").find(|part| part.starts_with(section));
         ensure!(own.is_some_and(|part| part.contains(option)), "no {option} in the section {section}");

@@ -12,6 +12,9 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.once("configuration::command_line_over_environment_over_file", &[], precedence);
     suite.plain("configuration::is_shown_with_its_source", shown);
     suite.plain("configuration::mistakes_are_2", mistakes);
+    suite.plain("configuration::a_bad_value_names_where_it_comes_from", sources);
+    suite.plain("configuration::odd_variables_are_told", odd_variables);
+    suite.plain("configuration::diff_takes_what_fits_it", of_diff);
 }
 
 /// In a directory two below the one with the file.
@@ -66,6 +69,58 @@ fn shown() -> Result<()> {
     ensure!(row("--units")?[1..] == ["si", "GCWATCH_UNITS"], "{text}");
     ensure!(row("--color")?[1..] == ["auto", "default"], "{text}");
     ensure!(row("--duration")?[1..] == ["-", "default"], "{text}");
+    Ok(())
+}
+
+fn sources() -> Result<()> {
+    for (toml, variable, words, source) in [
+        ("", Some("deep"), "run -- echo", Some("GCWATCH_LEVEL in the environment")),
+        ("level = 'deep'", None, "run -- echo", Some("gcwatch.toml")),
+        ("level = 'deep'", Some("deeper"), "run --level deepest -- echo", None),
+    ] {
+        let dir = tempfile::tempdir()?;
+        let mut command = below(&dir, toml, Gcwatch::new().args(words).command())?;
+        command.envs(variable.map(|level| ("GCWATCH_LEVEL", level)));
+        let ended = run(command, 2)?;
+        let told = ended.stderr.lines().find(|line| line.starts_with("the value comes from"));
+        match source {
+            Some(source) => ensure!(told.is_some_and(|line| line.contains(source)), "{}", ended.stderr),
+            None => ensure!(told.is_none(), "{}", ended.stderr),
+        }
+    }
+    Ok(())
+}
+
+/// A misspelt one, one that can be typed only, and those that are none of the user's business.
+fn odd_variables() -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let mut command = below(&dir, "", Gcwatch::new().arg("config").command())?;
+    let ours = ["GCWATCH_PROFILER", "GCWATCH_CACHE", "GCWATCH_DOTNET_ROOT", "GCWATCH_TEST_PEERS"];
+    command.envs(ours.map(|name| (name, "x"))).env("GCWATCH_LEVLE", "basic").env("GCWATCH_OUTPUT", "stolen");
+    let ended =
+        run(command, 0)?.says(&["GCWATCH_LEVLE", "did you mean GCWATCH_LEVEL?", "GCWATCH_OUTPUT is not"])?;
+    ensure!(ended.stderr.lines().count() == 2, "{}", ended.stderr);
+    let output = ended.out()?.lines().find(|line| line.starts_with("--output")).context("no --output")?;
+    ensure!(output.split_whitespace().nth(1) == Some("-"), "{output}");
+    Ok(())
+}
+
+fn of_diff() -> Result<()> {
+    let document = r#"{"schema":"gcwatch/1","gcs":[],"watch":null,"summary":null,"lost":null}"#;
+    let dir = tempfile::tempdir()?;
+    std::fs::write(dir.path().join("a.json"), document)?;
+    // The format of the others is none of diff's.
+    let toml = "format = 'ndjson'\n[diff]\nunits = 'si'\n";
+    let words = "diff ../../a.json ../../a.json";
+    run(below(&dir, toml, Gcwatch::new().args(words).command())?, 0)?;
+    let json = below(&dir, "[diff]\nformat = 'json'\n", Gcwatch::new().args(words).command())?;
+    let ended = run(json, 0)?;
+    ensure!(serde_json::from_slice::<serde_json::Value>(&ended.stdout).is_ok(), "{}", ended.out()?);
+    let ended = run(below(&dir, toml, Gcwatch::new().args("config diff").command())?, 0)?;
+    let units = ended.out()?.lines().find(|line| line.starts_with("--units")).context("no --units")?;
+    ensure!(units.contains("si") && units.contains("gcwatch.toml"), "{units}");
+    let bad = below(&dir, "[diff]\nformat = 'ndjson'\n", Gcwatch::new().args(words).command())?;
+    run(bad, 2)?.says(&["ndjson", "gcwatch.toml"])?;
     Ok(())
 }
 

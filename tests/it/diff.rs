@@ -11,6 +11,7 @@ use super::support::{Document, Ended, Gcwatch};
 
 pub(crate) fn register(suite: &mut Suite) {
     suite.once("diff::of_recordings_and_documents", &[], compares);
+    suite.once("diff::watches_of_different_length_are_compared_per_second", &[], longer);
     suite.plain("diff::mistakes", mistakes);
 }
 
@@ -93,7 +94,46 @@ fn compares(clr: &Clr) -> Result<()> {
     // Levels that differ are said.
     let basic = watch(clr, dir.path(), "basic", "--level basic", "work=150000 live=5000")?;
     let ended = diff(&basic.0, &less.0, &[], 0)?;
-    ensure!(ended.out()?.contains("watched at `basic` before and `moves` after"), "{ended:?}");
+    let words = ended.out()?.split_whitespace().collect::<Vec<_>>().join(" ");
+    ensure!(words.contains("watched at `basic` before and `moves` after"), "{ended:?}");
+    Ok(())
+}
+
+/// The same program, watched five times as long.
+fn longer(clr: &Clr) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let (_, short) = watch(clr, dir.path(), "short", "--level basic", "work=150000 live=5000")?;
+    let mut document: Value = serde_json::from_slice(&std::fs::read(&short)?)?;
+    let gcs = document["gcs"].as_array().context("no list")?.clone();
+    document["gcs"] = std::iter::repeat_n(gcs, 5).flatten().collect();
+    let duration = document["watch"]["duration_ns"].as_f64().context("no length")?;
+    document["watch"]["duration_ns"] = ((duration * 5.0) as u64).into();
+    let long = dir.path().join("long.json");
+    std::fs::write(&long, document.to_string())?;
+    let bounds =
+        ["--fail-on", "gc.count > +1%", "--fail-on", "gc.count > 1", "--fail-on", "pause.total > +1%"];
+    let json = diff(&short, &long, &[&bounds[..], &["--format", "json"]].concat(), 0)?;
+    let compared: Value = serde_json::from_slice(&json.stdout)?;
+    for metric in ["gc.count", "pause.total"] {
+        let row = row(&compared, metric)?;
+        let (before, after) = (row["before"].as_f64(), row["after"].as_f64());
+        ensure!(before > Some(0.0) && before.map(|n| n * 5.0) == after, "{row}");
+        let rate = row["before_per_second"].as_f64().context("no rate")?;
+        ensure!((rate - before.unwrap_or(0.0) / (duration / 1e9)).abs() < rate / 1000.0, "{row}");
+        ensure!(row["change_percent"].as_f64().is_some_and(|change| change.abs() < 0.01), "{row}");
+        ensure!(row["noise"]["beyond"] != true, "{row}");
+    }
+    ensure!(row(&compared, "pause.p50")?["before_per_second"].is_null(), "a median has no rate");
+    ensure!(compared["warnings"].to_string().contains("per second"), "{}", compared["warnings"]);
+    let text = diff(&short, &long, &bounds, 0)?;
+    let line = text.out()?.lines().find(|line| line.starts_with("gc.count")).context("no gc.count")?;
+    let words = text.out()?.split_whitespace().collect::<Vec<_>>().join(" ");
+    ensure!(line.contains("/s") && words.contains("compared per second"), "{}", text.out()?);
+    // Half of them in the same time is a change.
+    let bound = ["--fail-on", "gc.count < -40%"];
+    document["watch"]["duration_ns"] = ((duration * 10.0) as u64).into();
+    std::fs::write(&long, document.to_string())?;
+    diff(&short, &long, &bound, 10)?;
     Ok(())
 }
 

@@ -10,8 +10,8 @@ use xtask::Clr;
 use super::record::replay;
 use super::suite::{Heap, Need, Suite};
 use super::support::{
-    Account, Clock, Document, GCSTATS, GcFacts, Gcwatch, Json, account, agree, all_stops_once, brief,
-    check_counts, fact, number, own_environment, same_starts,
+    Account, Clock, Document, GCSTATS, GcFacts, Gcwatch, Json, Told, account, agree, all_stops_once, brief,
+    check_counts, fact, interleaved, number, own_environment, same_starts,
 };
 use super::trace_event;
 
@@ -74,6 +74,7 @@ fn background(clr: &Clr, heap: Heap, level: &str) -> Result<()> {
     all_stops_once(document, &recording)?;
     let own = account(&seen.own)?;
     agree(document, &own, Clock::Another, level == "moves").context("the runtime's own file")?;
+    interleaved(&seen.recording, &seen.own)?;
     as_told(document, &own, &seen.said)?;
     let of = |kind: &str| document.complete().map(|all| all.iter().filter(|gc| gc["kind"] == kind).count());
     let (background, foreground) = (of("background")?, of("foreground")?);
@@ -131,7 +132,7 @@ fn as_trace_event_says(clr: &Clr, heap: Heap) -> Result<()> {
 
 /// What the program read of its collections while they happened.
 fn as_told(document: &Document, own: &Account, said: &str) -> Result<()> {
-    let mut off_by = Vec::new();
+    let mut closest = u64::MAX;
     for line in said.lines().filter(|line| line.starts_with("info ")) {
         let index = number(line, "index")?;
         let gc = document.gc(index)?;
@@ -142,24 +143,43 @@ fn as_told(document: &Document, own: &Account, said: &str) -> Result<()> {
         ensure!(background == (gc["kind"] == "background"), "{}", differs());
         let compacted = fact(line, "compacted")? == "True";
         ensure!(gc["generations"][0]["compacted"] == compacted, "{}", differs());
-        if !background && !told.shares {
-            // It counts from the beginning of the suspension to that of the restart.
-            let stop =
-                own.stops.iter().find(|stop| stop.stopped <= told.started && told.started <= stop.going_on);
-            let stop = stop.context("no stop")?;
-            let pause: u64 = fact(line, "pauses_ns")?.split(',').next().context("a pause")?.parse()?;
-            off_by.push(pause.abs_diff(stop.going_on - stop.begin));
+        if !told.shares {
+            let pauses = fact(line, "pauses_ns")?.split(',').map(str::parse::<u64>);
+            let pauses: u64 = pauses.collect::<Result<Vec<_>, _>>()?.iter().sum();
+            let PauseBounds { least, most, told } = pause_bounds(told, own)?;
+            // Of a background one the runtime counts the first stop from its beginning or from later on.
+            let known = background || (least..=most).contains(&pauses);
+            ensure!(known, "{least} to {most} ns by the events: {}", differs());
+            closest = closest.min(pauses.abs_diff(told));
+            ensure!(background || gc["caused_by_watching_ns"] == 0, "{}", differs());
         }
     }
-    // A thread may lose its processor between the two looks at the clock, and on a busy machine often does: of a few
-    // pauses that says nothing.
-    off_by.sort_unstable();
-    ensure!(!off_by.is_empty(), "the program caught no collection");
-    let quarter = off_by[off_by.len() / 4];
-    ensure!(
-        quarter < 500_000 || off_by.len() < 10,
-        "three quarters of the program's {} pauses differ by {quarter} ns",
-        off_by.len()
-    );
+    ensure!(closest < u64::MAX, "the program caught no collection");
+    ensure!(closest < 500_000, "each of the program's pauses differs by {closest} ns or more");
     Ok(())
+}
+
+/// The runtime's own count of a pause begins just before SuspendEEBegin, after the last stop was over, and ends with the
+/// work, before RestartEEBegin. A thread may lose its processor between two looks at the clock, so that for each single
+/// pause no more is certain. The walk of the survivors is not in the count.
+fn pause_bounds(told: &Told, own: &Account) -> Result<PauseBounds> {
+    /// The runtime counts in microseconds.
+    const ROUNDED_NS: u64 = 2_000;
+    let mut bounds = PauseBounds { least: 0, most: 0, told: 0 };
+    for pause in told.pauses.iter().filter(|pause| pause.phase != "survivor_walk") {
+        let stop = own.stops.iter().find(|stop| stop.begin == pause.at).context("no stop")?;
+        let before = own.stops.iter().map(|other| other.going_on).filter(|end| *end <= stop.begin).max();
+        bounds.least += (stop.stopped - stop.begin).saturating_sub(ROUNDED_NS);
+        bounds.most += stop.going_on - before.unwrap_or(0) + ROUNDED_NS;
+        bounds.told += stop.going_on - stop.begin;
+    }
+    Ok(bounds)
+}
+
+/// Nanoseconds of a collection's pauses by the events.
+struct PauseBounds {
+    least: u64,
+    most: u64,
+    /// From SuspendEEBegin to RestartEEBegin.
+    told: u64,
 }

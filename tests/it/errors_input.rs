@@ -20,7 +20,6 @@ fn bad_arguments() -> Result<()> {
         "",
         "watch",
         "attach",
-        "attach one",
         "attach 1 --level all",
         "attach 1 --format xml",
         "attach 1 --duration soon",
@@ -102,6 +101,7 @@ fn cut(clr: &Clr) -> Result<()> {
             ensure!(differing.is_empty(), "at {percent} %: {}\n{differing:#?}", brief(gc));
         }
         last = complete.len();
+        ensure!(document.0["lost"]["gap"] == "truncated", "{}", document.0["lost"]);
         // A program this short writes little more than one flush, and of one that is cut nothing is whole.
         ensure!(percent < 95 || !document.gcs()?.is_empty(), "nothing in 95 % of the recording");
     }
@@ -119,6 +119,7 @@ fn damaged(clr: &Clr) -> Result<()> {
     ensure!(!complete.is_empty(), "nothing is left");
     let lost = document.0["lost"]["events"] != 0 || complete.len() < recorded.live.complete()?.len();
     ensure!(lost, "2,000 bytes were overwritten and nothing is said to be lost: {}", document.0["lost"]);
+    ensure!(document.0["lost"]["gap"] == "damaged", "{}", document.0["lost"]);
     for gc in &complete {
         let live = recorded.live.gc(gc["number"].as_u64().unwrap_or(0))?;
         ensure!(gc["generation"] == live["generation"], "{}\nlive: {}", brief(gc), brief(live));

@@ -13,7 +13,7 @@ use super::support::{
     DEADLINE, Document, Gcwatch, Guard, Json, Signal, run_to_end, signal, start_attach, until,
 };
 
-const AOT: &str = "aot-net8/aot-mix";
+pub(crate) const AOT: &str = "aot-net8/aot-mix";
 
 pub(crate) fn register(suite: &mut Suite) {
     suite.plain("errors::no_such_process_is_20", no_such_process);
@@ -25,8 +25,10 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.once("errors::other_users_process_is_21", &[Need::Root, Need::Proc], other_user);
     suite.once("errors::root_without_rights_is_21", &[Need::Root, Need::Proc], |_| root_without_rights());
     suite.once("errors::root_watches_another_user", &[Need::Root, Need::Proc], root_watches);
+    suite.once("run::a_child_that_becomes_another_user", &[Need::Root, Need::Proc], becomes_another_user);
     suite.each("errors::target_that_ends_is_no_failure", &[], target_ends);
     suite.each("errors::target_that_is_killed_is_11_under_strict", &[], target_killed);
+    suite.once("errors::what_a_killed_target_did_last_is_said_to_be_missing", &[], killed_in_every_format);
     suite.once("errors::native_aot_is_22_or_basic", &[Need::Peer(AOT)], native_aot);
 }
 
@@ -162,12 +164,40 @@ fn readable() -> std::fs::Permissions {
     std::os::unix::fs::PermissionsExt::from_mode(0o755)
 }
 
-/// Root may watch anybody's process; the library has to be readable for it.
-fn root_watches(clr: &Clr) -> Result<()> {
-    let dll = xtask::apps::build("roots")?;
+/// `setpriv`, `gosu`, `su`: the runtime runs as a user to whom the port does not belong. It is watched as any other, and
+/// so is the next one that starts while the first goes on.
+fn becomes_another_user(clr: &Clr) -> Result<()> {
+    let (dir, clr, copy) = for_anybody(clr, "exits")?;
+    let script = "s() { setpriv --reuid 65534 --regid 65534 --clear-groups -- \"$@\"; }; s \"$@\" gcs=4 & s \"$@\" gcs=4; \
+                  wait; exit 5";
+    for options in ["", "--follow"] {
+        let path = dir.path().join(format!("out{options}.json"));
+        let gcwatch =
+            Gcwatch::on(&clr).envs([("HOME", "/")]).args("run --level roots --format json -o").arg(&path);
+        let gcwatch = gcwatch.args(options).args("-- /bin/sh -c").arg(script).arg("sh");
+        let gcwatch = clr.argv(&copy).iter().fold(gcwatch, |gcwatch, word| gcwatch.arg(word)).arg("return");
+        let ended = gcwatch.output()?.expect(5)?;
+        ensure!(ended.out()?.matches("ready ").count() == 2, "{}\n{}", ended.out()?, ended.stderr);
+        let document: serde_json::Value = serde_json::from_slice(&std::fs::read(&path)?)?;
+        let watched = match document.get("processes") {
+            Some(processes) => processes.as_array().cloned().unwrap_or_default(),
+            None => vec![document],
+        };
+        ensure!(watched.len() == if options.is_empty() { 1 } else { 2 }, "{} were watched", watched.len());
+        for process in watched {
+            ensure!(process["watch"]["level"] == "roots", "{}", process["watch"]);
+            ensure!(process["summary"]["gcs"] == 4, "{}", process["summary"]);
+        }
+    }
+    Ok(())
+}
+
+/// A test application and a runtime where every user may read them.
+fn for_anybody(clr: &Clr, app: &str) -> Result<(tempfile::TempDir, Clr, PathBuf)> {
+    let dll = xtask::apps::build(app)?;
     let dir = tempfile::Builder::new().permissions(readable()).tempdir()?;
     anyone_may_enter(dir.path())?;
-    let copy = dir.path().join("roots.dll");
+    let copy = dir.path().join(format!("{app}.dll"));
     std::fs::copy(&dll, &copy)?;
     let settings = "runtimeconfig.json";
     std::fs::copy(dll.with_extension(settings), copy.with_extension(settings))?;
@@ -176,6 +206,12 @@ fn root_watches(clr: &Clr) -> Result<()> {
     // Whatever the umask is.
     let opened = Command::new("chmod").args(["-R", "a+rX"]).arg(dir.path()).status()?;
     ensure!(opened.success(), "chmod: {opened}");
+    Ok((dir, clr, copy))
+}
+
+/// Root may watch anybody's process; the library has to be readable for it.
+fn root_watches(clr: &Clr) -> Result<()> {
+    let (dir, clr, copy) = for_anybody(clr, "roots")?;
     let argv = clr.argv(&copy);
     let mut command = as_nobody(std::path::Path::new(&argv[0]));
     command.args(&argv[1..]);
@@ -234,7 +270,34 @@ fn target_killed(clr: &Clr) -> Result<()> {
             "{}",
             document.0["exit"]
         );
+        ensure!(document.0["lost"]["gap"] == "target-killed", "{}", document.0["lost"]);
         // It left its socket behind.
+        if let Ok(socket) = socket_of(churn.pid()) {
+            std::fs::remove_file(socket)?;
+        }
+    }
+    Ok(())
+}
+
+/// What was lost, and how much of it, nobody knows: no format says that it was nothing.
+fn killed_in_every_format(clr: &Clr) -> Result<()> {
+    for format in ["text", "markdown", "junit"] {
+        let mut churn = Churn::start(clr, Heap::Workstation, "")?;
+        let dir = tempfile::tempdir()?;
+        let path = dir.path().join("lines.ndjson");
+        let gcwatch = Gcwatch::on(clr).args("attach --format").arg(format).arg("--record");
+        let recording = dir.path().join("it.nettrace");
+        let mut gcwatch =
+            gcwatch.arg(&recording).arg("-o").arg(&path).arg(churn.pid().to_string()).spawn()?;
+        let much = 100 << 10;
+        until("a recording", DEADLINE, || Ok(std::fs::metadata(&recording).is_ok_and(|m| m.len() > much)))?;
+        signal(churn.pid(), Signal::KILL)?;
+        churn.target.wait(DEADLINE)?;
+        let status = gcwatch.wait(DEADLINE)?;
+        ensure!(status.code() == Some(0), "{status}: {gcwatch:?}");
+        let said = std::fs::read_to_string(&path)?.split_whitespace().collect::<Vec<_>>().join(" ");
+        ensure!(!said.contains("nothing was lost"), "{format}: {said}");
+        ensure!(said.matches("last 100 ms is missing").count() == 1, "{format}: not said once: {said}");
         if let Ok(socket) = socket_of(churn.pid()) {
             std::fs::remove_file(socket)?;
         }

@@ -28,6 +28,8 @@ fn agree(clr: &Clr) -> Result<()> {
         let gcwatch = Gcwatch::new().args("report --format").arg(format);
         let gcwatch = BOUNDS.iter().fold(gcwatch, |g, bound| g.arg("--assert").arg(bound));
         let ended = gcwatch.arg(&recording).output()?.expect(10)?;
+        let said = ended.stderr.lines().last().unwrap_or_default();
+        ensure!(said == "1 of 3 assertions does not hold", "{format}: {}", ended.stderr);
         Ok(ended.out()?.to_owned())
     };
     let document = Document::parse(report("json")?.as_bytes())?;
@@ -63,6 +65,7 @@ fn csv(text: &str, document: &Document) -> Result<()> {
             ("roots_stack", "/roots/by_kind/stack"),
             ("roots_pinning", "/roots/by_flag/pinning"),
             ("callback_ns", "/cost/callback_ns"),
+            ("caused_by_watching_ns", "/caused_by_watching_ns"),
         ] {
             let expected = match gc.pointer(pointer) {
                 None | Some(Value::Null) => String::new(),

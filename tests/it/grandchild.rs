@@ -33,8 +33,6 @@ fn grandchild(clr: &Clr, how: &str) -> Result<()> {
     }
     ensure!(number(grandchild, "gc0")? >= 10, "{grandchild}");
     ensure!(number(done, "exit")? == 7, "{done}");
-    // A runtime that waits to be resumed says so after 5 s, and waits for ever.
-    ensure!(number(done, "elapsed_ms")? < 5_000, "the grandchild was held up: {done}");
     let document = Document::read(&path)?;
     ensure!(document.0["target"]["pid"] == number(own, "pid")?, "another process was watched: {said}");
     Ok(())

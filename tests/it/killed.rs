@@ -19,6 +19,7 @@ const WORK: &str = "live=10000 seed=11";
 
 pub(crate) fn register(suite: &mut Suite) {
     suite.each("killed::attach", &[Need::Proc], attach);
+    suite.each("killed::attached_again_at_once", &[Need::Proc], again);
     suite.each("killed::run", &[Need::Proc], run);
     suite.once("killed::recording_opens_in_trace_event", &[Need::Peer(GCSTATS)], trace_event);
 }
@@ -53,7 +54,7 @@ fn attach(clr: &Clr) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let (recording, lines) = (dir.path().join("killed.nettrace"), dir.path().join("lines.ndjson"));
     let mut gcwatch = Gcwatch::on(clr)
-        .args("attach --format ndjson --record")
+        .args("attach --level roots --format ndjson --record")
         .arg(&recording)
         .arg("-o")
         .arg(&lines)
@@ -64,7 +65,23 @@ fn attach(clr: &Clr) -> Result<()> {
     let document = check_recording(&recording, records)?;
     ensure!(document.0["watch"]["level"] == "roots", "{}", document.0["watch"]);
     // And the next one can come, as if nothing had been.
-    check_attached(&super::support::attach_json(clr, churn.pid(), "--gcs 100")?)?;
+    check_attached(&super::support::attach_json(clr, churn.pid(), "--level roots --gcs 100")?)?;
+    churn.stop(clr, WORK)
+}
+
+/// The profiler of the one that was killed has not even noticed: the next watch waits for it to leave.
+fn again(clr: &Clr) -> Result<()> {
+    let churn = Churn::start(clr, Heap::Workstation, WORK)?;
+    for _ in 0..3 {
+        let dir = tempfile::tempdir()?;
+        let path = dir.path().join("out.json");
+        let mut gcwatch = super::support::start_attach(clr, churn.pid(), "--level roots", &path)?;
+        let there = || Ok(std::fs::read_to_string(&path)?.contains(r#""level":"roots""#));
+        until("a collection with roots", DEADLINE, there)?;
+        signal(gcwatch.pid(), Signal::KILL)?;
+        gcwatch.wait(DEADLINE)?;
+        check_attached(&super::support::attach_json(clr, churn.pid(), "--level roots --gcs 10")?)?;
+    }
     churn.stop(clr, WORK)
 }
 
@@ -84,9 +101,10 @@ fn run(clr: &Clr) -> Result<()> {
     gcwatch.send_line("go")?;
     let records = kill_amid(&mut gcwatch, &recording, &lines)?;
     check_recording(&recording, records)?;
-    // What remains is the socket that the runtime listens on.
+    // What remains is the socket that the runtime listens on, and its connection to the port's guard, which it dials
+    // in place of gcwatch's port.
     until("the end of our connections", LEAVING, || {
-        Ok(Footprint::of(child)?.descriptors.get("socket").is_none_or(|sockets| *sockets <= 1))
+        Ok(Footprint::of(child)?.descriptors.get("socket").is_none_or(|sockets| *sockets <= 2))
     })?;
     // The child still has the pipes it was started with.
     let done = gcwatch.ask("stop", "done ", DEADLINE)?;
@@ -99,7 +117,7 @@ fn trace_event(clr: &Clr) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let (recording, lines) = (dir.path().join("killed.nettrace"), dir.path().join("lines.ndjson"));
     let mut gcwatch = Gcwatch::on(clr)
-        .args("attach --blocks --format ndjson --record")
+        .args("attach --level roots --blocks --format ndjson --record")
         .arg(&recording)
         .arg("-o")
         .arg(&lines)

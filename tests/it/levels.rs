@@ -52,12 +52,20 @@ fn level(clr: &Clr, level: &str) -> Result<()> {
             ensure!((pause["phase"] == "survivor_walk") == (pause["caused_by_watching"] == true), "{pause}");
             walks += u64::from(pause["phase"] == "survivor_walk");
         }
+        let walked = gc.list("/pauses")?.iter().filter(|pause| pause["caused_by_watching"] == true);
+        let walked = walked.map(|pause| pause.uint("/ns")).sum::<Result<u64>>()?;
+        ensure!(gc["caused_by_watching_ns"] == walked, "stopped by gcwatch for {walked} ns: {}", brief(gc));
+        ensure!(gc.uint("/pause_ns")? + walked == all_pauses(gc)?, "pause: {}", brief(gc));
         // The runtime walks its survivors only for those who listen.
         ensure!(walks == u64::from(level == "moves"), "{walks} walks: {}", brief(gc));
         ensure!(gc["pauses"][0]["phase"] == "initial", "pauses: {}", brief(gc));
         ensure!(level == "basic" || gc.uint("/surviving/blocks")? > 0, "nothing survived: {}", brief(gc));
     }
     Ok(())
+}
+
+fn all_pauses(gc: &Value) -> Result<u64> {
+    gc.list("/pauses")?.iter().map(|pause| pause.uint("/ns")).sum()
 }
 
 /// All the time that the program stood still is in a pause of a collection or in the other suspensions, and nothing

@@ -3,31 +3,45 @@
 mod attach;
 mod azmcp;
 mod blocks;
+mod careful;
 mod command_line;
 mod configuration;
+mod descriptors;
 mod detach;
 mod diff;
 mod documented;
+mod dynamic_methods;
 mod each_gc;
+mod environment;
 mod errors_input;
 mod errors_target;
 mod facts;
+mod filtered;
 mod follow;
 mod foreign;
 mod formats;
 mod generations;
 mod grandchild;
+mod handle_storm;
 mod heaps;
+mod hostile;
+mod hostile_output;
+mod hostile_places;
+mod hostile_recordings;
 mod identity;
 mod killed;
+mod left_behind;
 mod levels;
 mod lost;
 mod modes;
 mod moves;
+mod named_tests;
 mod names;
 mod old_callbacks;
 mod other_profiler;
+mod output_files;
 mod promoted;
+mod racer;
 mod record;
 mod recording_files;
 mod replayed;
@@ -40,10 +54,12 @@ mod run_document;
 mod run_output;
 mod run_signals;
 mod sampled;
+mod stopped;
 mod suite;
 mod sums;
 mod support;
 mod trace_event;
+mod unloading;
 mod verdict;
 mod verification;
 
@@ -51,9 +67,15 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use suite::Suite;
+use support::keep_places;
 
 /// Finds the runtimes (or fetches one) and runs the tests.
 pub(crate) fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    if arguments.next().as_deref() == Some(racer::OPTION) {
+        return racer::main(&arguments.collect::<Vec<_>>());
+    }
+    keep_places();
     let clrs = match xtask::clr::find_all() {
         Ok(clrs) => clrs,
         Err(error) => {
@@ -69,14 +91,23 @@ pub(crate) fn main() -> ExitCode {
         run_output::register,
         run_signals::register,
         grandchild::register,
+        environment::register,
+        left_behind::register,
         follow::register,
         foreign::register,
         attach::register,
         detach::register,
+        descriptors::register,
+        stopped::register,
+        filtered::register,
+        careful::register,
         sampled::register,
         blocks::register,
         moves::register,
         names::register,
+        unloading::register,
+        handle_storm::register,
+        dynamic_methods::register,
         identity::register,
         old_callbacks::register,
         roots::register,
@@ -93,10 +124,15 @@ pub(crate) fn main() -> ExitCode {
         replayed::register,
         rotation::register,
         recording_files::register,
+        output_files::register,
+        hostile_output::register,
+        hostile_recordings::register,
         sums::register,
         trace_event::register,
         killed::register,
         errors_target::register,
+        hostile::register,
+        hostile_places::register,
         errors_input::register,
         facts::register,
         other_profiler::register,
@@ -107,7 +143,8 @@ pub(crate) fn main() -> ExitCode {
         configuration::register,
         command_line::register,
         documented::register,
-        // Knows the names of all before it.
+        // These know the names of all before them.
+        named_tests::register,
         verification::register,
     ] {
         register(&mut suite);

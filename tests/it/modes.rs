@@ -9,8 +9,8 @@ use xtask::testkit::Target;
 use super::each_gc::watch;
 use super::suite::{Heap, Suite};
 use super::support::{
-    Clock, DEADLINE, Document, Json, account, agree, all_stops_once, brief, fact, number, same_starts,
-    start_attach,
+    Clock, DEADLINE, Document, Json, account, agree, all_stops_once, brief, fact, interleaved, number,
+    same_starts, start_attach,
 };
 
 /// So small that little more than a collection fits between two of them.
@@ -37,7 +37,8 @@ fn run(clr: &Clr, heap: Heap, level: &str) -> Result<()> {
     same_starts(&seen.document, &recording)?;
     all_stops_once(&seen.document, &recording)?;
     agree(&seen.document, &account(&seen.own)?, Clock::Another, level != "basic")
-        .context("the runtime's own file")
+        .context("the runtime's own file")?;
+    interleaved(&seen.recording, &seen.own)
 }
 
 fn attach(clr: &Clr, heap: Heap, level: &str) -> Result<()> {
@@ -109,6 +110,7 @@ fn check(document: &Document, heap: Heap, level: &str, said: &str, seen_from: u6
     );
     ensure!(gcs + unused <= counted + 5, "{gcs} records and {unused} numbers without, of {counted}");
     ensure!(summary["gcs"] == gcs && summary["incomplete"] == 0, "{summary}");
+    ensure!(summary["numbers_without_record"] == unused, "{unused} numbers without a record: {summary}");
     Ok(())
 }
 

@@ -12,7 +12,7 @@ use xtask::testkit::{Skip, Target};
 use super::suite::{Heap, Suite};
 use super::support::{
     DEADLINE, Document, Gcwatch, Guard, Json, Signal, brief, check_ranges, fact, generation_of, number,
-    own_environment, read_mechanisms, signal, start_attach,
+    own_environment, read_mechanisms, repeated, signal, start_attach,
 };
 
 /// Nothing pinned; three lots of different age; more plugs than a batch of the runtime holds (512).
@@ -99,7 +99,10 @@ struct Collected {
 
 /// Has the program collect, again where another collection came between its two looks.
 fn collect(talk: &mut Target, line: &str) -> Result<Collected> {
-    for _ in 0..10 {
+    for attempt in 0..10 {
+        if attempt > 0 {
+            repeated::again();
+        }
         let begun = talk.lines().len();
         let answer = talk.ask(line, "collected ", DEADLINE)?;
         if number(&answer, "gcs")? != 1 {
@@ -179,6 +182,7 @@ fn sweeping_and_compacting(clr: &Clr, heap: Heap) -> Result<()> {
     // Whether it sweeps is the runtime's decision in the end.
     for _ in 0..3 {
         if seen.met(["swept soh"]).is_err() {
+            repeated::again();
             seen.0.extend(run(clr, heap, "roots", STAYING, &[], &lines)?.0);
         }
     }

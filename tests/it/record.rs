@@ -139,12 +139,12 @@ const TOLD_LAST: &str = "A recording whose target was killed has no end that tel
 
 /// Paths of all fields that no recording tells, `*` for the items of a list.
 pub(crate) fn untold() -> Result<Vec<Vec<String>>> {
-    marked(UNTOLD, 8)
+    marked(UNTOLD, 9)
 }
 
 /// Those that a recording does not tell whose target was killed.
 pub(crate) fn told_last() -> Result<Vec<Vec<String>>> {
-    Ok([untold()?, marked(TOLD_LAST, 3)?].concat())
+    Ok([untold()?, marked(TOLD_LAST, 4)?].concat())
 }
 
 fn marked(sentence: &str, most: usize) -> Result<Vec<Vec<String>>> {
@@ -241,7 +241,7 @@ fn other_formats(clr: &Clr) -> Result<()> {
     let text = Gcwatch::new().arg("report").arg(&recorded.recording).output()?.expect(0)?;
     let text = text.out()?;
     let count = format!("{} ", json.0["summary"]["gcs"]);
-    let summed_up = text.lines().any(|line| line.starts_with(&count) && line.contains("paused"));
+    let summed_up = text.lines().any(|line| line.starts_with(&count) && line.contains("collections in"));
     ensure!(summed_up, "no summary of {count}collections:\n{text}");
     let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
     ensure!(widest <= 80, "{widest} columns:\n{text}");

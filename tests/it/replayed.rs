@@ -94,10 +94,23 @@ fn report(recording: &Path, format: Format) -> Result<Vec<u8>> {
     Ok(report.output()?.expect(0)?.stdout)
 }
 
+/// What a blocking collection is estimated to take is known live only: the sentence ends at the empty line before the
+/// columns. A recording tells the limits without it, in other words.
+fn without_estimate(text: &str) -> Vec<&str> {
+    let begins = ["a blocking gen2 GC is estimated", "once gen2 GCs that block because of us"];
+    let mut inside = false;
+    let outside = text.lines().filter(|line| {
+        inside = !line.is_empty() && (inside || begins.iter().any(|begin| line.starts_with(begin)));
+        !inside
+    });
+    outside.collect()
+}
+
 fn same_text(clr: &Clr, out: &Path, recording: &Path) -> Result<()> {
     let live = std::fs::read_to_string(out)?;
     let replayed = String::from_utf8(report(recording, Format::Text)?)?;
-    let mut pairs = live.lines().zip(replayed.lines());
+    let (all_live, all_replayed) = (without_estimate(&live), without_estimate(&replayed));
+    let mut pairs = all_live.iter().zip(&all_replayed);
     // Which program, and which runtime; how its GC is set up a recording need not tell.
     let (first, again) = pairs.next().context("nothing was printed")?;
     let known = |line: &str| line.split_once(&clr.name).map(|(known, _)| known.to_owned());
@@ -105,9 +118,9 @@ fn same_text(clr: &Clr, out: &Path, recording: &Path) -> Result<()> {
     for (line, again) in pairs {
         ensure!(line == again, "{line:?}, replayed {again:?}");
     }
-    ensure!(live.lines().count() == replayed.lines().count(), "{live}\nreplayed:\n{replayed}");
+    ensure!(all_live.len() == all_replayed.len(), "{live}\nreplayed:\n{replayed}");
     // And it was no empty page.
-    let counted = live.lines().any(|line| line.contains(" collections in ") && line.contains("paused"));
+    let counted = live.lines().any(|line| line.contains(" collections in "));
     ensure!(counted && live.lines().count() > 15, "{live}");
     Ok(())
 }

@@ -44,7 +44,8 @@ fn text(clr: &Clr) -> Result<()> {
     let numbered =
         |line: &&str| line.split_whitespace().next().is_some_and(|word| word.parse::<u64>().is_ok());
     let count = format!("{collections} ");
-    let summed_up = text.lines().any(|line| line.starts_with(&count) && line.contains("paused"));
+    let summed_up = text.lines().any(|line| line.starts_with(&count) && line.contains("collections in"))
+        && text.lines().any(|line| line.contains("paused") && line.contains("its own"));
     ensure!(summed_up, "no summary of {collections} collections:\n{text}");
     ensure!(
         text.lines().filter(numbered).count() as u64 >= collections,

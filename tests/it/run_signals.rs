@@ -4,12 +4,13 @@ use anyhow::{Context, Result, ensure};
 use xtask::Clr;
 use xtask::testkit::Target;
 
-use super::suite::Suite;
+use super::suite::{Need, Suite};
 use super::support::{DEADLINE, Document, Gcwatch, Guard, Signal, fact, signal};
 
 pub(crate) fn register(suite: &mut Suite) {
     suite.each("run::sigint_goes_to_the_child", &[], |clr| ended_by(clr, Signal::INT, 130));
     suite.each("run::sigterm_goes_to_the_child", &[], |clr| ended_by(clr, Signal::TERM, 143));
+    suite.each("run::sighup_goes_to_the_child", &[Need::Hangups], |clr| ended_by(clr, Signal::HUP, 129));
     suite.each("run::sigterm_that_the_child_handles", &[], handled);
     suite.once("run::second_sigint_ends_gcwatch", &[], second);
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -14,12 +14,13 @@ use super::attach::{Churn, check_attached};
 use super::detach::{LEAVING, gone, settled};
 use super::suite::{Heap, Need, Suite};
 use super::support::{
-    DEADLINE, Document, Gcwatch, Json, Signal, Tally, attach_json, brief, fact, number, signal, start_attach,
-    until,
+    DEADLINE, Document, Gcwatch, Json, Signal, Tally, attach_json, brief, fact, number, repeated, signal,
+    start_attach, until,
 };
 
 pub(crate) fn register(suite: &mut Suite) {
     suite.each_heap("sampled::by_count_in_attach", &[Need::Proc], in_attach);
+    suite.once("sampled::blocking_full_collections_are_counted_right", &[], blocking_full);
     suite.each("sampled::by_count_in_run", &[], in_run);
     suite.each("sampled::by_time_between_moves", &[], by_time);
     suite.once("sampled::ends_within_a_window", &[], ends_within);
@@ -28,9 +29,58 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.plain("sampled::what_contradicts_itself", contradictions);
 }
 
+/// What the summary says of blocking full collections is what its table and the records say.
+fn blocking_full(clr: &Clr) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let recording = dir.path().join("it.nettrace");
+    Gcwatch::on(clr)
+        .envs(Heap::Workstation.environment())
+        .args("run --sample 200ms/1s --record")
+        .arg(&recording)
+        .app(clr, "churn", "work=1500000 live=20000")?
+        .output()?
+        .expect(0)?;
+    let report =
+        |format: &str| Gcwatch::new().args("report --format").arg(format).arg(&recording).output()?.expect(0);
+    let document = Document::parse(&report("json")?.stdout)?;
+    let mut gcs = document.complete()?;
+    gcs.sort_by_key(|gc| gc["number"].as_u64());
+    let (mut off, mut all, mut after_window) = (0, 0, false);
+    for gc in gcs.iter().filter(|gc| gc["generation"] == 2) {
+        if gc["kind"] == "background" {
+            after_window = false;
+            continue;
+        }
+        after_window |= !gc["cost"].is_null();
+        all += 1;
+        off += u64::from(after_window);
+    }
+    ensure!(off > 1, "no window had a full collection: {}", document.0["watch"]);
+    for format in ["text", "markdown"] {
+        let said = report(format)?;
+        let words = said.out()?.split_whitespace().collect::<Vec<_>>().join(" ");
+        let end = format!(" of {all} blocking gen2 GCs ran");
+        let (before, _) = words.split_once(&end).with_context(|| format!("no \"{end}\": {words}"))?;
+        let counted: u64 = before.rsplit(' ').next().unwrap_or_default().parse()?;
+        // One that started just before the profiler's first collection may be among them. The program's first
+        // background collection starts as such and blocks, as there is no thread for it yet: it is none of them.
+        let windows = document.0["watch"]["windows"]["taken"].as_u64().unwrap_or(0);
+        ensure!((off - 1..=off + windows).contains(&counted), "{counted} instead of {off} of {all}");
+    }
+    let text = report("text")?;
+    let row = text.out()?.lines().find(|line| line.starts_with("2 ")).context("no row of gen2")?;
+    ensure!(row.split_whitespace().nth(1) == Some(&all.to_string()), "{all}: {row}");
+    Ok(())
+}
+
 /// Each step makes so many handles: more than the runtime's own come and go.
 const STEP: u64 = 500;
 const WINDOWS: usize = 3;
+/// So many collections may the program be ahead of the document: more than it makes in the two seconds for which a record
+/// waits for its names.
+const AHEAD: usize = 3000;
+/// At least.
+const STEP_TAKES: Duration = Duration::from_millis(5);
 
 /// What the program did, in its own words.
 #[derive(Default)]
@@ -75,6 +125,10 @@ fn act(
         let index = number(&said, "index")?;
         story.full.insert(index, fact(&said, "kind")?.to_owned());
         story.handles.insert(index, total);
+        // As fast as it can, and as far ahead of gcwatch as it pleases, it would give a slow machine more to do with every
+        // collection.
+        std::thread::sleep(STEP_TAKES);
+        until("gcwatch to keep up", DEADLINE, || Ok(seen(r#""number":"#) + AHEAD >= story.handles.len()))?;
     }
     Ok(story)
 }
@@ -137,7 +191,7 @@ fn check_counted(document: &Document, story: &Story) -> Result<()> {
         ensure!(background, "no background collection in {pair:?}: {:?}", between.collect::<Vec<_>>());
     }
     let expected =
-        serde_json::json!({"gcs": 1, "window_ns": null, "every_ns": 1_000_000_000_u64, "between": "basic"});
+        serde_json::json!({"gcs": 1, "window_ns": null, "every_ns": 3_000_000_000_u64, "between": "basic"});
     ensure!(document.0["watch"]["sample"] == expected, "{}", document.0["watch"]["sample"]);
     Ok(())
 }
@@ -174,7 +228,7 @@ fn in_attach(clr: &Clr, heap: Heap) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let (path, recording) = (dir.path().join("out.json"), dir.path().join("out.nettrace"));
     let before = settled(pid)?;
-    let options = format!("--sample 1/1s --record {}", recording.display());
+    let options = format!("--sample 1/3s --record {}", recording.display());
     let mut gcwatch = start_attach(clr, pid, &options, &path)?;
     let story = act(&mut program, &path, WINDOWS, |_| true)?;
     signal(gcwatch.pid(), Signal::INT)?;
@@ -197,7 +251,7 @@ fn in_run(clr: &Clr) -> Result<()> {
     let path = dir.path().join("out.json");
     let mut program = Gcwatch::on(clr)
         .envs(environment(Heap::Workstation))
-        .args("run --format json --sample 1/1s -o")
+        .args("run --format json --sample 1/3s -o")
         .arg(&path)
         .app(clr, "roots", "")?
         .spawn()?;
@@ -241,6 +295,24 @@ fn by_time(clr: &Clr) -> Result<()> {
 
 const WORK: &str = "live=5000";
 
+/// Collects until a collection was seen with roots: the first window may take a while to open.
+fn collect_in_window(program: &mut Target, document: &Path) -> Result<()> {
+    let mut collected = 0;
+    until("a collection with roots", DEADLINE, || {
+        if collected > 0 {
+            repeated::again();
+        }
+        collected += 1;
+        let index = number(&program.ask("collect 0", "collected ", DEADLINE)?, "index")?;
+        let mut text = String::new();
+        until("the collection's record", DEADLINE, || {
+            text = std::fs::read_to_string(document)?;
+            Ok(text.contains(&format!(r#""number":{index},"#)))
+        })?;
+        Ok(text.contains(r#""level":"roots""#))
+    })
+}
+
 /// A window for more collections than there are is open when the end comes: the profiler is out before gcwatch is.
 fn ends_within(clr: &Clr) -> Result<()> {
     let mut program = Target::app(clr, "roots", &[], &environment(Heap::Workstation))?;
@@ -251,10 +323,7 @@ fn ends_within(clr: &Clr) -> Result<()> {
     for with in [Signal::INT, Signal::TERM] {
         let path = dir.path().join(format!("{with:?}.json"));
         let mut gcwatch = start_attach(clr, program.pid(), "--sample 1000/30s", &path)?;
-        until("a collection with roots", DEADLINE, || {
-            program.ask("collect 0", "collected ", DEADLINE)?;
-            Ok(std::fs::read_to_string(&path)?.contains(r#""level":"roots""#))
-        })?;
+        collect_in_window(&mut program, &path)?;
         signal(gcwatch.pid(), with)?;
         ensure!(gcwatch.wait(DEADLINE)?.success(), "{gcwatch:?}");
         let said = program.ask("full", "full ", DEADLINE)?;
@@ -265,10 +334,7 @@ fn ends_within(clr: &Clr) -> Result<()> {
     // The target may end in one, too.
     let path = dir.path().join("exit.json");
     let mut gcwatch = start_attach(clr, program.pid(), "--sample 1000/30s", &path)?;
-    until("a collection with roots", DEADLINE, || {
-        program.ask("collect 0", "collected ", DEADLINE)?;
-        Ok(std::fs::read_to_string(&path)?.contains(r#""level":"roots""#))
-    })?;
+    collect_in_window(&mut program, &path)?;
     program.send_line("exit")?;
     ensure!(program.wait(DEADLINE)?.success() && gcwatch.wait(DEADLINE)?.success(), "{gcwatch:?}");
     let exit = &Document::read(&path)?.0["exit"];

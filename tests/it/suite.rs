@@ -13,6 +13,8 @@ use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use xtask::Clr;
 use xtask::testkit::{Skip, peer};
 
+use super::support::{places, repeated};
+
 /// Workstation or server GC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Heap {
@@ -49,10 +51,14 @@ pub(crate) enum Need {
     Root,
     /// Another tool.
     Peer(&'static str),
+    /// Filters of system calls, which tests write for one kind of processor.
+    SystemCallFilter,
     /// With one processor the runtime has no server GC.
     TwoProcessors,
     /// So many GiB that nobody uses.
     FreeMemory(u64),
+    /// SIGHUP ends processes. Under nohup all that is started ignores it.
+    Hangups,
 }
 
 impl Need {
@@ -63,10 +69,21 @@ impl Need {
             }
             Need::Root => (!rustix::process::geteuid().is_root())
                 .then(|| "only root can become another user".to_owned()),
+            Need::SystemCallFilter => {
+                let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+                let there = cfg!(target_arch = "x86_64") && status.contains("\nSeccomp:");
+                (!there).then(|| "filters of system calls are tested on Linux on x86-64".to_owned())
+            }
             Need::Peer(path) => peer(path).err().map(|skip| skip.reason().to_owned()),
             Need::TwoProcessors => {
                 let one = thread::available_parallelism().map_or(1, usize::from) < 2;
                 one.then(|| "server GC needs two processors".to_owned())
+            }
+            Need::Hangups => {
+                let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+                let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+                let mask = u64::from_str_radix(ignored.unwrap_or("0").trim(), 16).unwrap_or(0);
+                (mask & 1 == 1).then(|| "SIGHUP is ignored here, as nohup has it".to_owned())
             }
             Need::FreeMemory(gib) => match free_memory_gib() {
                 Some(free) if free >= gib => None,
@@ -165,7 +182,10 @@ impl Suite {
             }
             None => {
                 let name = name.clone();
-                Trial::ignorable_test(name.clone(), move || outcome(&name, test()))
+                Trial::ignorable_test(name.clone(), move || {
+                    repeated::begin(&name);
+                    outcome(&name, test())
+                })
             }
         };
         self.trials.push(trial.with_ignored_flag(unmet.is_some()));
@@ -181,7 +201,11 @@ impl Suite {
                 say(&format!("skipped {name}: {reason}"));
             }
         }
-        libtest_mimic::run(&arguments, self.trials).exit_code()
+        let conclusion = libtest_mimic::run(&arguments, self.trials);
+        if !arguments.list {
+            say(&repeated::summary());
+        }
+        conclusion.exit_code()
     }
 }
 
@@ -193,7 +217,7 @@ fn outcome(name: &str, result: Result<()>) -> Result<Completion, Failed> {
                 say(&format!("skipped {name}: {}", skip.reason()));
                 Ok(Completion::ignored_with(skip.reason()))
             }
-            None => Err(Failed::from(format!("{error:#}"))),
+            None => Err(Failed::from(format!("{error:#}{}", places(&error)))),
         },
     }
 }

@@ -55,6 +55,7 @@ fn of(clr: &Clr, heap: Heap, options: &str) -> Result<()> {
     let percent = paused as f64 / document.0.uint("/watch/duration_ns")? as f64 * 100.0;
     let said = summary["pause_percent"].as_f64().context("pause_percent")?;
     ensure!((said - percent).abs() <= 0.0005, "pause_percent {said}, not {percent}");
+    own_share(&document, &complete)?;
     roots(summary, &complete)?;
     heap_after(summary, &complete)?;
     cost(summary, &complete, heap)?;
@@ -150,6 +151,32 @@ fn pauses(summary: &Value, complete: &[&Value]) -> Result<u64> {
     Ok(all)
 }
 
+/// Without what was measured of gcwatch's own work, which the threads of server GC do side by side.
+fn own_share(document: &Document, complete: &[&Value]) -> Result<()> {
+    let mut own = 0;
+    for gc in complete {
+        let work = match gc["cost"].is_object() {
+            true => (gc.uint("/cost/callback_ns")? + gc.uint("/cost/walk_ns")?) / gc.uint("/heap_count")?,
+            false => 0,
+        };
+        own += gc.uint("/pause_ns")?.saturating_sub(work);
+    }
+    let percent = own as f64 / document.0.uint("/watch/duration_ns")? as f64 * 100.0;
+    let said = document.0["summary"]["own_pause_percent_at_most"].as_f64().context("own share")?;
+    ensure!((said - percent).abs() <= 0.0005, "own share {said}, not {percent}");
+    let always =
+        ["induced", "induced_compacting", "induced_aggressive", "out_of_space_soh", "out_of_space_loh"];
+    let (mut count, mut ns) = (0, 0);
+    for gc in complete.iter().filter(|gc| gc["generation"] == 2 && gc["kind"] == "blocking") {
+        if gc["level"] == "roots" && !always.iter().any(|reason| gc["reason"] == *reason) {
+            (count, ns) = (count + 1, ns + gc.uint("/pause_ns")?);
+        }
+    }
+    let said = &document.0["summary"]["gen2_blocked_by_watching"];
+    ensure!(said["count"] == count && said["ns"] == ns, "{said}, not {count} of {ns} ns");
+    Ok(())
+}
+
 fn roots(summary: &Value, complete: &[&Value]) -> Result<()> {
     let sum = &summary["roots"];
     let seen: Vec<&&Value> = complete.iter().filter(|gc| gc["roots"]["total"].is_u64()).collect();
@@ -209,9 +236,11 @@ fn cost(summary: &Value, complete: &[&Value], heap: Heap) -> Result<()> {
         armed += 1;
     }
     for gc in complete {
+        let before = extra.1;
         for pause in gc.list("/pauses")?.iter().filter(|pause| pause["caused_by_watching"] == true) {
             extra = (extra.0 + 1, extra.1 + pause.uint("/ns")?);
         }
+        ensure!(gc["caused_by_watching_ns"] == extra.1 - before, "{}", brief(gc));
     }
     if measured.is_empty() {
         ensure!(complete.iter().all(|gc| gc["level"] == "moves"), "nothing was measured at roots");

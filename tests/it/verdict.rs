@@ -8,7 +8,7 @@ use serde_json::json;
 use xtask::Clr;
 
 use super::suite::Suite;
-use super::support::{DEADLINE, Document, Gcwatch, number, until};
+use super::support::{DEADLINE, Document, Gcwatch, account, brief, number, until};
 
 /// Collects in every generation, gen2 among them for its large objects.
 const WORK: &str = "work=150000 live=5000";
@@ -19,6 +19,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.once("verdict::holding_gives_the_child_s_code", &[], holding);
     suite.once("verdict::without_data_is_11", &[], without_data);
     suite.once("verdict::lowest_level_that_answers", &[], lowest_level);
+    suite.once("verdict::stops_that_watching_caused_break_nothing", &[], own_pauses);
     suite.once("verdict::bounds_from_a_file", &[], from_file);
     suite.once("verdict::of_a_recording_is_the_live_one", &[], of_a_recording);
     suite.once("verdict::outlives_a_closed_pipe", &[], closed_pipe);
@@ -98,20 +99,32 @@ fn without_data(clr: &Clr) -> Result<()> {
 
 fn lowest_level(clr: &Clr) -> Result<()> {
     for (bound, level, disturbed) in [
-        ("pause.p99<60s", "basic", false),
-        ("moved.bytes.max<1GiB", "moves", false),
-        ("roots.stack.max<100000", "roots", false),
+        ("pause.p99<60s", "basic", json!([])),
+        ("moved.bytes.max<1GiB", "moves", json!([])),
+        ("roots.stack.max<100000", "roots", json!([])),
     ] {
-        let options = ["--format", "json", "--assert", bound, "--assert", "gc.count>0"];
+        let options = ["gc.count>0", "pause.max<60s"].map(|more| ["--assert", more]).concat();
+        let options = [["--format", "json", "--assert", bound].as_slice(), &options].concat();
         let ended = churn(clr, &options)?.output()?.expect(0)?;
         let document = Document::parse(&ended.stdout)?;
         ensure!(document.0["watch"]["level"] == level, "{bound}: {}", document.0["watch"]);
-        let [own, count] = document.0["assertions"].as_array().context("no list")?.as_slice() else {
+        let [own, count, pause] = document.0["assertions"].as_array().context("no list")?.as_slice() else {
             anyhow::bail!("{}", document.0["assertions"])
         };
-        ensure!(own["disturbed"] == disturbed && own["level"] == level, "{own}");
-        // At `roots` there is no background GC, so numbers of collections are others.
-        ensure!(count["disturbed"] == (level == "roots"), "{count}");
+        ensure!(own["disturbed_by"] == disturbed && own["disturbed"] == false, "{own}");
+        ensure!(own["level"] == level, "{own}");
+        // At `roots` there is no background GC, so numbers of collections are others. What is told for gcwatch is told
+        // in the pauses.
+        let (off, work) = ("background_gc_off", "work_in_pauses");
+        let (counts, pauses) = match level {
+            "basic" => (json!([]), json!([])),
+            "moves" => (json!([]), json!([work])),
+            _ => (json!([off]), json!([off, work])),
+        };
+        for (verdict, expected) in [(count, counts), (pause, pauses)] {
+            let any = expected != json!([]);
+            ensure!(verdict["disturbed_by"] == expected && verdict["disturbed"] == any, "{level}: {verdict}");
+        }
     }
     // A level that was asked for is kept.
     let ended = churn(clr, &["--format", "json", "--level", "moves", "--assert", "gc.count>0"])?
@@ -119,6 +132,34 @@ fn lowest_level(clr: &Clr) -> Result<()> {
         .expect(0)?;
     let document = Document::parse(&ended.stdout)?;
     ensure!(document.0["watch"]["level"] == "moves", "{}", document.0["watch"]);
+    Ok(())
+}
+
+/// A bound on pauses judges the pauses of the program, and not the stops in which the runtime walks survivors for us. The
+/// truth is a second reading of the recording.
+fn own_pauses(clr: &Clr) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let recording = dir.path().join("run.nettrace");
+    let ended = Gcwatch::on(clr)
+        .args("run --format json --assert pause.gen2.total<999s --assert moved.bytes.max<999GiB --record")
+        .arg(&recording)
+        .app(clr, "background", "rounds=4")?
+        .output()?
+        .expect(0)?;
+    let document = Document::parse(&ended.stdout)?;
+    let account = account(&recording)?;
+    let (mut own, mut walks) = (0, 0);
+    for (number, told) in account.gcs.iter().filter(|(_, told)| told.whole() && told.generation == 2) {
+        ensure!(document.gc(*number)?["complete"] == true, "{}", brief(document.gc(*number)?));
+        for pause in &told.pauses {
+            let to = if pause.phase == "survivor_walk" { &mut walks } else { &mut own };
+            *to += pause.ns;
+        }
+    }
+    let verdict = &document.0["assertions"][0];
+    ensure!(document.0["watch"]["level"] == "moves" && walks > 0, "no walk: {}", document.0["watch"]);
+    ensure!(verdict["value"] == own as f64, "{verdict}: {own} ns of pauses, and {walks} ns of walks");
+    ensure!(document.0["summary"]["cost"]["extra_stops"]["ns"] == walks, "{}", document.0["summary"]["cost"]);
     Ok(())
 }
 

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use serde_json::Value;
-use xtask::workspace;
 
 use super::suite::Suite;
-use super::support::{Json, schema};
+use super::support::{Json, exists, quoted, schema, tables};
+
+const PAGE: &str = "docs/verification.md";
 
 pub(crate) fn register(suite: &mut Suite) {
     let names = suite.names();
@@ -22,20 +23,11 @@ struct Row {
 }
 
 fn rows() -> Result<Vec<Row>> {
-    let file = workspace::root().join("docs/verification.md");
-    let text = std::fs::read_to_string(&file).with_context(|| format!("{}", file.display()))?;
-    let cells = |line: &str| -> Option<Vec<String>> {
-        let inner = line.trim().strip_prefix('|')?.strip_suffix('|')?;
-        Some(inner.split('|').map(|cell| cell.trim().to_owned()).collect())
-    };
-    let quoted = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
     let mut found = Vec::new();
-    for line in text.lines().filter(|line| line.starts_with("| `")) {
-        let cells = cells(line).with_context(|| format!("no row: {line}"))?;
-        ensure!(cells.len() == 4, "a row has four cells: {line}");
-        ensure!(cells.iter().all(|cell| !cell.is_empty()), "an empty cell: {line}");
-        let (paths, tests) = (quoted(&cells[0]), quoted(&cells[2]));
-        ensure!(!paths.is_empty() && !tests.is_empty(), "no path, or no test: {line}");
+    for row in tables(PAGE)?.iter().flat_map(|table| &table.rows).filter(|row| row[0].starts_with('`')) {
+        ensure!(row.len() == 4, "a row has four cells: {row:?}");
+        let (paths, tests) = (quoted(&row[0]), quoted(&row[2]));
+        ensure!(!paths.is_empty() && !tests.is_empty(), "no path, or no test: {row:?}");
         found.push(Row { paths, tests });
     }
     Ok(found)
@@ -62,7 +54,7 @@ fn every_figure(trials: &BTreeSet<String>) -> Result<()> {
     wrong.extend(
         leaves.iter().filter(|leaf| !covered.contains(leaf)).map(|leaf| format!("`{leaf}` has no row")),
     );
-    ensure!(wrong.is_empty(), "docs/verification.md:\n{}", wrong.join("\n"));
+    ensure!(wrong.is_empty(), "{PAGE}:\n{}", wrong.join("\n"));
     Ok(())
 }
 
@@ -71,15 +63,6 @@ fn covers(path: &str, leaf: &str) -> bool {
     match path.strip_suffix('*') {
         Some(start) => leaf.starts_with(start),
         None => path == leaf,
-    }
-}
-
-/// A trial of this suite; or `file.rs: name`, a test beside the code.
-fn exists(test: &str, trials: &BTreeSet<String>) -> bool {
-    match test.split_once(": ") {
-        None => trials.contains(test),
-        Some((file, name)) => std::fs::read_to_string(workspace::root().join(file))
-            .is_ok_and(|text| text.contains(&format!("fn {name}("))),
     }
 }
 

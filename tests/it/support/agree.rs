@@ -32,14 +32,14 @@ const REASONS: [&str; 18] = [
 pub(crate) enum Clock {
     /// The same events, so the same times to the nanosecond.
     Same,
-    /// Another session of the same runtime, which read the clock a moment earlier or later.
+    /// Another session of the same runtime, which read the clock a moment earlier or later: how the times of two sessions
+    /// lie is for [`interleaved`](super::interleaved) to see.
     Another,
 }
 
 /// Every collection that one of the two has seen whole is whole in the other, and equal in all that both tell.
 pub(crate) fn agree(document: &Document, account: &Account, clock: Clock, ranges: bool) -> Result<()> {
     ensure!(account.lost == 0, "the recording lost {} events: the test needs less work", account.lost);
-    let mut off_by = Vec::new();
     for (number, told) in account.gcs.iter().filter(|(_, told)| told.whole()) {
         let gc = document.gc(*number)?;
         ensure!(gc["complete"] == true, "GC {number} is whole in the recording: {}", brief(gc));
@@ -50,17 +50,13 @@ pub(crate) fn agree(document: &Document, account: &Account, clock: Clock, ranges
             "times of GC {number}: {}\n{told:?}",
             brief(gc)
         );
-        off_by.extend(pauses);
     }
     for gc in document.complete()? {
         let number = gc.uint("/number")?;
         let told = account.gcs.get(&number).with_context(|| format!("no GC {number} in the recording"))?;
         ensure!(told.whole(), "not whole in the recording: {}\n{told:?}", brief(gc));
     }
-    // A thread may lose its processor between the two looks at the clock, and on a busy machine often does.
-    off_by.sort_unstable();
-    let quarter = off_by.get(off_by.len() / 4).context("no times")?;
-    ensure!(*quarter < 500_000, "three quarters of the times of two sessions differ by {quarter} ns");
+    ensure!(!document.complete()?.is_empty(), "no collection");
     Ok(())
 }
 
@@ -109,17 +105,29 @@ fn one(gc: &Value, told: &Told, ranges: bool) -> Result<()> {
 /// By how much lengths differ. (Where the clocks are the same, starts do not differ either.)
 fn times(gc: &Value, told: &Told) -> Result<Vec<u64>> {
     let mut off_by = vec![gc.uint("/gc_ns")?.abs_diff(told.ended.context("whole")? - told.started)];
-    let (mut sum, mut suspended) = (0, 0);
+    let (mut sum, mut suspended, mut caused) = (0, 0, 0);
     for (own, pause) in gc.list("/pauses")?.iter().zip(&told.pauses) {
         off_by.push(own.uint("/ns")?.abs_diff(pause.ns));
         match pause.suspend {
             Some(suspend) => off_by.push(own.uint("/suspend_ns")?.abs_diff(suspend)),
             None => ensure!(own["suspend_ns"].is_null(), "{own} is part of another stop"),
         }
-        sum += own.uint("/ns")?;
-        suspended += own["suspend_ns"].as_u64().unwrap_or(0);
+        // At `moves` the runtime walks the survivors for gcwatch; the pauses of the collection do not hold that stop.
+        let walk = pause.phase == "survivor_walk" && gc["level"] == "moves";
+        ensure!(own["caused_by_watching"] == walk, "{own}: {}", brief(gc));
+        if walk {
+            caused += own.uint("/ns")?;
+        } else {
+            sum += own.uint("/ns")?;
+            suspended += own["suspend_ns"].as_u64().unwrap_or(0);
+        }
     }
     ensure!(gc.uint("/pause_ns")? == sum && gc.uint("/suspend_ns")? == suspended, "sums: {}", brief(gc));
+    ensure!(
+        gc.uint("/caused_by_watching_ns")? == caused,
+        "stopped by gcwatch for {caused} ns: {}",
+        brief(gc)
+    );
     ensure!(gc["at_ns"] == gc["pauses"][0]["at_ns"], "at_ns: {}", brief(gc));
     Ok(off_by)
 }

@@ -40,6 +40,17 @@ impl Gcwatch {
         Gcwatch { command: own_settings_removed(Command::new(env!("CARGO_BIN_EXE_gcwatch"))) }
     }
 
+    /// Without a runtime, and with so much address space.
+    pub(crate) fn within(kib: u64) -> Gcwatch {
+        let mut command = Command::new("sh");
+        command.args([
+            "-c",
+            &format!("ulimit -v {kib} && exec \"$0\" \"$@\""),
+            env!("CARGO_BIN_EXE_gcwatch"),
+        ]);
+        Gcwatch { command: own_settings_removed(command) }
+    }
+
     pub(crate) fn arg(mut self, arg: impl AsRef<OsStr>) -> Gcwatch {
         self.command.arg(arg);
         self

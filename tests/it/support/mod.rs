@@ -7,13 +7,18 @@ mod gc_events;
 mod gcstats;
 mod gcwatch;
 mod heap_info;
+mod interleaved;
+mod nobody;
 mod own_events;
 mod own_marks;
+mod place;
 mod process;
 mod ranges;
+pub(crate) mod repeated;
 mod roots;
 mod schema;
 mod scripted;
+mod tables;
 mod watched;
 
 pub(crate) use account::{Account, Pause, Told, account};
@@ -23,15 +28,19 @@ pub(crate) use gc_events::{GcEvents, read_gcs};
 pub(crate) use gcstats::{GCSTATS, gcstats};
 pub(crate) use gcwatch::{Ended, Gcwatch, run_to_end};
 pub(crate) use heap_info::{HeapInfo, Object, RECORDING};
+pub(crate) use interleaved::interleaved;
+pub(crate) use nobody::{NOBODY, Nobody, setpriv};
 pub(crate) use own_events::{
     Ranges, environment as own_environment, read_mechanisms, read_ranges, stopped_ns,
 };
 pub(crate) use own_marks::{MARKS, read_marks};
+pub(crate) use place::{keep_places, places};
 pub(crate) use process::{Footprint, Guard, signal};
 pub(crate) use ranges::{check_ranges, generation_of};
 pub(crate) use roots::{NULL, PAIRS, Tally};
 pub(crate) use schema::schema;
 pub(crate) use scripted::{By, Scripted};
+pub(crate) use tables::{exists, quoted, tables};
 pub(crate) use watched::{GcFacts, attach_json, check_counts, start_attach, wait_for_start};
 
 use std::thread;
@@ -41,8 +50,9 @@ use anyhow::{Result, bail};
 
 pub(crate) use rustix::process::Signal;
 
-/// For anything that should take a moment: long enough for a busy machine.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
+/// For anything that should take a moment. It ends what hangs; what is slow, on a machine with many times more to do than
+/// it can, comes in well below it.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(120);
 
 /// Waits until `done` says so.
 pub(crate) fn until(what: &str, deadline: Duration, mut done: impl FnMut() -> Result<bool>) -> Result<()> {

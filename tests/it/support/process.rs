@@ -69,6 +69,11 @@ impl Footprint {
         more
     }
 
+    /// A profiler of ours is there, or on its way out.
+    pub(crate) fn has_our_threads(&self) -> bool {
+        self.threads.keys().any(|name| name.starts_with("gcwatch-"))
+    }
+
     /// Nothing is there that was not there before. Threads and descriptors that went by themselves do not matter.
     ///
     /// One pipe, which has two ends, may be more: libunwind, by which the runtime walks native frames, opens one to probe

@@ -1,0 +1,83 @@
+//! Two sessions of one runtime: the same collections, told by the same threads in the same order.
+//!
+//! A runtime writes an event to one session after the other, and looks at the clock for each. So the times of an event
+//! differ, by much where the thread loses its processor in between; but on each thread the two sessions' times
+//! alternate. That holds however busy the machine is, and says that both saw everything.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use dotnet_diagnostics_client::nettrace::{Item, Reader};
+
+use super::own_events::RUNTIME;
+
+/// GCStart, GCEnd, RestartEEEnd, RestartEEBegin, SuspendEEEnd, SuspendEEBegin.
+const EVENTS: [u32; 6] = [1, 2, 3, 7, 8, 9];
+
+/// An event's number and payload, and what the clock said.
+struct Told {
+    what: (u32, Vec<u8>),
+    at: i64,
+}
+
+/// What two recordings of different sessions tell of the same run is the same, and their times alternate.
+pub(crate) fn interleaved(one: &Path, other: &Path) -> Result<()> {
+    let (one, other) = (by_thread(one)?, by_thread(other)?);
+    let (mut forward, mut backward, mut all) = (0, 0, 0);
+    for (thread, told) in &one {
+        let theirs =
+            other.get(thread).with_context(|| format!("nothing of thread {thread} in the other file"))?;
+        // One session may begin a little earlier, or end a little later.
+        let (first, last) = (told.first().context("an event")?, told.last().context("an event")?);
+        let skipped = theirs.iter().position(|event| event.what == first.what).context("the first event")?;
+        let theirs = &theirs[skipped..];
+        for (n, (own, their)) in told.iter().zip(theirs).enumerate() {
+            ensure!(own.what == their.what, "event {n} of thread {thread}: {:?}, {:?}", own.what, their.what);
+            all += 1;
+            if own.at <= their.at {
+                forward += 1;
+                let next = told.get(n + 1).is_none_or(|next| their.at <= next.at);
+                ensure!(next, "event {n} of thread {thread}, {:?}: later than the next one", own.what);
+            } else {
+                backward += 1;
+                let next = theirs.get(n + 1).is_none_or(|next| own.at <= next.at);
+                ensure!(next, "event {n} of thread {thread}, {:?}: later than the next one", own.what);
+            }
+        }
+        ensure!(
+            theirs.len() >= told.len(),
+            "thread {thread}: {} events, {}: {:?}",
+            told.len(),
+            theirs.len(),
+            last.what
+        );
+    }
+    ensure!(all > 0, "no events");
+    ensure!(
+        forward == 0 || backward == 0,
+        "{forward} events were told first to one, {backward} to the other"
+    );
+    Ok(())
+}
+
+fn by_thread(path: &Path) -> Result<BTreeMap<u64, Vec<Told>>> {
+    let bytes = std::fs::read(path).with_context(|| format!("no {}", path.display()))?;
+    let mut reader = Reader::new();
+    reader.feed(&bytes);
+    reader.finish();
+    let mut threads: BTreeMap<u64, Vec<Told>> = BTreeMap::new();
+    loop {
+        match reader.next_item()? {
+            Some(Item::Event(event))
+                if &*event.metadata.provider == RUNTIME && EVENTS.contains(&event.metadata.event_id) =>
+            {
+                let what = (event.metadata.event_id, event.payload.to_vec());
+                threads.entry(event.thread_id).or_default().push(Told { what, at: event.timestamp });
+            }
+            Some(Item::End(_)) | None => break,
+            Some(_) => {}
+        }
+    }
+    Ok(threads)
+}
