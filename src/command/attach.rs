@@ -351,8 +351,12 @@ async fn bring_in(
         let every_ms = u32::try_from(WINDOWS.every.as_millis()).unwrap_or(u32::MAX);
         window = way.stays.map(|limits| Stay::window(limits, every_ms));
     }
-    if way.sampling.is_none() || way.stays.is_some() {
-        ready.attach(client, detail, window).await?;
+    if (way.sampling.is_none() || way.stays.is_some())
+        && let Err(refusal) = ready.attach(client, detail, window).await
+    {
+        // Another session follows at another level.
+        stream::close(client, stream).await;
+        return Err(refusal);
     }
     let (lease, windows) = match way.sampling {
         None => (Some(ready.into_lease()), None),

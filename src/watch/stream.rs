@@ -1,7 +1,11 @@
 //! The session that is asked of the runtime, by level.
 
+use std::time::Duration;
+
 use dotnet_diagnostics_client::{Client, Error, EventSession, Provider, Rundown, SessionConfig, Transport};
 use netcore_profiler::wire;
+use tokio::io::AsyncReadExt;
+use tokio::time::timeout;
 
 use crate::gc::events::RUNTIME_PROVIDER;
 use crate::gc::record::Level;
@@ -14,6 +18,9 @@ const SURVIVAL_AND_MOVEMENT: u64 = 0x40_0000;
 const INFORMATIONAL: u32 = 4;
 /// An upper bound; the runtime takes memory on demand.
 const BUFFER_MB: u32 = 256;
+
+/// How long a runtime may take to end a session.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// What is asked of the profiler beside totals.
 #[derive(Debug, Clone, Copy)]
@@ -47,4 +54,22 @@ pub(crate) async fn open<T: Transport>(
     detail: Detail,
 ) -> Result<EventSession, Error> {
     client.collect_tracing(&config(level, detail)).await
+}
+
+/// Ends a session, and waits until the runtime has ended it.
+///
+/// Without it the runtime would notice some time later that nobody reads, while another session is being opened. It
+/// tells its garbage collector the keywords of all sessions after each change, and two changes at once can arrive in
+/// the wrong order: the collector then stays without the keywords of the new session.
+pub(crate) async fn close<T: Transport>(client: &Client<T>, mut stream: EventSession) {
+    let id = stream.id();
+    // The runtime writes what it still holds before it answers: it has to be read meanwhile.
+    let read = async {
+        let mut buffer = vec![0; 64 << 10];
+        while matches!(stream.read(&mut buffer).await, Ok(1..)) {}
+    };
+    let ended = timeout(CLOSE_TIMEOUT, async { tokio::join!(client.stop_tracing(id), read).0 }).await;
+    if !matches!(ended, Ok(Ok(()))) {
+        tracing::debug!("the session was not ended in order: {ended:?}");
+    }
 }

@@ -390,19 +390,21 @@ fn killed(clr: &Clr) -> Result<()> {
     }
     let document = report(files.iter().rev(), "--strict")?;
     document.nothing_lost()?;
-    let mut numbers = Vec::new();
+    let mut numbered = Vec::new();
     for gc in document.gcs()? {
         let why = &gc["incomplete"];
         let edge = why.is_null() || why == "began-before" || why == "ended-after";
         ensure!(edge, "{why} in the middle: {}", brief(gc));
-        numbers.extend(gc["number"].as_u64());
+        numbered.extend(gc["number"].as_u64().map(|number| (number, gc)));
     }
     // Where the flush is cut, other threads' collections are missing, and none is complete.
     let last = document.complete()?.iter().filter_map(|gc| gc["number"].as_u64()).max();
-    numbers.retain(|number| Some(*number) <= last);
-    numbers.sort_unstable();
-    let gap = numbers.windows(2).find(|pair| pair[1] != pair[0] + 1);
-    ensure!(gap.is_none(), "GC numbers {gap:?} follow each other");
+    numbered.retain(|(number, _)| Some(*number) <= last);
+    numbered.sort_by_key(|(number, _)| *number);
+    let gap = numbered.windows(2).find(|pair| pair[1].0 != pair[0].0 + 1);
+    if let Some([(_, before), (_, after)]) = gap {
+        bail!("two that follow each other:\n{}\n{}", brief(before), brief(after));
+    }
     ensure!(events > 0 && document.complete()?.len() > 20, "{} collections", document.complete()?.len());
     let mut program = churn.target;
     program.ask("stop", "done ", DEADLINE)?;
