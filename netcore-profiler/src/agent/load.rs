@@ -163,6 +163,11 @@ impl Profiler {
             self.watch_handles(info);
         }
         self.lease.forget_requests();
+        if config.lease.is_some() && !self.lease.is_connected() {
+            // gcwatch may have given up before the runtime got here: then the provider was never switched on,
+            // and nobody would switch it off.
+            self.lease.ask_to_check_listener();
+        }
         self.write_hello(info);
         S_OK
     }

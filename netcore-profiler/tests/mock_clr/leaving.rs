@@ -48,6 +48,17 @@ fn it_leaves_when_nobody_listens_any_more() {
     assert_eq!(clr.calls_after.load(SeqCst), 0);
 }
 
+/// gcwatch gave up before a runtime that was stopped loaded the profiler: there is no lease, and nobody listens.
+#[test]
+fn it_leaves_when_nobody_has_ever_listened() {
+    let (library, clr) = (Library::load(), Clr::new());
+    assert_eq!(library.attach(clr, "gcwatch=3 lease=/nonexistent/socket"), 0);
+    wait_until_gone(clr, 1);
+    assert!(clr.has_note(NoteCode::PROVIDER_OFF));
+    library.detached();
+    assert_eq!(clr.references.load(SeqCst), 0);
+}
+
 #[test]
 fn it_stays_when_another_listener_comes() {
     let (library, clr) = (Library::load(), Clr::new());
