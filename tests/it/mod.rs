@@ -32,6 +32,7 @@ mod identity;
 mod killed;
 mod left_behind;
 mod levels;
+mod loaded_late;
 mod lost;
 mod modes;
 mod moves;
@@ -130,6 +131,7 @@ pub(crate) fn main() -> ExitCode {
         sums::register,
         trace_event::register,
         killed::register,
+        loaded_late::register,
         errors_target::register,
         hostile::register,
         hostile_places::register,
