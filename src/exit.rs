@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::visible::visible;
 
-/// gcwatch's own exit codes; scripts rely on them (`README.md`, Exit codes).
+/// gcwatch's own exit codes; scripts rely on them (`docs/ci.md`, Exit codes).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Code(pub(crate) u8);
 

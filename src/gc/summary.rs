@@ -138,7 +138,7 @@ pub(crate) struct Group {
     /// `None`: not seen in any of them.
     pub(crate) moved: Option<BlockCount>,
     /// Survived without moving; `None`: not seen in any of them.
-    pub(crate) kept: Option<BlockCount>,
+    pub(crate) survived: Option<BlockCount>,
 }
 
 /// The collection that stopped the program longest.
@@ -335,7 +335,7 @@ impl Summary {
         if let (Some(generation), Some(kind)) = (gc.generation, gc.kind) {
             let group = self.groups.entry((generation, kind)).or_default();
             add_blocks(&mut group.moved, gc.moved.as_ref().map(|m| m.count));
-            add_blocks(&mut group.kept, kept(gc));
+            add_blocks(&mut group.survived, survived(gc));
         }
         if let Some(moved) = &gc.moved {
             let sum = self.moved.get_or_insert_default();
@@ -389,7 +389,7 @@ fn percent_of(ns: u64, duration_ns: Option<u64>) -> Option<f64> {
 
 /// Blocks that survived where they lay: those never considered for a move, and those that a
 /// compacting collection left in place. `None`: neither was seen.
-pub(crate) fn kept(gc: &Gc) -> Option<BlockCount> {
+pub(crate) fn survived(gc: &Gc) -> Option<BlockCount> {
     let stayed = gc.moved.as_ref().map(|m| m.stayed);
     let surviving = gc.surviving.as_ref().map(|s| s.count);
     match (surviving, stayed) {
@@ -465,14 +465,14 @@ mod tests {
         gc.kind = Some(Kind::Blocking);
         summary.add(&gc);
         let group = &summary.groups[&(0, Kind::Blocking)];
-        assert_eq!((group.moved, group.kept, summary.roots.is_none()), (None, None, true));
+        assert_eq!((group.moved, group.survived, summary.roots.is_none()), (None, None, true));
         gc.moved = Some(Moved { stayed: BlockCount { blocks: 2, bytes: 48 }, ..Moved::default() });
         gc.surviving = Some(Surviving { count: BlockCount { blocks: 1, bytes: 24 }, ..Surviving::default() });
         gc.roots = Some(Roots::default());
         summary.add(&gc);
         let group = &summary.groups[&(0, Kind::Blocking)];
         assert_eq!(group.moved, Some(BlockCount::default()));
-        assert_eq!(group.kept, Some(BlockCount { blocks: 3, bytes: 72 }));
+        assert_eq!(group.survived, Some(BlockCount { blocks: 3, bytes: 72 }));
         assert_eq!(summary.roots.as_ref().and_then(|r| r.total.median()), Some(0));
     }
 }

@@ -120,8 +120,8 @@ fn verdict_table(verdicts: &[Verdict], units: Units) -> Vec<String> {
 impl<W: Write> MarkdownReport<W> {
     fn generations(&self, sum: &Summary) -> Vec<String> {
         let seen = |of: fn(&Group) -> Option<BlockCount>| sum.groups.values().any(|g| of(g).is_some());
-        let ranges = seen(|g| g.moved) || seen(|g| g.kept);
-        let (names, lines) = if ranges { (" moved | kept |", "---:|---:|") } else { ("", "") };
+        let ranges = seen(|g| g.moved) || seen(|g| g.survived);
+        let (names, lines) = if ranges { (" moved | survived |", "---:|---:|") } else { ("", "") };
         let mut table = vec![
             String::new(),
             format!("| generation | count | paused | p50 | p99 | max |{names}"),
@@ -139,8 +139,11 @@ impl<W: Write> MarkdownReport<W> {
                 time(p.max()),
             );
             if ranges {
-                row +=
-                    &format!(" {} | {} |", blocks(group.moved, self.units), blocks(group.kept, self.units));
+                row += &format!(
+                    " {} | {} |",
+                    blocks(group.moved, self.units),
+                    blocks(group.survived, self.units)
+                );
             }
             table.push(row);
         }

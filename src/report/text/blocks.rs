@@ -4,7 +4,7 @@ use super::style::{Line, Role, Style};
 use crate::gc::record::{GENERATION_NAMES, Gc};
 use crate::report::units::{Units, bytes, count};
 
-/// As many moved, and as many kept ones.
+/// As many moved, and as many that survived.
 const SHOWN: usize = 4;
 
 /// Lines to go under the line of a collection.
@@ -24,14 +24,14 @@ pub(super) fn largest(gc: &Gc, style: Style, units: Units) -> Vec<String> {
     order.sort_by_key(|r| (std::cmp::Reverse(r.bytes), r.start));
     for range in order.iter().take(SHOWN) {
         let place = format!("{:#014x} {}", range.start, generation(range.generation));
-        lines.push(line("kept", range.bytes, &place, style, units));
+        lines.push(line("survived", range.bytes, &place, style, units));
     }
-    lines.extend(more(order.len(), "kept", style));
+    lines.extend(more(order.len(), "survived", style));
     lines
 }
 
 fn line(what: &str, size: u64, place: &str, style: Style, units: Units) -> String {
-    let text = format!("       {what:<5} {:>8}  {place}", bytes(size, units));
+    let text = format!("       {what:<8} {:>8}  {place}", bytes(size, units));
     Line::of(style, Role::Dim, text.trim_end()).into_string()
 }
 

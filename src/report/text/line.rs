@@ -4,7 +4,7 @@ use super::holders;
 use super::marks::Mark;
 use super::style::{Line, Role, Style};
 use crate::gc::record::{BlockCount, Gc, Incomplete, Kind};
-use crate::gc::summary::kept;
+use crate::gc::summary::survived;
 use crate::report::units::{Scale, Units, clock, compact, millis, percent};
 
 /// What a column shows.
@@ -20,7 +20,7 @@ enum Column {
     Promoted,
     Fragmentation,
     Moved,
-    Kept,
+    Survived,
     /// All roots.
     Roots,
     /// Roots of one kind, index into `ROOT_KINDS`.
@@ -51,7 +51,7 @@ const NARROW: [Slot; 10] = [
     slot(Column::Pause, 1, 8),
     slot(Column::Heap, 1, 10),
     slot(Column::Moved, 2, 10),
-    slot(Column::Kept, 2, 10),
+    slot(Column::Survived, 2, 10),
     slot(Column::Roots, 1, 5),
     slot(Column::Pinning, 1, 3),
 ];
@@ -71,7 +71,7 @@ const WIDE: [Slot; 16] = [
     slot(Column::Promoted, 2, 5),
     slot(Column::Fragmentation, 1, 4),
     slot(Column::Moved, 2, 10),
-    slot(Column::Kept, 2, 10),
+    slot(Column::Survived, 2, 10),
     slot(Column::RootKind(0), 2, 5),
     slot(Column::RootKind(1), 1, 6),
     slot(Column::RootKind(2), 1, 4),
@@ -85,7 +85,7 @@ const HOLDER_WIDTH: usize = 44;
 
 /// What is left out first where there is no room, last first.
 const DISPENSABLE: [Column; 6] =
-    [Column::Roots, Column::Moved, Column::Kept, Column::Heap, Column::Pinning, Column::At];
+    [Column::Roots, Column::Moved, Column::Survived, Column::Heap, Column::Pinning, Column::At];
 
 /// Behind the generation of a collection that was also stopped because of watching.
 pub(super) const STOPPED_FOR_US: &str = "*";
@@ -100,7 +100,7 @@ pub(super) struct Lines {
     slots: Vec<Slot>,
     heap: Scale,
     moved: Scale,
-    kept: Scale,
+    survived: Scale,
     promoted: Scale,
 }
 
@@ -118,7 +118,7 @@ impl Lines {
         for slot in &mut slots {
             slot.width = match slot.column {
                 Column::Heap => 2 * size,
-                Column::Moved | Column::Kept => BLOCKS + 1 + size,
+                Column::Moved | Column::Survived => BLOCKS + 1 + size,
                 Column::Promoted => size,
                 _ => slot.width,
             };
@@ -128,7 +128,7 @@ impl Lines {
             slots,
             heap: Scale::new(units),
             moved: Scale::new(units),
-            kept: Scale::new(units),
+            survived: Scale::new(units),
             promoted: Scale::new(units),
         };
         let mut dispensable = DISPENSABLE.to_vec();
@@ -219,7 +219,7 @@ impl Lines {
             Column::Promoted => sized(gc.promoted_bytes, &mut self.promoted),
             Column::Fragmentation => known(fragmentation(gc), Role::Plain),
             Column::Moved => blocks(gc.moved.as_ref().map(|m| m.count), &mut self.moved, slot.width),
-            Column::Kept => blocks(kept(gc), &mut self.kept, slot.width),
+            Column::Survived => blocks(survived(gc), &mut self.survived, slot.width),
             Column::Roots => counted(gc.roots.as_ref().map(|r| r.total()), slot.width),
             Column::RootKind(kind) => counted(gc.roots.as_ref().and_then(|r| r.of_kind(kind)), slot.width),
             Column::Holder => match holder(gc) {
@@ -256,7 +256,7 @@ fn name(column: Column) -> &'static str {
         Column::Promoted => "prom.",
         Column::Fragmentation => "frag",
         Column::Moved => "moved",
-        Column::Kept => "kept",
+        Column::Survived => "survived",
         Column::Roots => "roots",
         Column::RootKind(0) => "stack",
         Column::RootKind(1) => "handle",

@@ -46,7 +46,7 @@ pub(super) fn summary(
         lines.push(String::new());
         lines.extend(page.generations().into_iter().map(Line::into_string));
         let panels: Vec<Panel> =
-            [page.moved(), page.kept(), page.roots(), page.promoted()].into_iter().flatten().collect();
+            [page.moved(), page.survived(), page.roots(), page.promoted()].into_iter().flatten().collect();
         if !panels.is_empty() {
             lines.push(String::new());
             lines.extend(flow(panels, columns));
@@ -109,13 +109,13 @@ impl Page<'_> {
         columns.extend(["p99", "max"].map(right));
         columns.extend(wide.then(|| right("of the time")));
         if self.has_blocks() {
-            columns.extend([right(""), close("moved"), right(""), close("kept")]);
+            columns.extend([right(""), close("moved"), right(""), close("survived")]);
         }
         let mut rows: Vec<Vec<Cell>> = Vec::new();
         for ((generation, kind), group) in &self.sum.groups {
             let role = if *generation == 2 { Role::Strong } else { Role::Plain };
             let name = short(*generation, Some(*kind));
-            rows.push(self.row((name, role), group.count, &group.pauses, group.moved, group.kept, wide));
+            rows.push(self.row((name, role), group.count, &group.pauses, group.moved, group.survived, wide));
         }
         if rows.len() > 1 {
             let groups = || self.sum.groups.values();
@@ -130,7 +130,7 @@ impl Page<'_> {
                 groups().map(|g| g.count).sum(),
                 &self.sum.pauses(None),
                 total(&mut groups().map(|g| g.moved)),
-                total(&mut groups().map(|g| g.kept)),
+                total(&mut groups().map(|g| g.survived)),
                 wide,
             ));
         }
@@ -139,7 +139,7 @@ impl Page<'_> {
 
     /// At `basic` no block is seen, and two columns of nothing would be shown.
     fn has_blocks(&self) -> bool {
-        self.sum.groups.values().any(|group| group.moved.is_some() || group.kept.is_some())
+        self.sum.groups.values().any(|group| group.moved.is_some() || group.survived.is_some())
     }
 
     fn row(
@@ -148,7 +148,7 @@ impl Page<'_> {
         gcs: u64,
         pauses: &Samples,
         moved: Option<BlockCount>,
-        kept: Option<BlockCount>,
+        survived: Option<BlockCount>,
         wide: bool,
     ) -> Vec<Cell> {
         let plain = if role == Role::Dim { Role::Dim } else { Role::Plain };
@@ -169,7 +169,7 @@ impl Page<'_> {
                 None => ("-".to_owned(), Role::Dim),
             });
         }
-        for blocks in [moved, kept].into_iter().filter(|_| self.has_blocks()) {
+        for blocks in [moved, survived].into_iter().filter(|_| self.has_blocks()) {
             match blocks {
                 None => cells.extend([(String::new(), plain), ("-".to_owned(), Role::Dim)]),
                 Some(BlockCount { blocks: 0, .. }) => {
@@ -185,7 +185,7 @@ impl Page<'_> {
         sizes("moved blocks by size", &self.sum.moved.as_ref()?.sizes, self.units, self.style)
     }
 
-    fn kept(&self) -> Option<Panel> {
+    fn survived(&self) -> Option<Panel> {
         sizes("surviving blocks by size", &self.sum.surviving.as_ref()?.sizes, self.units, self.style)
     }
 
@@ -447,7 +447,7 @@ impl Page<'_> {
                 blocking::in_windows(sum)
             }
             BackgroundGc::Walked | BackgroundGc::OffInWindows if sum.extra_stops.count > 0 => Some(format!(
-                "{} extra stops, {} in all and in no pause above, to walk what background GCs kept (--level\u{a0}basic has none)",
+                "{} extra stops, {} in all and in no pause above, to walk what survived background GCs (--level\u{a0}basic has none)",
                 count(sum.extra_stops.count),
                 self.time(sum.extra_stops.ns),
             )),

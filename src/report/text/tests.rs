@@ -277,8 +277,8 @@ fn the_largest_blocks_come_with_blocks() {
     let mut facts = facts();
     facts.watch.blocks = true;
     let text = render(FILE, TextOptions::default(), &facts, &[tiny()], &NOTHING_LOST);
-    assert!(text.contains("moved     96 B  0x7f0000002000 gen0 → 0x7f0000001000 gen1"), "{text}");
-    assert!(text.contains("kept      96 B  0x7f0001000000\n"), "{text}");
+    assert!(text.contains("moved        96 B  0x7f0000002000 gen0 → 0x7f0000001000 gen1"), "{text}");
+    assert!(text.contains("survived     96 B  0x7f0001000000\n"), "{text}");
 }
 
 #[test]
