@@ -1,4 +1,4 @@
-//! Findings as tables for `docs/benchmarks.md`.
+//! Findings as tables in Markdown.
 
 use std::fmt::Write as _;
 
