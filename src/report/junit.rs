@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::fmt;
 use std::io::{self, Write};
 use std::rc::Rc;
-use std::time::Duration;
 
-use quick_junit::{NonSuccessKind, Property, TestCase, TestCaseStatus, TestSuite};
+use quick_xml::Writer;
+use quick_xml::events::{BytesDecl, BytesText, Event};
 
 use super::missing;
 use super::overall::Overall;
@@ -37,23 +37,42 @@ impl<W: Write> JunitReport<W> {
     }
 }
 
-fn case(verdict: &Verdict, units: Units) -> TestCase {
+/// How an assertion ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Status {
+    Success,
+    /// The test came to a bad result.
+    Failure,
+    /// The test came to no result.
+    Error,
+}
+
+/// One assertion.
+#[derive(Debug)]
+struct Case {
+    name: String,
+    status: Status,
+    line: String,
+}
+
+/// One process.
+#[derive(Debug)]
+struct Suite {
+    name: String,
+    duration_ns: Option<u64>,
+    properties: Vec<(&'static str, String)>,
+    cases: Vec<Case>,
+}
+
+fn case(verdict: &Verdict, units: Units) -> Case {
     let look = Terminal { columns: 400, rows: None, colour: false, live: false, unicode: true };
     let line = verdict_lines(std::slice::from_ref(verdict), look, units).swap_remove(0);
     let status = match verdict.holds {
-        Some(true) => TestCaseStatus::success(),
-        // "Error" is a test that came to no result, "failure" one that came to a bad one.
-        other => {
-            let kind = if other.is_none() { NonSuccessKind::Error } else { NonSuccessKind::Failure };
-            let mut status = TestCaseStatus::non_success(kind);
-            status.set_message(line.trim());
-            status
-        }
+        Some(true) => Status::Success,
+        Some(false) => Status::Failure,
+        None => Status::Error,
     };
-    let mut case = TestCase::new(verdict.text.as_str(), status);
-    case.set_classname("gcwatch");
-    case.set_system_out(line);
-    case
+    Case { name: visible(&verdict.text), status, line: visible(&line) }
 }
 
 impl<W: Write> Report for JunitReport<W> {
@@ -66,40 +85,100 @@ impl<W: Write> Report for JunitReport<W> {
     }
 
     fn end(&mut self, facts: &Facts, end: &End<'_>) -> io::Result<()> {
-        write(&mut self.out, vec![suite(facts, end, self.units)])
+        write(&mut self.out, &[suite(facts, end, self.units)])
     }
 }
 
-fn suite(facts: &Facts, end: &End<'_>, units: Units) -> TestSuite {
+fn suite(facts: &Facts, end: &End<'_>, units: Units) -> Suite {
     let title = facts.target.title.as_deref().unwrap_or("process");
-    let mut suite = TestSuite::new(format!("gcwatch {}", visible(title)));
-    if let Some(ns) = facts.watch.duration_ns {
-        suite.set_time(Duration::from_nanos(ns));
+    let mut properties = vec![
+        ("level", facts.watch.level.name().to_owned()),
+        ("collections", end.summary.gcs.to_string()),
+        ("background_gc", facts.watch.background_gc.name().to_owned()),
+    ];
+    properties.extend(end.lost.gap.map(|gap| ("incomplete", missing::gap(gap))));
+    properties.extend(facts.target.pid.map(|pid| ("pid", pid.to_string())));
+    Suite {
+        name: format!("gcwatch {}", visible(title)),
+        duration_ns: facts.watch.duration_ns,
+        properties,
+        cases: end.verdicts.iter().map(|verdict| case(verdict, units)).collect(),
     }
-    let mut tell = |name: &str, value: String| {
-        suite.add_property(Property::new(name, value));
-    };
-    tell("level", facts.watch.level.name().to_owned());
-    tell("collections", end.summary.gcs.to_string());
-    tell("background_gc", facts.watch.background_gc.name().to_owned());
-    end.lost.gap.into_iter().for_each(|gap| tell("incomplete", missing::gap(gap)));
-    facts.target.pid.into_iter().for_each(|pid| tell("pid", pid.to_string()));
-    suite.add_test_cases(end.verdicts.iter().map(|v| case(v, units)));
-    suite
 }
 
-fn write(out: &mut impl Write, suites: Vec<TestSuite>) -> io::Result<()> {
-    let mut report = quick_junit::Report::new("gcwatch");
-    report.add_test_suites(suites);
-    report.serialize(&mut *out).map_err(io::Error::other)?;
+/// The numbers of test cases, as attributes.
+fn totals<'c>(cases: impl Iterator<Item = &'c Case> + Clone) -> [(&'static str, String); 4] {
+    let count = |status| cases.clone().filter(|case| case.status == status).count().to_string();
+    [
+        ("tests", cases.clone().count().to_string()),
+        ("skipped", "0".to_owned()),
+        ("failures", count(Status::Failure)),
+        ("errors", count(Status::Error)),
+    ]
+}
+
+fn write(out: &mut impl Write, suites: &[Suite]) -> io::Result<()> {
+    let mut xml = Writer::new_with_indent(&mut *out, b' ', 4);
+    xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
+    let totals = totals(suites.iter().flat_map(|suite| &suite.cases));
+    xml.create_element("testsuites")
+        .with_attribute(("name", "gcwatch"))
+        .with_attributes(attributes(&totals))
+        .write_inner_content(|xml| suites.iter().try_for_each(|suite| write_suite(xml, suite)))?;
+    writeln!(out)?;
     out.flush()
+}
+
+fn attributes<'a>(pairs: &'a [(&'static str, String)]) -> impl Iterator<Item = (&'a str, &'a str)> {
+    pairs.iter().map(|(name, value)| (*name, value.as_str()))
+}
+
+fn write_suite<W: Write>(xml: &mut Writer<W>, suite: &Suite) -> io::Result<()> {
+    let totals = totals(suite.cases.iter());
+    let mut element = xml
+        .create_element("testsuite")
+        .with_attribute(("name", suite.name.as_str()))
+        .with_attributes(attributes(&totals));
+    if let Some(ns) = suite.duration_ns {
+        let seconds = format!("{}.{:03}", ns / 1_000_000_000, ns % 1_000_000_000 / 1_000_000);
+        element = element.with_attribute(("time", seconds.as_str()));
+    }
+    element.write_inner_content(|xml| {
+        xml.create_element("properties").write_inner_content(|xml| {
+            for (name, value) in &suite.properties {
+                let property = xml.create_element("property");
+                property.with_attributes([("name", *name), ("value", value)]).write_empty()?;
+            }
+            Ok(())
+        })?;
+        suite.cases.iter().try_for_each(|case| write_case(xml, case))
+    })?;
+    Ok(())
+}
+
+fn write_case<W: Write>(xml: &mut Writer<W>, case: &Case) -> io::Result<()> {
+    let element = xml.create_element("testcase");
+    let element = element.with_attributes([("name", case.name.as_str()), ("classname", "gcwatch")]);
+    element.write_inner_content(|xml| {
+        let unsuccessful = match case.status {
+            Status::Success => None,
+            Status::Failure => Some("failure"),
+            Status::Error => Some("error"),
+        };
+        if let Some(name) = unsuccessful {
+            xml.create_element(name).with_attribute(("message", case.line.trim())).write_empty()?;
+        }
+        xml.create_element("system-out").write_text_content(BytesText::new(&case.line))?;
+        Ok(())
+    })?;
+    Ok(())
 }
 
 /// A test suite per process.
 pub(crate) struct JunitProcesses<W: Write> {
     out: W,
     units: Units,
-    suites: Rc<RefCell<Vec<TestSuite>>>,
+    suites: Rc<RefCell<Vec<Suite>>>,
 }
 
 impl<W: Write> fmt::Debug for JunitProcesses<W> {
@@ -121,7 +200,7 @@ impl<W: Write> Format for JunitProcesses<W> {
     }
 
     fn end(&mut self, _overall: &Overall, _exit: &Exit) -> io::Result<()> {
-        write(&mut self.out, self.suites.take())
+        write(&mut self.out, &self.suites.take())
     }
 }
 
@@ -129,7 +208,7 @@ impl<W: Write> Format for JunitProcesses<W> {
 #[derive(Debug)]
 struct Part {
     units: Units,
-    suites: Rc<RefCell<Vec<TestSuite>>>,
+    suites: Rc<RefCell<Vec<Suite>>>,
 }
 
 impl Report for Part {
@@ -145,11 +224,11 @@ impl Report for Part {
         let mut suite = suite(facts, end, self.units);
         let mut suites = self.suites.borrow_mut();
         // A name with a process id in it would be another one in every run, and its history lost.
-        let first = suite.name.to_string();
+        let first = suite.name.clone();
         let mut n = 1;
         while suites.iter().any(|other| other.name == suite.name) {
             n += 1;
-            suite.name = format!("{first} ({n})").into();
+            suite.name = format!("{first} ({n})");
         }
         suites.push(suite);
         Ok(())
