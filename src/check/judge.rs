@@ -187,10 +187,7 @@ impl Check {
                 Some(((*last)? as f64 - first) / first * 100.0)
             }
             State::Fragmentation(_, last) => *last,
-            State::Lost => {
-                let sum = lost.events.saturating_add(lost.ranges).saturating_add(lost.roots);
-                Some(sum as f64)
-            }
+            State::Lost => Some(lost.total() as f64),
         }
     }
 

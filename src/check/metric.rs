@@ -38,7 +38,7 @@ pub(crate) enum Value {
     HeapGrowthPercent,
     /// Free space in a generation (index) as a share of it, after the last collection.
     FragmentationPercent(usize),
-    /// Events, ranges and roots that were lost.
+    /// Collections, events, ranges and roots that were lost.
     Lost,
 }
 
@@ -206,7 +206,7 @@ pub(crate) const METRICS: &[Metric] = &[
         unit: Unit::Count,
         level: Level::Basic,
         value: Value::Lost,
-        about: "events, ranges and roots that were lost on the way",
+        about: "collections, events, ranges and roots that were lost on the way",
     },
 ];
 

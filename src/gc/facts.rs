@@ -207,11 +207,20 @@ pub(crate) struct Watch {
 /// What was lost on the way, in all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Lost {
+    /// Collections of which nothing arrived.
+    pub(crate) gcs: u64,
     pub(crate) events: u64,
     pub(crate) ranges: u64,
     pub(crate) roots: u64,
     /// Why a part is missing of which nobody knows how much was in it, mostly the end; `None`: none is.
     pub(crate) gap: Option<Gap>,
+}
+
+impl Lost {
+    /// All that can be counted.
+    pub(crate) fn total(&self) -> u64 {
+        [self.gcs, self.events, self.ranges, self.roots].into_iter().fold(0, u64::saturating_add)
+    }
 }
 
 /// Why nothing is known of a part of a watch.

@@ -70,6 +70,8 @@ pub(crate) struct Fold {
     /// Reason and stack of the last request for a collection.
     asked_by: Option<(u32, Vec<u64>)>,
     first_started: Option<u32>,
+    /// Stops for a collection in which none started, since the last one that did.
+    stops_without_gc: u32,
     next_seq: Option<u64>,
     /// Records of the profiler that are lost (whole collections' totals), cannot be read, or were left out because there
     /// are more than are kept.
@@ -83,6 +85,8 @@ pub(crate) struct Fold {
     cut: bool,
     /// When the profiler found its lease given up: the watch ends there, and what starts later is beyond it.
     pub(crate) released_ns: Option<u64>,
+    /// The profiler that was heard of last was there before this watch: another watch brought it.
+    foreign_profiler: bool,
 }
 
 impl Fold {
@@ -227,7 +231,11 @@ impl Fold {
             RuntimeEvent::SuspendEnd => self.stopped(e),
             RuntimeEvent::RestartBegin => self.stops.going_on(e.thread, e.at_ns),
             RuntimeEvent::RestartEnd => self.restart(e),
-            RuntimeEvent::GcStart { .. } if self.released_ns.is_some() => {}
+            RuntimeEvent::GcStart { .. } if self.released_ns.is_some() => {
+                if let Some(stop) = self.stops.in_force() {
+                    stop.collected = true;
+                }
+            }
             RuntimeEvent::GcStart { number, generation, reason, kind } => {
                 self.start(e, number, generation, Reason(reason), kind);
             }
@@ -337,6 +345,7 @@ impl Fold {
         };
         let mut gc = OpenGc::new(number, generation, reason, kind, e.at_ns);
         gc.record.profiler_there = self.told.starts(kind == Kind::Background);
+        gc.record.stops_without_gc = std::mem::take(&mut self.stops_without_gc);
         let trigger = self.trigger.take();
         gc.record.trigger_reason = trigger.map(|(reason, _)| reason);
         if let (Some((_, by)), Some(thread)) = (trigger, self.stops.collecting()) {
@@ -468,6 +477,9 @@ impl Fold {
             None if stop.for_background && (stop.walked || marked) => Phase::SurvivorWalk,
             None if stop.for_background => Phase::FinalMark,
             None => {
+                if stop.to_collect() {
+                    self.stops_without_gc = self.stops_without_gc.saturating_add(1);
+                }
                 if self.released_ns.is_none_or(|at| stop.begin_ns < at) {
                     self.other_suspensions.0 += 1;
                     self.other_suspensions.1 = self.other_suspensions.1.saturating_add(ns);

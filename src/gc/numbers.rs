@@ -1,9 +1,14 @@
 //! The numbers of collections, and those that no collection has.
+//!
+//! A NoGC region takes a number without collecting: the runtime stops the program as for a collection, and starts none.
+//! A number without a record and without such a stop is a collection of which nothing arrived. (Where sessions of
+//! several tools begin and end at the same time, the runtime can stop sending events of its collections for a while, and
+//! counts none of them as lost.)
 
 use std::collections::BTreeSet;
 
 /// So many numbers are kept by themselves.
-const MOST: usize = 64;
+const MAX_KEPT: usize = 64;
 
 /// Numbers that were seen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -11,23 +16,47 @@ pub(crate) struct Numbers {
     first: Option<u32>,
     last: u32,
     seen: u64,
-    /// Those below the last one that were not seen, the first [`MOST`] of them.
+    /// Those below the last one that were not seen and not explained, the first [`MAX_KEPT`] of them.
     absent: BTreeSet<u32>,
+    /// Those that a stop without a collection explains.
+    without_gc: u64,
+    /// The first [`MAX_KEPT`] of them.
+    some_without_gc: BTreeSet<u32>,
 }
 
 impl Numbers {
-    /// Takes in the number of a record. Background collections end after others that began later.
-    pub(crate) fn add(&mut self, number: u32) {
+    /// Takes in the number of a record that began in the watch, and how often the program was stopped for a collection
+    /// that did not come, between the collection that started before it and its own start. Background collections end
+    /// after others that began later.
+    pub(crate) fn add(&mut self, number: u32, stops_without_gc: u32) {
         self.seen += 1;
         match self.first {
             Some(first) if number > first => {
-                let room = MOST.saturating_sub(self.absent.len());
-                self.absent.extend((self.last.saturating_add(1)..number).take(room));
+                let next = self.last.saturating_add(1);
+                // The nearest numbers are theirs: a background collection may still run under an earlier one.
+                let unknown = next..number.saturating_sub(stops_without_gc).max(next);
+                let without_gc = unknown.end.max(next)..number.max(next);
+                let room = MAX_KEPT.saturating_sub(self.absent.len());
+                self.absent.extend(unknown.take(room));
+                without_gc.for_each(|n| self.explained(n));
                 self.last = self.last.max(number);
-                self.absent.remove(&number);
+                if self.absent.remove(&number) {
+                    for n in (first..number).rev().take(stops_without_gc as usize) {
+                        if !self.absent.remove(&n) {
+                            break;
+                        }
+                        self.explained(n);
+                    }
+                }
             }
-            // The first one, or one that began before the watch.
             _ => (self.first, self.last) = (Some(number), self.last.max(number)),
+        }
+    }
+
+    fn explained(&mut self, number: u32) {
+        self.without_gc += 1;
+        if self.some_without_gc.len() < MAX_KEPT {
+            self.some_without_gc.insert(number);
         }
     }
 
@@ -38,9 +67,19 @@ impl Numbers {
             .saturating_sub(self.seen)
     }
 
+    /// How many collections began of which nothing arrived.
+    pub(crate) fn not_received(&self) -> u64 {
+        self.absent().saturating_sub(self.without_gc)
+    }
+
+    /// How many numbers NoGC regions took.
+    pub(crate) fn without_gc(&self) -> u64 {
+        self.without_gc
+    }
+
     /// Some of them.
-    pub(crate) fn some_absent(&self) -> impl Iterator<Item = u32> {
-        self.absent.iter().copied()
+    pub(crate) fn some_without_gc(&self) -> impl Iterator<Item = u32> {
+        self.some_without_gc.iter().copied()
     }
 }
 
@@ -48,17 +87,32 @@ impl Numbers {
 mod tests {
     use super::*;
 
+    fn of(all: &[(u32, u32)]) -> (u64, u64, Vec<u32>) {
+        let mut numbers = Numbers::default();
+        all.iter().for_each(|(number, stops)| numbers.add(*number, *stops));
+        (numbers.absent(), numbers.not_received(), numbers.some_without_gc().collect())
+    }
+
     #[test]
     fn those_between_that_never_came() {
-        let of = |all: &[u32]| {
-            let mut numbers = Numbers::default();
-            all.iter().for_each(|n| numbers.add(*n));
-            (numbers.absent(), numbers.some_absent().collect::<Vec<_>>())
-        };
-        assert_eq!(of(&[]), (0, vec![]));
-        assert_eq!(of(&[7]), (0, vec![]));
-        assert_eq!(of(&[5, 7, 6, 8]), (0, vec![]));
-        assert_eq!(of(&[5, 7, 10, 9]), (2, vec![6, 8]));
-        assert_eq!(of(&[1, u32::MAX]).0, u64::from(u32::MAX) - 2);
+        let of = |all: &[u32]| of(&all.iter().map(|n| (*n, 0)).collect::<Vec<_>>());
+        assert_eq!(of(&[]), (0, 0, vec![]));
+        assert_eq!(of(&[7]), (0, 0, vec![]));
+        assert_eq!(of(&[5, 7, 6, 8]), (0, 0, vec![]));
+        assert_eq!(of(&[5, 7, 10, 9]), (2, 2, vec![]));
+        assert_eq!(of(&[1, u32::MAX]).1, u64::from(u32::MAX) - 2);
+    }
+
+    #[test]
+    fn a_stop_without_a_collection_explains_one_number() {
+        assert_eq!(of(&[(5, 0), (7, 1)]), (1, 0, vec![6]));
+        assert_eq!(of(&[(5, 0), (8, 1)]), (2, 1, vec![7]));
+        assert_eq!(of(&[(5, 0), (6, 3), (8, 0)]), (1, 1, vec![]), "it belongs to the number before its own");
+        assert_eq!(of(&[(5, 3), (7, 9)]), (1, 0, vec![6]));
+        // 7 is a background collection, which ends after 9; 6 and 8 are not.
+        assert_eq!(of(&[(5, 0), (9, 1), (7, 1)]), (2, 0, vec![6, 8]));
+        assert_eq!(of(&[(5, 0), (9, 0), (7, 1)]), (2, 1, vec![6]));
+        let many: Vec<(u32, u32)> = (0..1000).map(|n| (2 * n, 1)).collect();
+        assert_eq!((of(&many).0, of(&many).1), (999, 0));
     }
 }

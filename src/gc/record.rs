@@ -415,6 +415,8 @@ pub(crate) struct Gc {
     /// It started in a window of `--sample`, or after one and before any background collection: the profiler was there, or
     /// on its way out.
     pub(crate) profiler_there: bool,
+    /// Stops for a collection in which none started, since the last one that did (NoGC regions).
+    pub(crate) stops_without_gc: u32,
     pub(crate) missing: Missing,
 }
 
@@ -454,6 +456,7 @@ impl Gc {
             triggered_by: None,
             cost: None,
             profiler_there: false,
+            stops_without_gc: 0,
             missing: Missing::default(),
         }
     }

@@ -46,6 +46,8 @@ pub(super) struct Stop {
     pub(super) walked: bool,
     /// Events were lost in it, a collection's start perhaps: how it is shared out is not known.
     pub(super) damaged: bool,
+    /// A collection started in it that is beyond the watch.
+    pub(super) collected: bool,
     /// A collection that has all but this stop's end.
     pub(super) waiting: Option<Box<OpenGc>>,
 }
@@ -53,6 +55,11 @@ pub(super) struct Stop {
 impl Stop {
     fn in_force(&self) -> bool {
         self.stopped_ns.is_some() && self.going_on_ns.is_none() && self.over_ns.is_none()
+    }
+
+    /// A collection was to start in it, and none is known to have.
+    pub(super) fn to_collect(&self) -> bool {
+        self.reason == FOR_GC && !self.collected
     }
 
     fn for_gc(&self) -> bool {
@@ -103,6 +110,7 @@ impl Stops {
             for_background: false,
             walked: false,
             damaged: false,
+            collected: false,
             waiting: None,
         };
         if self.open.len() >= MOST_OPEN && !self.open.contains_key(&thread) {

@@ -257,7 +257,9 @@ pub(crate) const INCOMPLETE: [Incomplete; 4] =
 impl Summary {
     /// Takes in one collection.
     pub(crate) fn add(&mut self, gc: &Gc) {
-        gc.number.into_iter().for_each(|number| self.numbers.add(number));
+        if let Some(number) = gc.number.filter(|_| gc.incomplete != Some(Incomplete::BeganBefore)) {
+            self.numbers.add(number, gc.stops_without_gc);
+        }
         if let Some(why) = gc.incomplete {
             for (reason, count) in INCOMPLETE.iter().zip(&mut self.incomplete) {
                 *count += u64::from(*reason == why);

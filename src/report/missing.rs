@@ -10,9 +10,10 @@ pub(crate) fn nothing(lost: &Lost, summary: &Summary) -> bool {
     *lost == Lost::default() && by_loss + half_armed == 0
 }
 
-/// `12 events, 3 ranges`; nothing when none was lost.
+/// `2 collections, 12 events, 3 ranges`; nothing when none was lost.
 pub(crate) fn counts(lost: &Lost) -> Option<String> {
-    let kinds = [(lost.events, "event"), (lost.ranges, "range"), (lost.roots, "root")];
+    let kinds =
+        [(lost.gcs, "collection"), (lost.events, "event"), (lost.ranges, "range"), (lost.roots, "root")];
     let parts: Vec<String> = kinds
         .iter()
         .filter(|(n, _)| *n > 0)

@@ -236,7 +236,13 @@ impl Page {
             }
         }
         p.family("gcwatch_lost", "counter", "", "What was lost on the way.");
-        for (what, n) in [("events", lost.events), ("ranges", lost.ranges), ("roots", lost.roots)] {
+        let kinds = [
+            ("collections", lost.gcs),
+            ("events", lost.events),
+            ("ranges", lost.ranges),
+            ("roots", lost.roots),
+        ];
+        for (what, n) in kinds {
             p.sample("gcwatch_lost_total", &[("what", what.to_owned())], n);
         }
         p.family("gcwatch_incomplete_collections", "counter", "", "Collections that were cut off.");

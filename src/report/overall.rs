@@ -58,6 +58,7 @@ impl Overall {
             }
         }
         end.verdicts.iter().for_each(|verdict| self.judge(verdict));
+        self.lost.gcs = self.lost.gcs.saturating_add(end.lost.gcs);
         self.lost.events = self.lost.events.saturating_add(end.lost.events);
         self.lost.ranges = self.lost.ranges.saturating_add(end.lost.ranges);
         self.lost.roots = self.lost.roots.saturating_add(end.lost.roots);

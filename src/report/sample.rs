@@ -326,4 +326,4 @@ pub(super) fn summed(gcs: &[Gc]) -> Summary {
 }
 
 /// Nothing.
-pub(super) const NOTHING_LOST: Lost = Lost { events: 0, ranges: 0, roots: 0, gap: None };
+pub(super) const NOTHING_LOST: Lost = Lost { gcs: 0, events: 0, ranges: 0, roots: 0, gap: None };

@@ -549,7 +549,7 @@ impl<'r> Session<'r> {
     pub(crate) fn incomplete(&self) -> bool {
         // And as it goes: what ran then is cut off as one at the end.
         let half_armed = if self.fold.released_ns.is_some() { 0 } else { self.half_armed };
-        self.lost != Lost::default() || self.incomplete_by_loss + half_armed > 0 || self.damages > 0
+        self.all_lost() != Lost::default() || self.incomplete_by_loss + half_armed > 0 || self.damages > 0
     }
 
     /// What becomes of the bounds, now that all has come.
@@ -558,7 +558,8 @@ impl<'r> Session<'r> {
     }
 
     fn all_lost(&self) -> Lost {
-        Lost { events: self.lost.events.saturating_add(self.fold.lost_totals), ..self.lost }
+        let events = self.lost.events.saturating_add(self.fold.lost_totals);
+        Lost { gcs: self.summary.numbers.not_received(), events, ..self.lost }
     }
 
     /// The summary, and the end of the report.

@@ -41,6 +41,7 @@ mod names;
 mod old_callbacks;
 mod other_profiler;
 mod output_files;
+mod overlapping;
 mod promoted;
 mod racer;
 mod record;
@@ -126,6 +127,7 @@ pub(crate) fn main() -> ExitCode {
         rotation::register,
         recording_files::register,
         output_files::register,
+        overlapping::register,
         hostile_output::register,
         hostile_recordings::register,
         sums::register,

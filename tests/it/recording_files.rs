@@ -213,7 +213,8 @@ fn full_disk(clr: &Clr) -> Result<()> {
             .app(clr, "churn", work)?;
         on_small_disk(&disk, 10, &kept, &gcwatch.command())
     };
-    // More than the disk holds, in files: the first is whole, so is what there is of the next.
+    // More than the disk holds, in files: the first ones are whole, so is what there is of the last. How many there are
+    // is the runtime's affair: it decides where a file can begin.
     let options = format!("--rotate 1KiB,0 --format json -o {}", out.display());
     let work = "work=700000 live=1000 threads=16";
     let ended = run_to_end(gcwatch(&options, work)?, Vec::new())?.expect(1)?;
@@ -222,7 +223,7 @@ fn full_disk(clr: &Clr) -> Result<()> {
     ensure!(document.0["exit"]["gcwatch"] == 1 && document.0["exit"]["child"] == 0, "{}", document.0["exit"]);
     check_counts(&document, GcFacts::of(ended.out()?)?)?;
     let files = files(&kept)?;
-    ensure!(files.len() == 2, "{files:?}");
+    ensure!(files.len() >= 2, "{files:?}");
     let replay =
         files.iter().fold(Gcwatch::new().args("report --format json"), |gcwatch, file| gcwatch.arg(file));
     let replayed = Document::parse(&replay.output()?.expect(0)?.stdout)?;

@@ -182,6 +182,7 @@ unsafe extern "system" fn provider_switched(
 impl Profiler {
     /// Says who is there.
     pub(super) fn write_hello(&self, info: Info) {
+        let tick_ns = sys::tick_ns();
         let hello = Hello {
             abi: ABI_VERSION,
             load: self.loaded_by(),
@@ -191,8 +192,9 @@ impl Profiler {
             clr_version: info.runtime_version(),
             slots: u32::try_from(self.slots.count()).unwrap_or(u32::MAX),
             lease_connected: self.lease.is_connected(),
-            tick_ns: sys::tick_ns(),
+            tick_ns,
             window: self.window.get(),
+            age_ns: tick_ns.saturating_sub(self.loaded_tick_ns.load(Ordering::Relaxed)),
         };
         let mut buffer = [0; 64];
         if let Ok(length) = hello.encode(&mut buffer) {

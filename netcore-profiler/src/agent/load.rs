@@ -116,6 +116,7 @@ impl Profiler {
             return NOT_PINNED;
         }
         self.load.store(load.0, Ordering::Relaxed);
+        self.loaded_tick_ns.store(sys::tick_ns(), Ordering::Relaxed);
         self.blocks.store(config.blocks, Ordering::Relaxed);
         self.window.begin(config.window);
         self.session.store(0, Ordering::SeqCst);

@@ -60,6 +60,8 @@ pub struct Profiler {
     /// `ICorProfilerInfo12`, from loading to `ProfilerDetachSucceeded`.
     info: AtomicPtr<c_void>,
     load: AtomicU8,
+    /// When it was loaded last, by [`sys::tick_ns`].
+    loaded_tick_ns: AtomicU64,
     blocks: AtomicBool,
     /// The in-process session, 0 where there is none.
     session: AtomicU64,
@@ -77,6 +79,7 @@ static STATE: Profiler = Profiler {
     phase: AtomicU32::new(0),
     info: AtomicPtr::new(ptr::null_mut()),
     load: AtomicU8::new(0),
+    loaded_tick_ns: AtomicU64::new(0),
     blocks: AtomicBool::new(false),
     session: AtomicU64::new(0),
     mask: arming::Mask::new(),

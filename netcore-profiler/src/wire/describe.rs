@@ -42,7 +42,7 @@ pub const EVENTS: usize = 18;
 const TEXT: &str = concat!(
     "Hello t abi:I tick_ns:Q slots:I clr_major:H clr_minor:H clr_build:H clr_qfe:H load:B arming:B ",
     "blocks:B lease_connected:B names:B window:I window_gcs:I window_length_ms:I window_every_ms:I ",
-    "window_busy:I\n",
+    "window_busy:I age_ns:Q\n",
     "GcTotals t gc_seq:Q gc_number:I collected:B reason:I flags:I started_ns:Q finished_ns:Q ",
     "callback_ns:Q walk_ns:Q toggle_failures:I stayed_blocks:Q stayed_bytes:Q dependent_pairs:Q ",
     "finalizable_queued:Q missing_ranges:Q missing_range_bytes:Q missing_roots:Q bounds_parts:I ",

@@ -70,6 +70,8 @@ pub struct Hello {
     pub tick_ns: u64,
     /// Which window of a sampling watch this is; `None`: it came to stay.
     pub window: Option<Window>,
+    /// How long it has been loaded, ns. A session that began later did not bring it: it is another watch's.
+    pub age_ns: u64,
 }
 
 impl Hello {
@@ -87,6 +89,7 @@ impl Hello {
             // The first version did not have it.
             names: !reader.is_empty() && reader.u8()? != 0,
             window: None,
+            age_ns: 0,
         };
         // Nor had the second this.
         if !reader.is_empty() {
@@ -98,6 +101,10 @@ impl Hello {
                 busy: reader.u32()?,
             };
             hello.window = Some(window).filter(|window| window.number != 0);
+        }
+        // Nor did the first builds of the third have this.
+        if !reader.is_empty() {
+            hello.age_ns = reader.u64()?;
         }
         Ok(hello)
     }
@@ -124,6 +131,7 @@ impl Hello {
         for number in [number, gcs, length_ms, every_ms, busy] {
             writer.u32(number);
         }
+        writer.u64(self.age_ns);
         writer.finish()
     }
 }

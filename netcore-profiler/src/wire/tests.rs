@@ -96,13 +96,16 @@ fn hello_and_note_round_trip() {
         lease_connected: true,
         tick_ns: u64::MAX - 1,
         window: Some(Window { number: 3, gcs: 1, length_ms: 2, every_ms: 30_000, busy: 1 }),
+        age_ns: u64::MAX - 2,
     };
     let mut buffer = [0; 64];
     let length = hello.encode(&mut buffer).unwrap();
-    // Earlier versions ended before the window, and before the names.
-    let (second, first) = (length - 20, length - 21);
-    round_trip_from(event_id::HELLO, &buffer[..length], Record::Hello(hello), &[first, second]);
-    let without = Hello { window: None, ..hello };
+    // Earlier versions ended before the age, before the window, and before the names.
+    let (third, second, first) = (length - 8, length - 28, length - 29);
+    round_trip_from(event_id::HELLO, &buffer[..length], Record::Hello(hello), &[first, second, third]);
+    let without = Hello { age_ns: 0, ..hello };
+    assert_eq!(decode(event_id::HELLO, &buffer[..third]), Ok(Record::Hello(without)));
+    let without = Hello { window: None, ..without };
     assert_eq!(decode(event_id::HELLO, &buffer[..second]), Ok(Record::Hello(without)));
     let without = Hello { names: false, ..without };
     assert_eq!(decode(event_id::HELLO, &buffer[..first]), Ok(Record::Hello(without)));
@@ -175,6 +178,7 @@ fn descriptions_match_the_layout() {
         lease_connected: true,
         tick_ns: 6,
         window: Some(Window { number: 9, gcs: 10, length_ms: 11, every_ms: 12, busy: 13 }),
+        age_ns: 14,
     };
     let length = hello.encode(&mut buffer).unwrap();
     let read = |name| field(event_id::HELLO, name, &buffer[..length]);
@@ -182,6 +186,7 @@ fn descriptions_match_the_layout() {
     assert_eq!((read("lease_connected"), read("names")), (1, 1));
     let window = ["window", "window_gcs", "window_length_ms", "window_every_ms", "window_busy"].map(read);
     assert_eq!(window, [9, 10, 11, 12, 13]);
+    assert_eq!(read("age_ns"), 14);
 
     let header = BatchHeader { gc_seq: 9, part: 8, rows: 7, phase: 6 }.encode();
     for id in BATCHES {

@@ -251,8 +251,8 @@ fn collect_until_named(
 #[test]
 fn classes_and_methods_do_not_wear_names_out() {
     const ROOTS: usize = 5000;
-    // Three times as many as there is room for.
-    const EACH: usize = 3 * 65_536 / 4 * 3 / 2 / ROOTS * ROOTS + ROOTS;
+    // Three times as many as there is room for, and then a collection that finds no room.
+    const EACH: usize = 3 * 65_536 / 4 * 3 / 2 / ROOTS * ROOTS + 2 * ROOTS;
     let (library, clr) = attach(EACH);
     // What a reader knows: all that was told since it was to forget.
     let (mut told, mut forgotten, mut known) = (0, 0, Vec::new());

@@ -14,6 +14,7 @@ impl Fold {
             Record::Hello(hello) => {
                 self.next_seq = None;
                 self.released_ns = None;
+                self.foreign_profiler = hello.age_ns > at_ns;
                 if self.told.hello(at_ns, &hello) {
                     // Identifiers of another stay, and its count of collections, are void.
                     self.queue.new_stay();
@@ -23,8 +24,9 @@ impl Fold {
                 }
             }
             Record::Note(note) => {
-                // The watch is over with it, unless it was there for a window, or costs too much.
-                if note.code == wire::NoteCode::LEASE_LOST && !self.told.goes_on_without() {
+                // The watch is over with it, unless it was there for a window, or costs too much, or is another watch's.
+                let own = !self.told.goes_on_without() && !self.foreign_profiler;
+                if note.code == wire::NoteCode::LEASE_LOST && own {
                     self.released_ns = Some(at_ns);
                 }
                 if note.code == wire::NoteCode::LEAVING {

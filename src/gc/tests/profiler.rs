@@ -228,6 +228,7 @@ fn hello() -> Vec<u8> {
         tick_ns: 5,
         names: false,
         window: None,
+        age_ns: 0,
     };
     let mut buffer = vec![0; 256];
     let length = hello.encode(&mut buffer).unwrap();

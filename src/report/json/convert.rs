@@ -166,6 +166,7 @@ impl Convert {
     /// What was lost, and how many integers were cut so far: convert it last.
     pub(super) fn lost(&mut self, lost: &Lost) -> wire::Lost {
         wire::Lost {
+            gcs: self.int(lost.gcs),
             events: self.int(lost.events),
             ranges: self.int(lost.ranges),
             roots: self.int(lost.roots),

@@ -38,6 +38,9 @@ struct TargetIn {
 
 #[derive(Deserialize)]
 struct LostIn {
+    /// Not in documents of earlier versions.
+    #[serde(default)]
+    gcs: u64,
     events: u64,
     ranges: u64,
     roots: u64,
@@ -130,6 +133,7 @@ pub(crate) fn read(input: impl std::io::Read) -> Result<Read, String> {
             stepped_back: None,
         },
         lost: lost.map_or_else(Lost::default, |l| Lost {
+            gcs: l.gcs,
             events: l.events,
             ranges: l.ranges,
             roots: l.roots,

@@ -16,7 +16,7 @@ pub(super) struct Summary {
     /// Records that are cut off; they count nowhere else.
     pub(super) incomplete: Int,
     /// Numbers between those of the first and the last record that no record has. A NoGC region takes a number without a
-    /// collection; where events were lost, their collections are among them.
+    /// collection; all others are in `lost.gcs`.
     pub(super) numbers_without_record: Int,
     pub(super) by_generation_and_kind: Vec<Group>,
     /// Suspensions that belong to no collection.

@@ -342,14 +342,15 @@ impl Page<'_> {
     /// Why numbers jump.
     fn absent_numbers(&self) -> Option<String> {
         const NAMED: usize = 4;
-        let absent = self.sum.numbers.absent();
-        if absent == 0 || !missing::nothing(self.lost, self.sum) {
+        let numbers = &self.sum.numbers;
+        let count = numbers.without_gc();
+        if count == 0 || !missing::nothing(self.lost, self.sum) {
             return None;
         }
         let named: Vec<String> =
-            self.sum.numbers.some_absent().take(NAMED).map(|number| format!("#{number}")).collect();
-        let more = if absent > NAMED as u64 { format!(" {}", self.style.ellipsis()) } else { String::new() };
-        let are = if absent == 1 { "is no collection" } else { "are no collections" };
+            numbers.some_without_gc().take(NAMED).map(|number| format!("#{number}")).collect();
+        let more = if count > NAMED as u64 { format!(" {}", self.style.ellipsis()) } else { String::new() };
+        let are = if count == 1 { "is no collection" } else { "are no collections" };
         Some(format!("{}{more} {are}: a NoGC region takes a number without collecting", named.join(", ")))
     }
 

@@ -309,6 +309,7 @@ fn what_is_missing_is_said_and_not_denied() {
 fn numbers_that_no_collection_has_are_explained() {
     let mut gcs = quiet_run();
     let absent = gcs.remove(3).number.expect("it has one");
+    gcs[3].stops_without_gc = 1;
     let text = plain(FILE, &gcs).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains(&format!("numbers: #{absent} is no collection: a NoGC region")), "{text}");
     assert!(!plain(FILE, &quiet_run()).contains("NoGC"));

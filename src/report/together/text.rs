@@ -71,8 +71,7 @@ pub(super) fn total(all: &Overall, unicode: bool) -> String {
     if all.incomplete > 0 {
         text += &format!(", {} cut off", count(all.incomplete));
     }
-    let lost = all.lost.events.saturating_add(all.lost.ranges).saturating_add(all.lost.roots);
-    if lost > 0 || all.lost.gap.is_some() {
+    if all.lost.total() > 0 || all.lost.gap.is_some() {
         text += ", data were lost";
     }
     let judged = all.verdicts;

@@ -45,7 +45,7 @@ impl Document {
 
     /// Fails if anything is said to be lost.
     pub(crate) fn nothing_lost(&self) -> Result<()> {
-        for what in ["events", "ranges", "roots", "saturated"] {
+        for what in ["gcs", "events", "ranges", "roots", "saturated"] {
             ensure!(self.0["lost"][what] == 0, "lost: {}", self.0["lost"]);
         }
         for gc in self.gcs()? {

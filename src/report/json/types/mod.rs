@@ -107,6 +107,8 @@ pub(in crate::report::json) struct GcSettings {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::report::json) struct Lost {
+    /// Collections of which nothing arrived: their numbers are missing, and no stop without a collection explains them.
+    pub(in crate::report::json) gcs: Int,
     pub(in crate::report::json) events: Int,
     pub(in crate::report::json) ranges: Int,
     pub(in crate::report::json) roots: Int,
