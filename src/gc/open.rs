@@ -5,6 +5,7 @@ use super::events::{
     GlobalHeapHistory, HeapStatsEvent, MovedRow, PerHeapHistory, Ranges, Rows, RowsOf, SurvivingRow,
 };
 use super::heaps::Histories;
+use super::profiled::keep_rows;
 use super::queue::Naming;
 use super::record::{
     BlockCount, Compacting, GENERATION_NAMES, Gc, GenerationStats, Incomplete, Kind, Level, Missing, Moved,
@@ -230,7 +231,8 @@ impl OpenGc {
         if keep && rows.len() > 0 {
             let range =
                 |(old, new, bytes)| MovedRange { old, new, bytes, from: bounds.generation(old), to: None };
-            moved.ranges.get_or_insert_default().extend(rows.map(range));
+            let left_out = keep_rows(moved.ranges.get_or_insert_default(), rows.map(range));
+            self.record.missing.ranges = self.record.missing.ranges.saturating_add(left_out);
         }
     }
 
@@ -264,7 +266,8 @@ impl OpenGc {
         if keep && rows.len() > 0 {
             let range =
                 |(start, bytes)| SurvivingRange { start, bytes, generation: bounds.generation(start) };
-            surviving.ranges.get_or_insert_default().extend(rows.map(range));
+            let left_out = keep_rows(surviving.ranges.get_or_insert_default(), rows.map(range));
+            self.record.missing.ranges = self.record.missing.ranges.saturating_add(left_out);
         }
     }
 

@@ -8,7 +8,8 @@ use super::bounds::{Bound, Bounds};
 use super::histogram::Histogram;
 use super::open::OpenGc;
 use super::record::{
-    BlockCount, Cost, Incomplete, Level, Moved, MovedRange, Root, RootCount, Roots, Surviving, SurvivingRange,
+    BlockCount, Cost, Incomplete, Level, MAX_ROWS, Moved, MovedRange, Root, RootCount, Roots, Surviving,
+    SurvivingRange,
 };
 
 /// Raw parts of the collection that is running; the totals come after them.
@@ -35,42 +36,50 @@ impl Raw {
         let raw = self.part_of(b.gc_seq);
         raw.parts.bounds = raw.parts.bounds.saturating_add(1);
         let list = if b.phase == wire::BoundsPhase::STARTED { &mut raw.start } else { &mut raw.end };
-        list.extend(b.ranges.map(|r| Bound {
+        let bound = |r: wire::BoundsRange| Bound {
             start: r.start,
             bytes: r.length.max(r.reserved),
             generation: r.generation,
-        }));
+        };
+        keep_rows(list, b.ranges.map(bound));
     }
 
     pub(crate) fn moved(&mut self, m: &wire::MovedRanges<'_>) {
         let raw = self.part_of(m.gc_seq);
         raw.parts.moved = raw.parts.moved.saturating_add(1);
-        raw.moved.reserve(m.ranges.len());
-        for r in m.ranges {
-            raw.moved.push(MovedRange { old: r.old, new: r.new, bytes: r.bytes, from: None, to: None });
-        }
+        let range =
+            |r: wire::MovedRange| MovedRange { old: r.old, new: r.new, bytes: r.bytes, from: None, to: None };
+        keep_rows(&mut raw.moved, m.ranges.map(range));
     }
 
     pub(crate) fn surviving(&mut self, s: &wire::SurvivingRanges<'_>) {
         let raw = self.part_of(s.gc_seq);
         raw.parts.surviving = raw.parts.surviving.saturating_add(1);
-        raw.surviving.reserve(s.ranges.len());
-        for r in s.ranges {
-            raw.surviving.push(SurvivingRange { start: r.start, bytes: r.bytes, generation: None });
-        }
+        let range =
+            |r: wire::SurvivingRange| SurvivingRange { start: r.start, bytes: r.bytes, generation: None };
+        keep_rows(&mut raw.surviving, s.ranges.map(range));
     }
 
     pub(crate) fn roots(&mut self, b: &wire::RootBatch<'_>) {
         let raw = self.part_of(b.gc_seq);
         raw.parts.roots = raw.parts.roots.saturating_add(1);
-        raw.roots.extend(b.roots.map(|r| Root {
+        let root = |r: wire::Root| Root {
             object: r.object,
             id: r.root_id,
             kind: kind_index(r.kind),
             flags: r.flags.0 & 15,
             since_gc: None,
-        }));
+        };
+        keep_rows(&mut raw.roots, b.roots.map(root));
     }
+}
+
+/// Keeps rows as far as there is room for them. How many there was none for; the totals tell of these, too.
+pub(super) fn keep_rows<T>(rows: &mut Vec<T>, more: impl ExactSizeIterator<Item = T>) -> u64 {
+    let room = MAX_ROWS.saturating_sub(rows.len());
+    let left_out = more.len().saturating_sub(room);
+    rows.extend(more.take(room));
+    left_out as u64
 }
 
 /// COR_PRF_GC_ROOT_KIND to the order of [`super::record::ROOT_KINDS`]. One that came after this was

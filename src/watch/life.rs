@@ -25,12 +25,20 @@ pub(crate) struct Life {
     asked: Option<(Instant, Option<u64>)>,
     /// When it has sent something last.
     sent: Instant,
+    looked: Instant,
 }
 
 impl Life {
     /// The target has just answered.
     pub(crate) fn new(pid: Option<u32>, now: Instant) -> Life {
-        Life { pid, cpu_ticks: pid.and_then(process::cpu_ticks), last: now, asked: None, sent: now }
+        Life {
+            pid,
+            cpu_ticks: pid.and_then(process::cpu_ticks),
+            last: now,
+            asked: None,
+            sent: now,
+            looked: now,
+        }
     }
 
     /// It has sent something.
@@ -42,9 +50,10 @@ impl Life {
     pub(crate) fn look(&mut self, beats_read: Option<bool>, now: Instant) {
         let cpu_ticks = self.pid.and_then(process::cpu_ticks);
         if beats_read == Some(true) || cpu_ticks != self.cpu_ticks {
-            self.last = now;
+            // It ran at some time since the last look; how long is not known.
+            self.last = self.last.max(self.looked);
         }
-        self.cpu_ticks = cpu_ticks;
+        (self.cpu_ticks, self.looked) = (cpu_ticks, now);
     }
 
     /// It was asked to end its session.
@@ -56,7 +65,8 @@ impl Life {
     /// When to look whether it has been [silent](Self::is_silent) for too long.
     pub(crate) fn wake(&self, now: Instant) -> Option<Instant> {
         let (asked, _) = self.asked?;
-        let silent_at = self.sent.max(asked) + SILENT;
+        // However much it sends.
+        let silent_at = (self.sent.max(asked) + SILENT).min(asked + LONGEST);
         // Where it is not over yet, it is looked again soon.
         Some(if silent_at > now { silent_at } else { now + Duration::from_millis(100) })
     }
@@ -67,6 +77,11 @@ impl Life {
         let silence = now.saturating_duration_since(self.sent.max(asked));
         let works = || collecting && self.pid.and_then(process::cpu_ticks) != ticks;
         now >= asked + LONGEST || silence >= COLLECTING || (silence >= SILENT && !works())
+    }
+
+    /// It sends, and its session does not end.
+    pub(crate) fn sends(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.sent) < SILENT
     }
 
     /// The last sign of life, if it has been asked and nothing has come since.
@@ -101,9 +116,25 @@ mod tests {
         assert_eq!(life.unanswered_since(), None);
         assert!(!life.is_silent(false, at(62_500)));
         assert!(life.is_silent(false, at(62_600)));
-        // Without an answer even a busy one is left in the end.
+        // Without an answer even one that sends without end is left in the end.
         life.sent(at(89_900));
-        assert!(life.is_silent(false, at(90_000)));
+        assert_eq!(life.wake(at(89_950)), Some(at(90_000)));
+        assert!(life.is_silent(false, at(90_000)) && life.sends(at(90_000)));
+    }
+
+    /// It is looked at once a second: what it did since then it may have done at once.
+    #[test]
+    fn the_last_sign_of_life_is_not_later_than_it_can_be_known() {
+        let start = Instant::now();
+        let at = |ms| start + Duration::from_millis(ms);
+        let mut life = Life::new(None, start);
+        life.sent(at(700));
+        life.look(Some(true), at(1_000));
+        assert_eq!(life.last(), at(700));
+        life.look(Some(true), at(2_000));
+        assert_eq!(life.last(), at(1_000));
+        life.look(Some(false), at(3_000));
+        assert_eq!(life.last(), at(1_000));
     }
 
     #[test]

@@ -228,20 +228,25 @@ impl<'a, T: Transport> Pump<'a, T> {
                     Ok(_) | Err(_) => return why.unwrap_or(Ended::Target { whole: false }),
                 },
                 () = async { if let Some(at) = wake { sleep_until(at).await } }, if wake.is_some() => {
-                    let now = Instant::now();
-                    if life.is_silent(session.collects(), now) {
-                        // The runtime ends the session by itself when nobody reads it.
-                        session.has_gap(Gap::Silent { since_ns: since(started, life.last()) });
-                        return why.unwrap_or(Ended::Target { whole: false });
-                    }
-                    if quiet_at.is_some_and(|at| now >= at)
+                    if quiet_at.is_some_and(|at| Instant::now() >= at)
                         && let Err(e) = session.quiet() {
                             stop = Some(Ended::Report(e));
                         }
-                    if why.is_none() && end_at.is_some_and(|at| now >= at) {
-                        stop = Some(Ended::Duration);
-                    }
                 }
+            }
+            // Not with the timer above: a target that sends without a break would keep it from its turn.
+            let now = Instant::now();
+            if life.is_silent(session.collects(), now) {
+                // The runtime ends the session by itself when nobody reads it.
+                session.has_gap(if life.sends(now) {
+                    Gap::Left
+                } else {
+                    Gap::Silent { since_ns: since(started, life.last()) }
+                });
+                return why.unwrap_or(Ended::Target { whole: false });
+            }
+            if why.is_none() && stop.is_none() && end_at.is_some_and(|at| now >= at) {
+                stop = Some(Ended::Duration);
             }
             if self.limits.gcs.is_some_and(|n| session.counted >= n) {
                 stop = stop.or(Some(Ended::Gcs));

@@ -12,6 +12,7 @@ mod diff;
 mod documented;
 mod dynamic_methods;
 mod each_gc;
+mod endless;
 mod environment;
 mod errors_input;
 mod errors_target;
@@ -93,6 +94,7 @@ pub(crate) fn main() -> ExitCode {
         run_output::register,
         run_signals::register,
         grandchild::register,
+        endless::register,
         environment::register,
         left_behind::register,
         follow::register,

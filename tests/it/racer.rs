@@ -226,7 +226,7 @@ fn socket_name(pid: u32) -> io::Result<String> {
 }
 
 /// Command set and command of a request.
-fn request(stream: &mut UnixStream) -> io::Result<(u8, u8)> {
+pub(crate) fn request(stream: &mut UnixStream) -> io::Result<(u8, u8)> {
     let mut header = [0; 20];
     stream.read_exact(&mut header)?;
     let size = usize::from(u16::from_le_bytes([header[14], header[15]]));
@@ -234,13 +234,13 @@ fn request(stream: &mut UnixStream) -> io::Result<(u8, u8)> {
     Ok((header[16], header[17]))
 }
 
-fn answer(stream: &mut UnixStream, id: u8, payload: &[u8]) -> io::Result<()> {
+pub(crate) fn answer(stream: &mut UnixStream, id: u8, payload: &[u8]) -> io::Result<()> {
     let size = u16::try_from(20 + payload.len()).map_err(io::Error::other)?.to_le_bytes();
     stream.write_all(&[b"DOTNET_IPC_V1\0", &size[..], &[0xff, id, 0, 0], payload].concat())
 }
 
 /// The answer to `ProcessInfo3`.
-fn process_info() -> Vec<u8> {
+pub(crate) fn process_info() -> Vec<u8> {
     let text = |text: &str| {
         let units: Vec<u16> = text.encode_utf16().chain([0]).collect();
         let length = u32::try_from(units.len()).unwrap_or_default().to_le_bytes();
