@@ -12,6 +12,7 @@ mod exit;
 pub mod fuzz;
 mod gc;
 mod report;
+mod settings;
 mod sys;
 mod target;
 mod visible;
@@ -20,7 +21,6 @@ mod watch;
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::FromArgMatches;
 use clap::error::ErrorKind;
 use tracing::level_filters::LevelFilter;
 
@@ -36,7 +36,9 @@ pub fn main() -> ExitCode {
         let served = watch::port_guard::run(dir.as_ref());
         return ExitCode::from(if served.is_ok() { exit::Code::OK } else { exit::Code::FAILED }.0);
     }
-    let config = std::env::current_dir().ok().map(|dir| cli::config::Config::find(&dir)).transpose();
+    let mut passed_over = Vec::new();
+    let dir = std::env::current_dir().ok();
+    let config = dir.map(|dir| cli::config::Config::find(&dir, &mut passed_over)).transpose();
     let config = match config {
         Ok(config) => config.flatten(),
         Err(failure) => {
@@ -45,7 +47,7 @@ pub fn main() -> ExitCode {
         }
     };
     let typed = cli::config::command(config.as_ref()).try_get_matches();
-    let cli = match typed.and_then(|matches| cli::Cli::from_arg_matches(&matches)) {
+    let cli = match typed.and_then(|matches| cli::Cli::with_sources(&matches)) {
         Ok(cli) => cli,
         Err(e) => {
             // A closed pipe is no reason to fail here either.
@@ -58,6 +60,9 @@ pub fn main() -> ExitCode {
         }
     };
     if cli.command.takes_settings() {
+        for failure in &passed_over {
+            let _ = writeln!(std::io::stderr(), "gcwatch: {failure}");
+        }
         for odd in cli::config::odd_variables() {
             let _ = writeln!(std::io::stderr(), "gcwatch: {}", visible::visible(&odd));
         }

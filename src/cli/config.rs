@@ -12,6 +12,7 @@ use clap::{Arg, ArgAction, Command, CommandFactory};
 
 use super::Cli;
 use crate::exit::{Code, Failure};
+use crate::settings::{self, Found, Text};
 use crate::visible::visible;
 
 /// The file's name.
@@ -31,25 +32,31 @@ pub(crate) struct Config {
 }
 
 impl Config {
-    /// Reads the nearest file from `start` upward; `None` where there is none.
+    /// Reads the nearest file from `start` upward that only the caller or root can have written; `None` where there
+    /// is none. Those that are passed over are pushed to `passed_over`.
     ///
     /// # Errors
     /// It cannot be read, is no TOML, or sets what cannot be set: a usage error.
-    pub(crate) fn find(start: &Path) -> Result<Option<Config>, Failure> {
-        let Some(path) = start.ancestors().map(|dir| dir.join(FILE)).find(|path| path.is_file()) else {
-            return Ok(None);
-        };
-        let config = std::fs::read_to_string(&path)
-            .map_err(|e| e.to_string())
-            .and_then(|text| Config::parse(path.clone(), &text));
-        config.map(Some).map_err(|what| {
-            Failure::told(Code::USAGE, &path.display().to_string(), &what)
-                .remedy("it holds options by their long names, such as level = \"moves\"")
-        })
+    pub(crate) fn find(start: &Path, passed_over: &mut Vec<Failure>) -> Result<Option<Config>, Failure> {
+        for path in start.ancestors().map(|dir| dir.join(FILE)) {
+            match settings::found(&path)? {
+                Found::Text(text) => {
+                    return Config::parse(path.clone(), &text).map(Some).map_err(|what| {
+                        Failure::told(Code::USAGE, &path.display().to_string(), &what)
+                            .remedy("it holds options by their long names, such as level = \"moves\"")
+                    });
+                }
+                // The search goes on, as if the file were not there: if it ended here, a stranger's file would still
+                // take the caller's own settings further up, assertions among them, out of force.
+                Found::PassedOver(why) => passed_over.push(why),
+                Found::Nothing => {}
+            }
+        }
+        Ok(None)
     }
 
-    fn parse(path: PathBuf, text: &str) -> Result<Config, String> {
-        let table: toml::Table = toml::from_str(text).map_err(|e| e.to_string().trim().to_owned())?;
+    fn parse(path: PathBuf, text: &Text) -> Result<Config, String> {
+        let table: toml::Table = toml::from_str(&text.text).map_err(|e| text.mistake(&e))?;
         let mut config = Config { path, values: BTreeMap::new() };
         for (key, value) in table {
             match value {
@@ -264,7 +271,7 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Result<Config, String> {
-        Config::parse(PathBuf::from("gcwatch.toml"), text)
+        Config::parse(PathBuf::from("gcwatch.toml"), &Text::own(text))
     }
 
     fn value(config: &Config, of: &str, option: &str) -> (Option<String>, String) {

@@ -7,7 +7,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::check::{ChangeBound, Expr};
 use crate::gc::facts::{Sample, StepBackLimits};
@@ -28,6 +29,27 @@ use crate::watch::recording::Rotation;
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+impl Cli {
+    /// From what clap has understood.
+    ///
+    /// # Errors
+    /// Those of clap.
+    pub(crate) fn with_sources(matches: &ArgMatches) -> Result<Cli, clap::Error> {
+        let mut cli = Cli::from_arg_matches(matches)?;
+        let check = match &mut cli.command {
+            Command::Run(args) => Some(&mut args.check),
+            Command::Attach(args) => Some(&mut args.check),
+            Command::Report(args) => Some(&mut args.check),
+            _ => None,
+        };
+        if let (Some(check), Some((_, matches))) = (check, matches.subcommand()) {
+            // It has no default of its own.
+            check.assert_file_found = matches.value_source("assert_file") == Some(ValueSource::DefaultValue);
+        }
+        Ok(cli)
+    }
 }
 
 /// The program's version and its profiler library's: the library is what goes into other processes.
@@ -132,6 +154,9 @@ pub(crate) struct CheckArgs {
     /// More of them from a TOML file: lists of bounds by profile name
     #[arg(long, value_name = "FILE", env = "GCWATCH_ASSERT_FILE")]
     pub(crate) assert_file: Option<PathBuf>,
+    /// A `gcwatch.toml` names the file; nobody typed it.
+    #[arg(skip)]
+    pub(crate) assert_file_found: bool,
     /// Which list of the file [default: `default`, or the only one]
     #[arg(long, value_name = "NAME", requires = "assert_file", env = "GCWATCH_ASSERT_PROFILE")]
     pub(crate) assert_profile: Option<String>,

@@ -8,6 +8,7 @@ use crate::check::{Checks, Expr, Verdict};
 use crate::cli::{CheckArgs, Format, OutputArgs};
 use crate::exit::{Code, Failure};
 use crate::report;
+use crate::settings::{self, Found};
 
 use super::output;
 
@@ -18,20 +19,33 @@ use super::output;
 pub(super) fn checks(args: &CheckArgs) -> Result<Checks, Failure> {
     let mut exprs = args.asserts.clone();
     if let Some(path) = &args.assert_file {
-        exprs.extend(from_file(path, args.assert_profile.as_deref())?);
+        exprs.extend(from_file(path, args)?);
     }
     Ok(Checks::new(exprs))
 }
 
-fn from_file(path: &Path, profile: Option<&str>) -> Result<Vec<Expr>, Failure> {
+fn from_file(path: &Path, args: &CheckArgs) -> Result<Vec<Expr>, Failure> {
     const EXAMPLE: &str = "it holds lists of bounds by profile: default = [\"pause.p99 < 10ms\"]";
     let failed =
         |what: String| Failure::told(Code::USAGE, &path.display().to_string(), &what).remedy(EXAMPLE);
-    let text = std::fs::read_to_string(path).map_err(|e| failed(e.to_string()))?;
+    let text = match args.assert_file_found {
+        false => settings::typed(path).map_err(|failure| failure.remedy(EXAMPLE))?,
+        true => match settings::found(path)? {
+            Found::Text(text) => text,
+            Found::PassedOver(why) => {
+                let what = format!("cannot use the assert-file that gcwatch.toml names: {}", why.what);
+                let told = Failure::new(Code::USAGE, what);
+                return Err(why.remedy.into_iter().fold(told, Failure::remedy));
+            }
+            Found::Nothing => {
+                return Err(failed("gcwatch.toml names it as assert-file, and it is not there".into()));
+            }
+        },
+    };
     let profiles: BTreeMap<String, Vec<String>> =
-        toml::from_str(&text).map_err(|e| failed(e.to_string().trim().to_owned()))?;
+        toml::from_str(&text.text).map_err(|e| failed(text.mistake(&e)))?;
     let names = || profiles.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
-    let chosen = match profile {
+    let chosen = match args.assert_profile.as_deref() {
         Some(name) => {
             profiles.get(name).ok_or_else(|| failed(format!("no profile `{name}`; it has {}", names())))?
         }

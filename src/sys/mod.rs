@@ -19,7 +19,7 @@ use windows as os;
 
 pub(crate) use os::{
     Lease, Signals, close_inherited, create, exit_code, forward, free_bytes, give_socket, is_root,
-    make_temp_dir, others_can_change, own_group, own_uid, read_at, replaceable, replacement,
+    make_temp_dir, open_settings, others_can_change, own_group, own_uid, read_at, replaceable, replacement,
 };
 pub(crate) use place::{Meeting, meet, read_of};
 
@@ -32,6 +32,16 @@ pub(crate) fn memory_bytes(pid: u32) -> Option<u64> {
     };
     let swapped = kib("VmSwap:").unwrap_or(0);
     kib("VmRSS:").map(|resident| resident.saturating_add(swapped).saturating_mul(1024))
+}
+
+/// A file of settings that was found, not typed.
+#[derive(Debug)]
+pub(crate) enum Settings {
+    /// `own`: the caller's, and not root's for everybody.
+    Open { file: std::fs::File, own: bool },
+    /// Somebody else may have written it, or it is no file.
+    #[cfg_attr(windows, expect(dead_code, reason = "users are not told apart there"))]
+    Refused { why: String, remedy: String },
 }
 
 /// A request to end.

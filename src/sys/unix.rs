@@ -5,6 +5,7 @@
 )]
 
 mod files;
+mod settings;
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -20,6 +21,7 @@ use tokio::signal::unix::{self, SignalKind};
 
 use super::Signal;
 pub(crate) use files::{create, replaceable, replacement};
+pub(crate) use settings::open_settings;
 
 /// Ctrl-C, SIGTERM and SIGHUP, as they come. From its making on they no longer end this process.
 #[derive(Debug)]

@@ -63,6 +63,18 @@ pub(crate) fn replacement(path: &Path, _for_all: bool) -> io::Result<tempfile::N
     tempfile::Builder::new().prefix(".gcwatch-").tempfile_in(dir)
 }
 
+/// Opens a file of settings. Users are not told apart.
+///
+/// # Errors
+/// Those of the system; `NotFound` also where something that is no file is there.
+pub(crate) fn open_settings(path: &Path) -> io::Result<super::Settings> {
+    let file = fs::File::open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(super::Settings::Open { file, own: true }),
+        false => Err(io::ErrorKind::NotFound.into()),
+    }
+}
+
 /// How much more can be written to the file system of a directory; `None` where it does not say.
 #[expect(unsafe_code, reason = "the standard library does not ask for it")]
 pub(crate) fn free_bytes(dir: &Path) -> Option<u64> {

@@ -1,5 +1,7 @@
 //! Where options come from: the command line over the environment over `gcwatch.toml`.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -19,7 +21,10 @@ pub(crate) fn register(suite: &mut Suite) {
 
 /// In a directory two below the one with the file.
 fn below(dir: &tempfile::TempDir, toml: &str, mut command: Command) -> Result<Command> {
-    std::fs::write(dir.path().join("gcwatch.toml"), toml)?;
+    let file = dir.path().join("gcwatch.toml");
+    std::fs::write(&file, toml)?;
+    // One that others can write to is passed over, and the umask may let them.
+    std::fs::set_permissions(&file, Permissions::from_mode(0o644))?;
     let inner = dir.path().join("a/b");
     std::fs::create_dir_all(&inner)?;
     command.current_dir(inner);

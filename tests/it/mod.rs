@@ -29,6 +29,7 @@ mod hostile;
 mod hostile_output;
 mod hostile_places;
 mod hostile_recordings;
+mod hostile_settings;
 mod identity;
 mod killed;
 mod left_behind;
@@ -132,6 +133,7 @@ pub(crate) fn main() -> ExitCode {
         overlapping::register,
         hostile_output::register,
         hostile_recordings::register,
+        hostile_settings::register,
         sums::register,
         trace_event::register,
         killed::register,

@@ -1,0 +1,103 @@
+//! Files of settings, in TOML: how much of them is read, and what is said of a mistake in one.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use crate::exit::{Code, Failure};
+use crate::sys::{self, Settings};
+
+/// No settings are longer.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// The text of a file of settings.
+#[derive(Debug)]
+pub(crate) struct Text {
+    pub(crate) text: String,
+    /// Who reads it owns it, and is shown what it says.
+    own: bool,
+}
+
+/// What became of a file that nobody typed.
+#[derive(Debug)]
+pub(crate) enum Found {
+    Text(Text),
+    /// It is not to be used.
+    PassedOver(Failure),
+    Nothing,
+}
+
+/// Reads a file that was found, not typed: one that only the caller or root can have written.
+///
+/// # Errors
+/// It is the caller's or root's, and cannot be read.
+pub(crate) fn found(path: &Path) -> Result<Found, Failure> {
+    match sys::open_settings(path) {
+        Ok(Settings::Open { file, own }) => {
+            read(file).map(|text| Found::Text(Text { text, own })).map_err(|e| unreadable(path, &e))
+        }
+        Ok(Settings::Refused { why, remedy }) => Ok(Found::PassedOver(
+            Failure::new(Code::USAGE, format!("{} is passed over: {why}", path.display())).remedy(remedy),
+        )),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Found::Nothing),
+        Err(e) => Err(unreadable(path, &e)),
+    }
+}
+
+/// Reads a file that was typed, which may be a link, stdin or a pipe.
+///
+/// # Errors
+/// It cannot be read.
+pub(crate) fn typed(path: &Path) -> Result<Text, Failure> {
+    let read = File::open(path).and_then(read);
+    read.map(|text| Text { text, own: true }).map_err(|e| unreadable(path, &e))
+}
+
+fn read(file: File) -> io::Result<String> {
+    let mut text = String::new();
+    file.take(MOST_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MOST_BYTES {
+        return Err(io::Error::other("it is longer than 1 MiB, which no settings are"));
+    }
+    Ok(text)
+}
+
+fn unreadable(path: &Path, e: &io::Error) -> Failure {
+    Failure::new(Code::USAGE, format!("cannot read {}: {e}", path.display()))
+        .remedy("it is a small TOML file that you can read, or not needed at all")
+}
+
+impl Text {
+    #[cfg(test)]
+    pub(crate) fn own(text: &str) -> Text {
+        Text { text: text.to_owned(), own: true }
+    }
+
+    /// What is wrong with it: line and column, and the line itself only for its owner.
+    pub(crate) fn mistake(&self, e: &toml::de::Error) -> String {
+        if self.own {
+            return e.to_string().trim().to_owned();
+        }
+        let before = e.span().and_then(|span| self.text.get(..span.start)).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        format!("TOML parse error at line {line}, column {column}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_its_owner_is_shown_a_file() {
+        let mistake = |own| {
+            let text = "a = 1\nroot:$6$secret:1\n".to_owned();
+            let e = toml::from_str::<toml::Table>(&text).unwrap_err();
+            Text { text, own }.mistake(&e)
+        };
+        assert!(mistake(true).contains("line 2") && mistake(true).contains("secret"), "{}", mistake(true));
+        let of_another = mistake(false);
+        assert!(of_another.contains("line 2, column 5") && !of_another.contains("root"), "{of_another}");
+    }
+}
