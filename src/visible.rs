@@ -6,6 +6,9 @@ use std::io::{self, Write};
 /// No name is longer, in characters.
 pub(crate) const LONGEST: usize = 1000;
 
+/// A command line is kept up to so many characters: what a process says of its arguments may have any length.
+pub(crate) const LONGEST_LINE: usize = 32 << 10;
+
 /// Controls (C0, DEL, C1), and characters that change the direction of writing or are not there to be seen.
 fn acts(c: char) -> bool {
     c.is_control()

@@ -6,6 +6,10 @@ use std::path::{Path, PathBuf};
 
 use crate::sys;
 
+/// So many arguments and variables of a process are read; what is behind them is left out. Programs have far fewer, but a
+/// process can make the kernel tell of millions.
+pub(crate) const MOST_ENTRIES: usize = 16_384;
+
 /// What could be learnt of a process without talking to it. `None` is "could not be read": another user's process,
 /// or a platform that does not tell.
 ///
@@ -23,7 +27,7 @@ pub struct ProcessFacts {
     pub exists: bool,
     /// Effective user id.
     pub uid: Option<u32>,
-    /// The environment with which the process was started, in its order.
+    /// The environment with which the process was started, in its order; of more than 16,384 variables the first ones.
     pub environ: Option<Vec<(OsString, OsString)>>,
     /// Whether the list of mapped files could be read: only then does an absent `runtime_library` mean something.
     pub mappings_readable: bool,
@@ -31,7 +35,7 @@ pub struct ProcessFacts {
     pub runtime_library: Option<PathBuf>,
     /// Path of the executable.
     pub executable: Option<PathBuf>,
-    /// The arguments.
+    /// The arguments; of more than 16,384 the first ones.
     pub command_line: Option<Vec<OsString>>,
     /// The process's id in its own, innermost PID namespace. Equal to `pid` outside of containers.
     pub namespace_pid: Option<u32>,
@@ -125,6 +129,14 @@ pub fn exists(pid: u32) -> bool {
 /// The same as [`ProcessFacts::environ`], without the cost of reading the rest.
 pub fn environ(pid: u32) -> Option<Vec<(OsString, OsString)>> {
     sys::environ(pid)
+}
+
+/// Whether the environment with which a process was started has a variable with a value that is `wanted`; no, where it
+/// cannot be read. A name that is there several times is asked about each time.
+///
+/// Cheaper than [`environ`], and not bounded in how many variables there are before.
+pub fn has_variable(pid: u32, name: &str, wanted: impl FnMut(&OsStr) -> bool) -> bool {
+    sys::has_variable(pid, name, wanted)
 }
 
 /// Whether a process is stopped, by a signal (SIGSTOP, Ctrl-Z) or by a debugger. One that is frozen with its container

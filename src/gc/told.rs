@@ -7,6 +7,7 @@ use netcore_profiler::wire;
 use super::events;
 use super::facts::{Arming, BackgroundGc, Each, GcSettings, Sample, StepBackLimits, Windows};
 use super::record::Level;
+use crate::visible::{LONGEST_LINE, cut};
 
 /// The profiler came to stay until it costs too much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +64,7 @@ pub(crate) struct Told {
 impl Told {
     pub(crate) fn process_info(&mut self, payload: &[u8]) {
         let (command_line, os, arch) = events::process_info(payload);
-        self.command_line = Some(command_line);
+        self.command_line = Some(cut(command_line, LONGEST_LINE));
         self.os = os;
         self.arch = arch;
     }

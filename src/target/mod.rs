@@ -3,6 +3,7 @@
 mod explain;
 mod settings;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use tokio::task::{JoinSet, yield_now};
 use crate::exit::{Code, Failure};
 use crate::gc::facts::Target;
 use crate::sys;
+use crate::visible::{LONGEST, LONGEST_LINE, cut};
 
 pub(crate) use explain::{not_found, stopped, unreachable};
 pub(crate) use settings::gc_settings;
@@ -171,9 +173,10 @@ fn title_of_words(mut words: impl Iterator<Item = String>) -> String {
     let last = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
     let first = last(&words.next().unwrap_or_default());
     if first != "dotnet" && first != "dotnet.exe" {
-        return first;
+        return cut(first, LONGEST);
     }
-    words.find(|w| w.ends_with(".dll") || w.ends_with(".exe")).map_or(first, |dll| last(&dll))
+    let title = words.find(|w| w.ends_with(".dll") || w.ends_with(".exe")).map_or(first, |dll| last(&dll));
+    cut(title, LONGEST)
 }
 
 impl Found {
@@ -201,16 +204,14 @@ pub(crate) fn has_our_profiler(pid: u32) -> bool {
 
 /// Everything known of a target before its first event.
 pub(crate) fn describe(info: Option<&ProcessInfo>, facts: Option<&ProcessFacts>) -> Target {
-    let args = facts
-        .and_then(|f| f.command_line.as_ref())
-        .map(|args| args.iter().map(|a| a.to_string_lossy().into_owned()).collect::<Vec<_>>());
+    let args = facts.and_then(|f| f.command_line.as_ref()).map(|args| kept(args));
     let version = info
         .and_then(|i| i.clr_version.clone())
         .or_else(|| facts.and_then(|f| f.runtime_version().map(str::to_owned)));
     Target {
         pid: facts.map(|f| f.pid).or_else(|| info.and_then(|i| u32::try_from(i.pid).ok())),
         parent_pid: facts.and_then(|f| f.parent_pid),
-        command_line: info.map(|i| joined(&i.command_line, args.as_deref())),
+        command_line: info.map(|i| cut(joined(&i.command_line, args.as_deref()), LONGEST_LINE)),
         args,
         executable: facts.and_then(|f| f.executable.as_ref()).map(|p| p.to_string_lossy().into_owned()),
         title: title(info, facts),
@@ -220,6 +221,23 @@ pub(crate) fn describe(info: Option<&ProcessInfo>, facts: Option<&ProcessFacts>)
         os: info.map(|i| i.os.clone()),
         gc: gc_settings(facts),
     }
+}
+
+/// The arguments that reports show: as many as make a line that is kept. What is left out leaves a mark at the end.
+fn kept(args: &[OsString]) -> Vec<String> {
+    let mut kept = Vec::new();
+    let mut room = LONGEST_LINE;
+    for arg in args {
+        if room == 0 {
+            kept.push("…".to_owned());
+            break;
+        }
+        let text = cut(arg.to_string_lossy().into_owned(), room);
+        // With the blank behind it.
+        room = room.saturating_sub(text.chars().count() + 1);
+        kept.push(text);
+    }
+    kept
 }
 
 /// A runtime that has just been let go still knows only its executable, by its full path.
@@ -247,4 +265,31 @@ pub(crate) fn own_arch() -> &'static str {
 /// Errors of a command to a target that answered before.
 pub(crate) fn command_failed(error: &Error, facts: Option<&ProcessFacts>) -> Failure {
     unreachable(error, facts.unwrap_or(&ProcessFacts::default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args(words: impl IntoIterator<Item = &'static str>) -> Vec<OsString> {
+        words.into_iter().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn arguments_are_kept_up_to_a_length() {
+        assert_eq!(kept(&args(["dotnet", "", "a…"])), ["dotnet", "", "a…"]);
+        for word in ["", "x", "a longer one"] {
+            let all = kept(&args(std::iter::repeat_n(word, 40_000)));
+            let length = all.join(" ").chars().count();
+            assert!((LONGEST_LINE..=LONGEST_LINE + 2).contains(&length), "{length}");
+            assert!(all.last().is_some_and(|last| last.ends_with('…')), "{:?}", all.last());
+        }
+        let long = OsString::from("é".repeat(2 * LONGEST_LINE));
+        let all = kept(&[long.clone(), long.clone()]);
+        assert_eq!(all.iter().map(|arg| arg.chars().count()).collect::<Vec<_>>(), [LONGEST_LINE, 1]);
+        let mut facts = ProcessFacts::default();
+        facts.command_line = Some(vec![long]);
+        let target = describe(None, Some(&facts));
+        assert_eq!(target.title.map(|title| title.chars().count()), Some(LONGEST));
+    }
 }

@@ -173,6 +173,5 @@ fn holder(socket: &Path) -> Option<u32> {
 }
 
 fn holds(pid: u32, socket: &Path) -> bool {
-    let environ = process::environ(pid).unwrap_or_default();
-    environ.iter().any(|(name, value)| name == PORTS && names(value, socket))
+    process::has_variable(pid, PORTS, |value| names(value, socket))
 }

@@ -55,11 +55,12 @@ impl Unheard {
             if self.settled.contains(&pid) {
                 continue;
             }
+            // It may yet load a runtime, or become another program.
+            if !process::has_variable(pid, PORTS, |value| names(value, &self.port)) {
+                continue;
+            }
             let facts = ProcessFacts::read(pid);
-            if facts.runtime_library.is_none()
-                || !facts.variable(PORTS).is_some_and(|value| names(value, &self.port))
-            {
-                // It may yet load a runtime, or become another program.
+            if facts.runtime_library.is_none() {
                 continue;
             }
             let since = *self.silent.entry(pid).or_insert_with(Instant::now);

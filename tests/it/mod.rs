@@ -31,6 +31,7 @@ mod hostile_places;
 mod hostile_recordings;
 mod hostile_settings;
 mod identity;
+mod inflated;
 mod killed;
 mod left_behind;
 mod levels;
@@ -141,6 +142,7 @@ pub(crate) fn main() -> ExitCode {
         errors_target::register,
         hostile::register,
         hostile_places::register,
+        inflated::register,
         errors_input::register,
         facts::register,
         other_profiler::register,

@@ -2,14 +2,14 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use rustix::fs::{Access, AtFlags, FileType};
 
-use crate::process::ProcessFacts;
+use crate::process::{MOST_ENTRIES, ProcessFacts};
 
 use super::inside;
 use super::unix::{View, ViewedDirectory};
@@ -21,11 +21,33 @@ fn proc(pid: u32, file: &str) -> PathBuf {
 /// A file of `/proc`, which does not say how long it is: asked for in few, large pieces.
 fn read(pid: u32, file: &str) -> Option<Vec<u8>> {
     const MOSTLY: usize = 8192;
-    /// A process can have mappings and variables without end.
-    const MOST: u64 = 64 << 20;
+    /// The kernel starts no program with more than 6 MiB of arguments and variables. A process can tell the kernel
+    /// later that they lie elsewhere in its memory, and have any length (`PR_SET_MM`); what is longer is cut.
+    const MOST: u64 = 6 << 20;
     let mut bytes = Vec::with_capacity(MOSTLY);
     File::open(proc(pid, file)).ok()?.take(MOST).read_to_end(&mut bytes).ok()?;
     Some(bytes)
+}
+
+/// The first answer to a line of a file of `/proc` that may be long, read piece by piece. `None`: it cannot be read.
+fn find_line<T>(pid: u32, file: &str, answer: impl FnMut(&[u8]) -> Option<T>) -> Option<Option<T>> {
+    /// A process can have mappings without end.
+    const MOST: u64 = 64 << 20;
+    find_line_in(File::open(proc(pid, file)).ok()?.take(MOST), answer).ok()
+}
+
+fn find_line_in<T>(file: impl Read, mut answer: impl FnMut(&[u8]) -> Option<T>) -> io::Result<Option<T>> {
+    const PIECE: usize = 64 << 10;
+    let mut file = BufReader::with_capacity(PIECE, file);
+    let mut line = Vec::new();
+    while file.read_until(b'\n', &mut line)? > 0 {
+        let found = answer(line.strip_suffix(b"\n").unwrap_or(&line));
+        if found.is_some() {
+            return Ok(found);
+        }
+        line.clear();
+    }
+    Ok(None)
 }
 
 /// What `/proc/PID/status` tells.
@@ -117,8 +139,14 @@ fn split_nul(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     bytes.strip_suffix(b"\0").unwrap_or(bytes).split(|b| *b == 0)
 }
 
+/// Arguments or variables, each of which becomes a text of its own. An empty one takes one byte in the process and many
+/// times that here, so there is an end.
+fn entries(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    split_nul(bytes).take(MOST_ENTRIES)
+}
+
 fn parse_environ(bytes: &[u8]) -> Vec<(OsString, OsString)> {
-    split_nul(bytes)
+    entries(bytes)
         .filter_map(|entry| {
             let separator = entry.iter().position(|b| *b == b'=')?;
             let (name, value) = (&entry[..separator], &entry[separator + 1..]);
@@ -131,10 +159,26 @@ pub(crate) fn environ(pid: u32) -> Option<Vec<(OsString, OsString)>> {
     read(pid, "environ").map(|bytes| parse_environ(&bytes))
 }
 
+/// Whether a variable is there with a value that is wanted, found without a text for every other one.
+fn has_value(environ: &[u8], name: &str, mut wanted: impl FnMut(&OsStr) -> bool) -> bool {
+    split_nul(environ)
+        .filter_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
+        .any(|value| wanted(OsStr::from_bytes(value)))
+}
+
+pub(crate) fn has_variable(pid: u32, name: &str, wanted: impl FnMut(&OsStr) -> bool) -> bool {
+    read(pid, "environ").is_some_and(|environ| has_value(&environ, name, wanted))
+}
+
+fn parse_command_line(bytes: &[u8]) -> Vec<OsString> {
+    match bytes {
+        [] => Vec::new(),
+        bytes => entries(bytes).map(|argument| OsString::from_vec(argument.to_vec())).collect(),
+    }
+}
+
 fn command_line(pid: u32) -> Option<Vec<OsString>> {
-    let bytes = read(pid, "cmdline")?;
-    let arguments = |bytes| split_nul(bytes).map(|arg| OsString::from_vec(arg.to_vec()));
-    Some(if bytes.is_empty() { Vec::new() } else { arguments(&bytes).collect() })
+    read(pid, "cmdline").map(|bytes| parse_command_line(&bytes))
 }
 
 /// What the mapped files say about the runtime.
@@ -146,25 +190,27 @@ enum Mapped {
     Nothing,
 }
 
-fn parse_maps(maps: &[u8]) -> Mapped {
-    let mut mapped = Mapped::Nothing;
-    for line in maps.split(|b| *b == b'\n') {
-        // Address, permissions, offset, device, inode; what begins with "/" then is the path.
-        let Some(start) = line.iter().position(|b| *b == b'/') else {
-            continue;
-        };
-        let path = &line[start..];
-        let path = path.strip_suffix(b" (deleted)").unwrap_or(path);
-        let name = path.rsplit(|b| *b == b'/').next().unwrap_or(path);
-        if matches!(name, b"libcoreclr.so" | b"libmonosgen-2.0.so") {
-            return Mapped::Library(PathBuf::from(OsStr::from_bytes(path)));
-        }
-        // The memory file through which CoreCLR maps its generated code twice.
-        if name == b"memfd:doublemapper" {
-            mapped = Mapped::InExecutable;
-        }
-    }
-    mapped
+/// The library that a line of the mapped files is of; `in_executable`: there is a trace of a runtime without one.
+fn mapped_library(line: &[u8], in_executable: &mut bool) -> Option<PathBuf> {
+    // Address, permissions, offset, device, inode; what begins with "/" then is the path.
+    let path = &line[line.iter().position(|b| *b == b'/')?..];
+    let path = path.strip_suffix(b" (deleted)").unwrap_or(path);
+    let name = path.rsplit(|b| *b == b'/').next().unwrap_or(path);
+    // The memory file through which CoreCLR maps its generated code twice.
+    *in_executable |= name == b"memfd:doublemapper";
+    let is_runtime = matches!(name, b"libcoreclr.so" | b"libmonosgen-2.0.so");
+    is_runtime.then(|| PathBuf::from(OsStr::from_bytes(path)))
+}
+
+/// `None`: they cannot be read.
+fn mapped(pid: u32) -> Option<Mapped> {
+    let mut in_executable = false;
+    let library = find_line(pid, "maps", |line| mapped_library(line, &mut in_executable))?;
+    Some(match library {
+        Some(path) => Mapped::Library(path),
+        None if in_executable => Mapped::InExecutable,
+        None => Mapped::Nothing,
+    })
 }
 
 pub(crate) fn facts(pid: u32) -> ProcessFacts {
@@ -172,8 +218,9 @@ pub(crate) fn facts(pid: u32) -> ProcessFacts {
         return ProcessFacts { pid, ..ProcessFacts::default() };
     };
     let executable = fs::read_link(proc(pid, "exe")).ok();
-    let maps = read(pid, "maps");
-    let runtime_library = match maps.as_deref().map(parse_maps) {
+    let mapped = mapped(pid);
+    let mappings_readable = mapped.is_some();
+    let runtime_library = match mapped {
         Some(Mapped::Library(path)) => Some(path),
         Some(Mapped::InExecutable) => executable.clone(),
         Some(Mapped::Nothing) | None => None,
@@ -183,7 +230,7 @@ pub(crate) fn facts(pid: u32) -> ProcessFacts {
         exists: true,
         uid: status.uid,
         environ: environ(pid),
-        mappings_readable: maps.is_some(),
+        mappings_readable,
         runtime_library,
         executable,
         command_line: command_line(pid),
@@ -252,7 +299,10 @@ fn shares_namespace(pid: u32, kind: &str) -> Option<bool> {
 
 /// From a whole environment, as `/proc` has it.
 fn temporary_directory(environ: &[u8]) -> PathBuf {
+    /// The kernel takes no path of more than 4096 bytes, so what is cut here is still too long.
+    const LONGEST: usize = 8192;
     let value = split_nul(environ).find_map(|entry| entry.strip_prefix(b"TMPDIR=").filter(|v| !v.is_empty()));
+    let value = value.map(|value| &value[..value.len().min(LONGEST)]);
     value.map_or_else(|| DEFAULT_DIRECTORY.into(), |value| OsStr::from_bytes(value).into())
 }
 
@@ -333,13 +383,12 @@ impl Standpoint {
 
 /// Whether the kernel knows a listening socket of this name in the process's network namespace.
 pub(super) fn listens_on(pid: u32, path: &Path) -> bool {
-    let table = read(pid, "net/unix").unwrap_or_default();
-    is_listed(&table, path)
+    find_line(pid, "net/unix", |line| is_of(line, path).then_some(())).flatten().is_some()
 }
 
-fn is_listed(table: &[u8], path: &Path) -> bool {
-    let path = path.as_os_str().as_bytes();
-    table.split(|b| *b == b'\n').any(|line| line.strip_suffix(path).is_some_and(|head| head.ends_with(b" ")))
+/// Whether a line of the table of sockets is of this one.
+fn is_of(line: &[u8], path: &Path) -> bool {
+    line.strip_suffix(path.as_os_str().as_bytes()).is_some_and(|head| head.ends_with(b" "))
 }
 
 #[cfg(test)]
@@ -368,19 +417,56 @@ mod tests {
 
     #[test]
     fn the_runtime_is_recognised_among_mapped_files() {
-        let line = |path: &str| format!("7f00-7f01 r-xp 0000 08:01 77      {path}\n");
-        let maps = [line("/usr/lib/libc.so.6"), line("/opt/a b/libcoreclr.so (deleted)")].concat();
-        assert_eq!(parse_maps(maps.as_bytes()), Mapped::Library("/opt/a b/libcoreclr.so".into()));
-        let single = line("/memfd:doublemapper (deleted)");
-        assert_eq!(parse_maps(single.as_bytes()), Mapped::InExecutable);
-        assert_eq!(parse_maps(line("/usr/bin/notlibcoreclr.so").as_bytes()), Mapped::Nothing);
+        let of = |path: &str| {
+            let mut in_executable = false;
+            let line = format!("7f00-7f01 r-xp 0000 08:01 77      {path}");
+            (mapped_library(line.as_bytes(), &mut in_executable), in_executable)
+        };
+        assert_eq!(of("/usr/lib/libc.so.6"), (None, false));
+        assert_eq!(of("/opt/a b/libcoreclr.so (deleted)"), (Some("/opt/a b/libcoreclr.so".into()), false));
+        assert_eq!(of("/memfd:doublemapper (deleted)"), (None, true));
+        assert_eq!(of("/usr/bin/notlibcoreclr.so"), (None, false));
+    }
+
+    #[test]
+    fn lines_are_found_whole() {
+        let last = |bytes: &[u8], wanted: &[u8]| {
+            find_line_in(bytes, |line| (line == wanted).then_some(())).unwrap().is_some()
+        };
+        assert!(last(b"a\nbc\n", b"bc") && last(b"a\nbc", b"bc") && last(b"\nbc", b""));
+        assert!(!last(b"a\nbc\n", b"b") && !last(b"", b""));
+    }
+
+    /// What a process can make of its 64 MiB, though fewer are read.
+    #[test]
+    fn entries_without_end_are_cut() {
+        let many = |entry: &[u8]| entry.repeat((64 << 20) / entry.len());
+        assert_eq!(parse_environ(&many(b"=\0")).len(), MOST_ENTRIES);
+        assert_eq!(parse_environ(&many(b"\0")).len(), 0);
+        assert_eq!(parse_command_line(&many(b"\0")).len(), MOST_ENTRIES);
+        assert_eq!(parse_command_line(b"").len(), 0);
+        assert_eq!(parse_command_line(b"a\0\0"), ["a", ""]);
+        let mut late = many(b"=\0");
+        late.extend(b"PORT=here\0");
+        assert!(has_value(&late, "PORT", |value| value == "here"));
+        assert!(!has_value(&late, "PORT", |value| value == "there"));
+        assert!(!has_value(&many(b"\0"), "PORT", |_| true));
+        let long = [b"TMPDIR=/".as_slice(), &many(b"x")].concat();
+        assert_eq!(temporary_directory(&long).as_os_str().len(), 8192);
+    }
+
+    #[test]
+    fn a_variable_is_found_by_its_whole_name_in_any_place() {
+        let has = |name, value: &str| has_value(b"XA=1\0A=1\0AB=2\0A=3\0B", name, |found| found == value);
+        assert!(has("A", "1") && has("A", "3") && has("AB", "2"));
+        assert!(!has("A", "2") && !has("B", "") && !has("", "XA"));
     }
 
     #[test]
     fn a_listed_name_must_match_as_a_whole() {
-        let table = b"Num RefCount\n0000: 00000002 0 00010000 0001 01 99 /tmp/dotnet-diagnostic-1-2-socket\n";
-        assert!(is_listed(table, Path::new("/tmp/dotnet-diagnostic-1-2-socket")));
-        assert!(!is_listed(table, Path::new("dotnet-diagnostic-1-2-socket")));
+        let line = b"0000: 00000002 0 00010000 0001 01 99 /tmp/dotnet-diagnostic-1-2-socket";
+        assert!(is_of(line, Path::new("/tmp/dotnet-diagnostic-1-2-socket")));
+        assert!(!is_of(line, Path::new("dotnet-diagnostic-1-2-socket")));
     }
 
     #[test]
@@ -426,7 +512,8 @@ mod tests {
             let _ = parse_status(&text);
             let _ = parse_start_time(&text);
             let _ = parse_environ(&bytes);
-            let _ = parse_maps(&bytes);
+            let _ = parse_command_line(&bytes);
+            let _ = mapped_library(&bytes, &mut false);
         }
     }
 }

@@ -49,6 +49,10 @@ pub(crate) fn environ(_pid: u32) -> Option<Vec<(OsString, OsString)>> {
     None
 }
 
+pub(crate) fn has_variable(_pid: u32, _name: &str, _wanted: impl FnMut(&OsStr) -> bool) -> bool {
+    false
+}
+
 pub(crate) fn facts(pid: u32) -> ProcessFacts {
     ProcessFacts { pid, exists: exists(pid), ..ProcessFacts::default() }
 }

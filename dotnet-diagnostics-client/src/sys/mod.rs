@@ -28,7 +28,7 @@ use windows as search;
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub(crate) use os::{Pin, connect};
-pub(crate) use os::{children, cpu_ticks, environ, exists, facts, is_stopped, pids, uid};
+pub(crate) use os::{children, cpu_ticks, environ, exists, facts, has_variable, is_stopped, pids, uid};
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub use pin::{Inside, Later};
 #[cfg(any(target_os = "linux", target_os = "android"))]

@@ -82,6 +82,10 @@ pub(crate) fn environ(_pid: u32) -> Option<Vec<(OsString, OsString)>> {
     None
 }
 
+pub(crate) fn has_variable(_pid: u32, _name: &str, _wanted: impl FnMut(&OsStr) -> bool) -> bool {
+    false
+}
+
 /// A process by its id: its pipe's name is its id and nothing else.
 #[derive(Debug)]
 pub(crate) struct Pin(u32);

@@ -61,9 +61,10 @@ pub(in crate::report::json) struct Tool {
 pub(in crate::report::json) struct Target {
     pub(in crate::report::json) pid: Option<u32>,
     /// As the runtime gives it: one joined line. A recording whose target was killed has no end that tells it.
+    /// Of one longer than 32,768 characters the beginning, with `…` behind it.
     pub(in crate::report::json) command_line: Option<String>,
     /// The arguments one by one; null where only the joined line is known.
-    /// A recording cannot tell this.
+    /// A recording cannot tell this. Cut behind 32,768 characters in all, with `…` at the end.
     pub(in crate::report::json) args: Option<Vec<String>>,
     /// The file that runs.
     /// A recording cannot tell this.
