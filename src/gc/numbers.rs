@@ -53,6 +53,14 @@ impl Numbers {
         }
     }
 
+    /// Takes in the number of a record that the end of the watch cut off. Where only some threads' last events are there,
+    /// it says nothing of the collections before it.
+    pub(crate) fn add_cut_off(&mut self, number: u32) {
+        if self.absent.remove(&number) {
+            self.seen += 1;
+        }
+    }
+
     fn explained(&mut self, number: u32) {
         self.without_gc += 1;
         if self.some_without_gc.len() < MAX_KEPT {
@@ -101,6 +109,18 @@ mod tests {
         assert_eq!(of(&[5, 7, 6, 8]), (0, 0, vec![]));
         assert_eq!(of(&[5, 7, 10, 9]), (2, 2, vec![]));
         assert_eq!(of(&[1, u32::MAX]).1, u64::from(u32::MAX) - 2);
+    }
+
+    #[test]
+    fn the_end_of_the_watch_loses_nothing() {
+        let mut numbers = Numbers::default();
+        [5, 6, 8].into_iter().for_each(|number| numbers.add(number, 0));
+        assert_eq!(numbers.not_received(), 1);
+        // A background collection goes on.
+        numbers.add_cut_off(7);
+        // 9 to 11 were on other threads.
+        numbers.add_cut_off(12);
+        assert_eq!((numbers.absent(), numbers.not_received()), (0, 0));
     }
 
     #[test]

@@ -257,8 +257,11 @@ pub(crate) const INCOMPLETE: [Incomplete; 4] =
 impl Summary {
     /// Takes in one collection.
     pub(crate) fn add(&mut self, gc: &Gc) {
-        if let Some(number) = gc.number.filter(|_| gc.incomplete != Some(Incomplete::BeganBefore)) {
-            self.numbers.add(number, gc.stops_without_gc);
+        match (gc.number, gc.incomplete) {
+            // Those between it and the next one may have ended before the watch.
+            (None, _) | (_, Some(Incomplete::BeganBefore)) => {}
+            (Some(number), Some(Incomplete::EndedAfter)) => self.numbers.add_cut_off(number),
+            (Some(number), _) => self.numbers.add(number, gc.stops_without_gc),
         }
         if let Some(why) = gc.incomplete {
             for (reason, count) in INCOMPLETE.iter().zip(&mut self.incomplete) {

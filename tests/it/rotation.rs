@@ -395,7 +395,10 @@ fn killed(clr: &Clr) -> Result<()> {
         let why = &gc["incomplete"];
         let edge = why.is_null() || why == "began-before" || why == "ended-after";
         ensure!(edge, "{why} in the middle: {}", brief(gc));
-        numbered.extend(gc["number"].as_u64().map(|number| (number, gc)));
+        // A background collection that began before the watch has a lower number than others that ended before it.
+        if why != "began-before" {
+            numbered.extend(gc["number"].as_u64().map(|number| (number, gc)));
+        }
     }
     // Where the flush is cut, other threads' collections are missing, and none is complete.
     let last = document.complete()?.iter().filter_map(|gc| gc["number"].as_u64()).max();
