@@ -251,7 +251,7 @@ pub(crate) struct AttachArgs {
 pub(crate) struct CarefulArgs {
     /// Watch roots all the time only where a blocking gen2 collection is estimated to take at most this long; else
     /// in windows, as with --sample 1/30s
-    #[arg(long, value_name = "TIME", value_parser = values::duration, default_value = "100ms")]
+    #[arg(long, value_name = "TIME", value_parser = values::pause, default_value = "100ms")]
     pub(crate) max_blocking_gc: Duration,
     /// Go on in windows as soon as gen2 collections that block because of watching have stopped the program for this
     /// share of the time (of 10 s at least), or one of them for this long

@@ -109,7 +109,7 @@ pub(crate) fn step_back(text: &str) -> Result<StepBackLimits, String> {
     if !(0.0..=100.0).contains(&share) {
         return Err(format!("a share is 0% to 100%, not `{text}`"));
     }
-    let at_once_ms = u32::try_from(duration(time.trim())?.as_millis()).unwrap_or(u32::MAX);
+    let at_once_ms = u32::try_from(pause(time.trim())?.as_millis()).unwrap_or(u32::MAX);
     Ok(StepBackLimits { share_ppm: (share * 1e4).round() as u32, at_once_ms })
 }
 
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(of("1%,250ms"), Ok((10_000, 250)));
         assert_eq!(of("0.05 % , 1s"), Ok((500, 1000)));
         assert_eq!(of("100%,1h"), Ok((1_000_000, 3_600_000)));
-        for bad in ["", "1%", "1,250ms", "101%,1s", "-1%,1s", "x%,1s", "1%,x", "NaN%,1s"] {
+        for bad in ["", "1%", "1,250ms", "101%,1s", "-1%,1s", "x%,1s", "1%,x", "1%,250", "NaN%,1s"] {
             assert!(of(bad).is_err(), "{bad}");
         }
     }

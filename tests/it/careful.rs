@@ -292,6 +292,8 @@ fn mistakes() -> Result<()> {
         ("--step-back=5,250ms", "1%,250ms"),
         ("--step-back=200%,1s", "0% to 100%"),
         ("--max-blocking-gc=soon", "no duration"),
+        ("--max-blocking-gc=5", "did you mean 5ms?"),
+        ("--step-back=1%,250", "did you mean 250ms?"),
     ] {
         Gcwatch::new().arg("attach").arg(option).arg("1").output()?.expect(2)?.says(&[word])?;
     }
