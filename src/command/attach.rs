@@ -1,5 +1,6 @@
 //! `gcwatch attach`: watch a process that is already running, and leave it as it was.
 
+use std::path::Path;
 use std::time::Duration;
 
 use dotnet_diagnostics_client::{Client, Dial, EventSession, Transport, process};
@@ -39,7 +40,7 @@ async fn attach(args: &AttachArgs) -> Result<Code, Failure> {
     let wanted = wanted(args)?;
     let named = if let Wanted::Pid(pid) = wanted { Some(pid) } else { None };
     let found = before_the_watch(&mut signals, named, target::find(&wanted)).await?;
-    let recording = recording(&args.watch, false)?;
+    let recording = recording(&args.watch, &args.output, false)?;
     let mut output = output::open(&args.output, false, true, !checks.is_empty())?;
     let pid = found.facts.as_ref().map(|facts| facts.pid);
     let target = found.describe();
@@ -137,9 +138,14 @@ fn wanted(args: &AttachArgs) -> Result<Wanted, Failure> {
 }
 
 /// What is known to fail about the recording is said before anything touches the target.
-pub(super) fn recording(args: &WatchArgs, several: bool) -> Result<Option<recording::Plan>, Failure> {
+pub(super) fn recording(
+    args: &WatchArgs,
+    output: &OutputArgs,
+    several: bool,
+) -> Result<Option<recording::Plan>, Failure> {
     let Some(path) = &args.record else { return Ok(None) };
-    recording::Plan::new(path, args.rotate, several).map(Some)
+    let report = output.output.as_deref().filter(|path| *path != Path::new("-"));
+    recording::Plan::new(path, args.rotate, several, report).map(Some)
 }
 
 /// Begins the report, and before it the recording: the target is known now.

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::input::{open, unreadable};
 use super::output;
 use super::report::unknown;
+use super::spared;
 use crate::check::{Side, Wanted, lengths, rows, wanted};
 use crate::cli::{DiffArgs, DiffFormat};
 use crate::exit::{Code, Failure};
@@ -17,6 +18,7 @@ use crate::watch::session::{Progress, Session};
 
 /// Reads both, compares, judges.
 pub(crate) fn run(args: &DiffArgs) -> Result<Code, Failure> {
+    spared::inputs(args.output.as_deref(), [args.before.as_path(), args.after.as_path()])?;
     let wanted = wanted(&args.fail_on);
     let (before, after) = (watched(&args.before, &wanted)?, watched(&args.after, &wanted)?);
     let rows = rows(before.parts(), after.parts());

@@ -38,7 +38,7 @@ const LOOK: Duration = Duration::from_millis(500);
 /// Starts, watches all, ends as the command ended.
 pub(super) async fn watch(args: &RunArgs, dir: &mut Option<PortDir>) -> Result<Code, Failure> {
     let checks = verdict::checks(&args.check)?;
-    let recording = recording(&args.watch, true)?;
+    let recording = recording(&args.watch, &args.output, true)?;
     let wish = wish(&args.watch, &checks)?;
     let mut signals = Signals::listen()?;
     let to_stderr = output::sink(&args.output, true) == Sink::Stdout;

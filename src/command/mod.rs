@@ -10,6 +10,7 @@ mod output;
 mod ps;
 mod report;
 mod run;
+mod spared;
 mod startup;
 mod verdict;
 mod watches;

@@ -1,6 +1,5 @@
 //! From what was typed about output to a report that can be written to.
 
-use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 
@@ -11,7 +10,7 @@ use crate::report::{
     NdjsonReport, OpenMetricsProcesses, OpenMetricsReport, Outlive, Place, Report, Terminal, TextOptions,
     TextReport, Together, together,
 };
-use crate::sys;
+use crate::sys::{self, LateFile};
 
 /// Where a report goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,8 +164,8 @@ pub(crate) fn terminal(color: When) -> Terminal {
     }
 }
 
-fn create(path: &Path) -> Result<File, Failure> {
-    sys::create(path).map_err(|e| not_writable(path, &e))
+fn create(path: &Path) -> Result<LateFile, Failure> {
+    LateFile::create(path).map_err(|e| not_writable(path, &e))
 }
 
 fn not_writable(path: &Path, error: &io::Error) -> Failure {

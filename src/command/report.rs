@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::input::{recording, unreadable};
+use super::spared;
 use super::verdict;
 use super::watches;
 use super::{document_of_failure, finish, output, report_failed};
@@ -21,6 +22,8 @@ use crate::watch::session::{ReportError, Session};
 /// Reads files to their ends, damaged or not. Those of one rotation are one watch.
 pub(crate) fn run(args: &ReportArgs) -> Result<Code, Failure> {
     let checks = verdict::checks(&args.check)?;
+    let read = args.files.iter().chain(&args.check.assert_file).map(PathBuf::as_path);
+    spared::inputs(args.output.output.as_deref(), read)?;
     let watches = watches::of(&args.files)?;
     if let [files] = &watches[..] {
         let inputs = inputs(files)?;

@@ -43,7 +43,7 @@ async fn watch(args: &RunArgs, dir: &mut Option<PortDir>) -> Result<Code, Failur
         .filter(|_| wish.level() == Level::Roots);
     let fallen = refusal.map(|r| wish.fall_back(r)).transpose()?;
     let mut signals = Signals::listen()?;
-    let recording = recording(&args.watch, false)?;
+    let recording = recording(&args.watch, &args.output, false)?;
     let to_stderr = output::sink(&args.output, true) == Sink::Stdout;
     let mut output = output::open(&args.output, true, true, !checks.is_empty())?;
     let dir = dir.insert(PortDir::make()?);

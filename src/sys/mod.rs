@@ -2,6 +2,7 @@
 
 #[cfg(not(target_env = "musl"))]
 mod dlopen;
+mod late;
 #[cfg(target_os = "linux")]
 mod place;
 #[cfg(not(target_os = "linux"))]
@@ -17,9 +18,11 @@ use unix as os;
 #[cfg(windows)]
 use windows as os;
 
+pub(crate) use late::LateFile;
 pub(crate) use os::{
-    Lease, Signals, close_inherited, create, exit_code, forward, free_bytes, give_socket, is_root,
-    make_temp_dir, open_settings, others_can_change, own_group, own_uid, read_at, replaceable, replacement,
+    Lease, Place, Signals, close_inherited, create, create_kept, exit_code, forward, free_bytes, give_socket,
+    is_root, make_temp_dir, open_settings, others_can_change, own_group, own_uid, place, read_at,
+    replaceable, replacement,
 };
 pub(crate) use place::{Meeting, meet, read_of};
 

@@ -20,7 +20,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::signal::unix::{self, SignalKind};
 
 use super::Signal;
-pub(crate) use files::{create, replaceable, replacement};
+pub(crate) use files::{Place, create, create_kept, place, replaceable, replacement};
 pub(crate) use settings::open_settings;
 
 /// Ctrl-C, SIGTERM and SIGHUP, as they come. From its making on they no longer end this process.

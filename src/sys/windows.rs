@@ -40,6 +40,40 @@ pub(crate) fn create(path: &Path) -> io::Result<fs::File> {
     fs::File::create(path)
 }
 
+/// The same, and what is there keeps what it holds. Where a file was made: its name.
+///
+/// # Errors
+/// Those of the system.
+pub(crate) fn create_kept(path: &Path) -> io::Result<(fs::File, Option<PathBuf>)> {
+    match fs::File::create_new(path) {
+        Ok(file) => Ok((file, Some(path.to_owned()))),
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+            Ok((fs::File::options().write(true).open(path)?, None))
+        }
+        Err(e) => Err(e),
+    }
+}
+
+/// Where a file is: its directory without links, and its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place(PathBuf);
+
+impl Place {
+    /// Of an open file, by the name under which it was opened.
+    pub(crate) fn of(_file: &fs::File, path: &Path) -> Option<Place> {
+        place(path)
+    }
+}
+
+/// Where a file is or would be made; `None`: something else is there, or there is no such directory.
+pub(crate) fn place(path: &Path) -> Option<Place> {
+    if let Ok(there) = fs::metadata(path) {
+        return there.is_file().then(|| fs::canonicalize(path).ok()).flatten().map(Place);
+    }
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    Some(Place(fs::canonicalize(dir).ok()?.join(path.file_name()?)))
+}
+
 /// The name that a file renamed to `path` has to get. `None`: something that is no file is there, such as a device, which
 /// is written and not replaced.
 ///

@@ -28,7 +28,87 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.once("output_files::a_link_stays_and_its_file_is_replaced", &[], link);
     suite.once("output_files::new_files_are_for_their_owner_alone", &[], private);
     suite.once("output_files::a_strangers_link_is_not_followed", &[Need::Root], strangers_link);
+    suite.plain("output_files::what_is_read_is_not_overwritten", inputs);
+    suite.plain("output_files::a_recording_and_a_report_are_two_files", two_outputs);
+    suite.plain("output_files::stay_as_they_were_where_a_command_fails", kept);
     suite.once("output_files::links_planted_for_a_rotation_are_not_followed", &[], planted);
+}
+
+/// What is read is not overwritten, whatever the file is called.
+fn inputs() -> Result<()> {
+    let place = Place::new()?;
+    fs::create_dir(place.at("inner"))?;
+    let document = r#"{"schema":"gcwatch/1","gcs":[],"watch":null,"summary":null,"lost":null}"#;
+    for name in ["a.json", "b.json"] {
+        fs::write(place.at(name), document)?;
+    }
+    fs::hard_link(place.at("a.json"), place.at("hard"))?;
+    symlink("a.json", place.at("soft"))?;
+    for output in ["a.json", "hard", "soft", "inner/../a.json"] {
+        for words in [
+            "report a.json",
+            "report --format openmetrics a.json",
+            "diff b.json a.json",
+            "diff a.json b.json",
+        ] {
+            let mut command = Gcwatch::new().args(words).args("-o").arg(output).command();
+            command.current_dir(place.dir.path());
+            let ended = run_to_end(command, Vec::new())?.expect(2)?;
+            ended.says(&["the output", output, "the input a.json", "--output"])?;
+            let there = fs::read_to_string(place.at("a.json"))?;
+            ensure!(there == document, "{words} -o {output}: a.json holds {there:?}");
+        }
+    }
+    // Another file, and the same device, are none of it.
+    Gcwatch::new()
+        .args("diff -o")
+        .args(&format!("{0}/c {0}/a.json {0}/b.json", place.dir.path().display()))
+        .output()?
+        .expect(0)?;
+    Gcwatch::new().args("report /dev/null -o /dev/null").output()?.expect(12).map(drop)
+}
+
+fn two_outputs() -> Result<()> {
+    let place = Place::new()?;
+    fs::create_dir(place.at("inner"))?;
+    fs::write(place.at("old"), "of before")?;
+    symlink("new", place.at("link"))?;
+    for (record, output) in
+        [("old", "inner/../old"), ("new", "new"), ("new", "link"), ("link", "inner/../new")]
+    {
+        let words = format!("run --format json --record {record} -o {output} -- echo started");
+        let mut command = Gcwatch::new().args(&words).command();
+        command.current_dir(place.dir.path());
+        let ended = run_to_end(command, Vec::new())?.expect(2)?;
+        ensure!(ended.stdout.is_empty(), "the child was started: {ended:?}");
+        ended.says(&[record, output, "the same file", "--record"])?;
+        ensure!(!place.at("new").exists(), "{words}: a file was made");
+    }
+    ensure!(fs::read_to_string(place.at("old"))? == "of before", "old was written");
+    Ok(())
+}
+
+/// Where there is nothing to write nothing is emptied.
+fn kept() -> Result<()> {
+    let place = Place::new()?;
+    fs::write(place.at("garbage"), "This is not a recording.\n")?;
+    for (words, code) in [("report garbage -o", 12), ("run -o", 127), ("run --record", 127)] {
+        for name in ["old", "new"] {
+            fs::write(place.at("old"), "of before")?;
+            let child = if words.starts_with("run") { "-- ./nosuch" } else { "" };
+            let mut command = Gcwatch::new().args(words).arg(name).args(child).command();
+            command.current_dir(place.dir.path());
+            run_to_end(command, Vec::new())?.expect(code)?;
+            let there = fs::read_to_string(place.at("old"))?;
+            ensure!(there == "of before", "{words} {name}: old holds {there:?}");
+            ensure!(!place.at("new").exists(), "{words} {name}: an empty file is left");
+        }
+    }
+    // A script gets its document all the same, and nothing of before behind it.
+    fs::write(place.at("old"), "x".repeat(100_000))?;
+    let report = Gcwatch::new().args("report --format json").arg(place.at("garbage"));
+    report.arg("-o").arg(place.at("old")).output()?.expect(12)?;
+    Document::read(&place.at("old")).map(drop)
 }
 
 /// Where files are written, and a recording.

@@ -302,8 +302,10 @@ impl<W: Write> Report for TextReport<W> {
 impl<W: Write> Drop for TextReport<W> {
     fn drop(&mut self) {
         // Where there was no end, an error comes next: not behind the live line. Nobody is left to
-        // tell of a failure.
-        let _ = self.erase().and_then(|()| self.out.flush());
+        // tell of a failure. A file to which nothing was written stays as it was: flushing would empty it.
+        if self.drawn {
+            let _ = self.erase().and_then(|()| self.out.flush());
+        }
     }
 }
 

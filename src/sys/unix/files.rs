@@ -24,24 +24,63 @@ const LINKS: usize = 40;
 /// # Errors
 /// Those of the system; a symbolic link that another user made is not followed.
 pub(crate) fn create(path: &Path) -> io::Result<File> {
+    opened(path, OFlags::TRUNC).map(|(file, _)| file)
+}
+
+/// The same, and what is there keeps what it holds. Where a file was made: its name.
+///
+/// # Errors
+/// As those of [`create`].
+pub(crate) fn create_kept(path: &Path) -> io::Result<(File, Option<PathBuf>)> {
+    opened(path, OFlags::empty())
+}
+
+fn opened(path: &Path, truncated: OFlags) -> io::Result<(File, Option<PathBuf>)> {
     let mode = Mode::from_raw_mode(PRIVATE as _);
     let open = |path: &Path, flags| rustix::fs::open(path, OFlags::WRONLY | OFlags::CLOEXEC | flags, mode);
     let mut path = path.to_owned();
     for _ in 0..LINKS {
         match open(&path, OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW) {
             Err(rustix::io::Errno::EXIST) => {}
-            made => return Ok(made?.into()),
+            made => return Ok((made?.into(), Some(path))),
         }
         // CREATE again: with it the kernel protects files and FIFOs in directories for all (fs.protected_regular).
-        match open(&path, OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW) {
+        match open(&path, OFlags::CREATE | truncated | OFlags::NOFOLLOW) {
             Err(rustix::io::Errno::LOOP) => match followed(&path)? {
                 Some(next) => path = next,
-                None => return Ok(open(&path, OFlags::TRUNC)?.into()),
+                None => return Ok((open(&path, truncated)?.into(), None)),
             },
-            opened => return Ok(opened?.into()),
+            opened => return Ok((opened?.into(), None)),
         }
     }
     Err(rustix::io::Errno::LOOP.into())
+}
+
+/// Where a file is, by whatever name: what may be compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Device and inode.
+    File(u64, u64),
+    /// Nothing is there yet: the directory without links, and the name in it.
+    Name(PathBuf),
+}
+
+impl Place {
+    /// Of an open file, which may have lost its name.
+    pub(crate) fn of(file: &File, _path: &Path) -> Option<Place> {
+        file.metadata().ok().map(|there| Place::File(there.dev(), there.ino()))
+    }
+}
+
+/// Where a file is or would be made. `None`: it is no regular file, such as a device that several may share, or there is no
+/// such directory.
+pub(crate) fn place(path: &Path) -> Option<Place> {
+    if let Ok(there) = fs::metadata(path) {
+        return there.is_file().then(|| Place::File(there.dev(), there.ino()));
+    }
+    let path = replaceable(path).ok()??;
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    Some(Place::Name(fs::canonicalize(dir).ok()?.join(path.file_name()?)))
 }
 
 /// The name that a file renamed to `path` has to get: that of the regular file, or of none, that the links there lead
@@ -158,6 +197,27 @@ mod tests {
         assert_eq!(replaceable(&at("one"))?, Some(at("file")));
         symlink("loop", at("loop"))?;
         assert!(create(&at("loop")).is_err() && replaceable(&at("loop")).is_err());
+        Ok(())
+    }
+
+    #[test]
+    fn one_file_is_in_one_place_by_all_its_names() -> io::Result<()> {
+        let dir = tempfile::tempdir()?;
+        let at = |name: &str| place(&dir.path().join(name));
+        fs::write(dir.path().join("file"), "")?;
+        fs::create_dir(dir.path().join("inner"))?;
+        fs::hard_link(dir.path().join("file"), dir.path().join("hard"))?;
+        symlink("file", dir.path().join("soft"))?;
+        symlink("new", dir.path().join("dangling"))?;
+        for name in ["hard", "soft", "inner/../file"] {
+            assert!(at(name).is_some() && at(name) == at("file"), "{name}: {:?}", at(name));
+        }
+        for name in ["dangling", "inner/../new"] {
+            assert!(at(name).is_some() && at(name) == at("new"), "{name}: {:?}", at(name));
+        }
+        fs::write(dir.path().join("other"), "")?;
+        assert!(at("other") != at("file") && at("newer") != at("new"));
+        assert_eq!((place(Path::new("/dev/null")), at("none/new")), (None, None));
         Ok(())
     }
 

@@ -33,6 +33,8 @@ pub(crate) struct Plan {
     pattern: Pattern,
     rotation: Option<Rotation>,
     started: jiff::Timestamp,
+    /// Where the report goes.
+    report: Option<PathBuf>,
 }
 
 impl Plan {
@@ -40,7 +42,12 @@ impl Plan {
     ///
     /// # Errors
     /// The pattern is none (a usage error), or nothing can be written there.
-    pub(crate) fn new(record: &Path, rotation: Option<Rotation>, several: bool) -> Result<Plan, Failure> {
+    pub(crate) fn new(
+        record: &Path,
+        rotation: Option<Rotation>,
+        several: bool,
+        report: Option<&Path>,
+    ) -> Result<Plan, Failure> {
         let pattern = Pattern::parse(record, rotation.is_some()).map_err(|what| {
             Failure::new(Code::USAGE, format!("--record {}: {what}", record.display())).remedy(
                 "{pid}, {name}, {time} and, with --rotate, {n} can be in its name; a brace is {{ or }}",
@@ -50,7 +57,8 @@ impl Plan {
             return Err(Failure::new(Code::USAGE, "with --follow every process has a recording of its own")
                 .remedy("put {pid} into the name that --record gives, or name a directory"));
         }
-        let plan = Plan { pattern, rotation, started: jiff::Timestamp::now() };
+        let report = report.map(Path::to_owned);
+        let plan = Plan { pattern, rotation, started: jiff::Timestamp::now(), report };
         let failed = |path: &Path, e: &io::Error| {
             Failure::new(Code::FAILED, format!("cannot write the recording {}: {e}", path.display()))
                 .remedy("give another --record")
@@ -61,9 +69,21 @@ impl Plan {
             tempfile::Builder::new().prefix(".gcwatch-").tempfile_in(dir).map_err(|e| failed(dir, &e))?;
         } else {
             let path = plan.pattern.fill(&Known { pid: None, title: None, started: plan.started }).path(1);
-            sys::create(&path).map_err(|e| failed(&path, &e))?;
+            if let Some(report) = plan.report.as_ref().filter(|_| plan.hits_report(&path)) {
+                let (path, report) = (path.display(), report.display());
+                let what = format!("the recording {path} and the report {report} are the same file");
+                return Err(Failure::new(Code::USAGE, what).remedy("give another --record or --output"));
+            }
+            // What is there is kept until the recording begins.
+            sys::LateFile::create(&path).map_err(|e| failed(&path, &e))?;
         }
         Ok(plan)
+    }
+
+    /// A recording there would be overwritten by the report, or overwrite it.
+    fn hits_report(&self, recording: &Path) -> bool {
+        let report = self.report.as_ref().and_then(|report| sys::place(report));
+        report.is_some() && report == sys::place(recording)
     }
 
     /// What may end the recording early, with its remedy.
@@ -96,6 +116,9 @@ impl Plan {
     ) -> Result<Recorder, (PathBuf, io::Error)> {
         let name = self.pattern.fill(&Known { pid, title, started: self.started });
         let path = name.path(1);
+        if self.hits_report(&path) {
+            return Err((path, io::Error::other("the report goes to the same file")));
+        }
         let file = match sys::create(&path) {
             Ok(file) => file,
             Err(e) => return Err((path, e)),

@@ -59,7 +59,7 @@ fn times(path: &Path) -> Vec<i64> {
 
 /// Feeds a stream in chunks, and looks at every file after each.
 fn record(dir: &Path, stream: &[u8], chunk: usize, rotation: Option<Rotation>) -> io::Result<Vec<PathBuf>> {
-    let plan = super::super::Plan::new(&dir.join("it.nettrace"), rotation, false).unwrap();
+    let plan = super::super::Plan::new(&dir.join("it.nettrace"), rotation, false, None).unwrap();
     let mut recorder = plan.open(Some(42), None).unwrap();
     let mut reader = dotnet_diagnostics_client::nettrace::Reader::new();
     let files = || -> io::Result<Vec<PathBuf>> {
@@ -164,7 +164,7 @@ fn each_file_repeats_what_was_in_force_at_its_start() -> io::Result<()> {
     stream.push(1);
     let dir = tempfile::tempdir()?;
     let rotation = Some(Rotation { bytes: 1, files: None });
-    let plan = super::super::Plan::new(&dir.path().join("it.nettrace"), rotation, false).unwrap();
+    let plan = super::super::Plan::new(&dir.path().join("it.nettrace"), rotation, false, None).unwrap();
     let mut recorder = plan.open(None, None).unwrap();
     let mut at = 0;
     for events in told {

@@ -1,0 +1,86 @@
+//! An output file that keeps what it held until there is something to write: a command that fails before leaves it
+//! as it was.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::{Place, create_kept, place};
+
+/// Emptied at the first write or flush; removed again if it was made here and nothing was written.
+#[derive(Debug)]
+pub(crate) struct LateFile {
+    file: File,
+    /// It was made here.
+    made: Option<PathBuf>,
+    begun: bool,
+}
+
+impl LateFile {
+    /// Opens it now, so that a bad place is an error at the start.
+    ///
+    /// # Errors
+    /// As those of [`create`](super::create).
+    pub(crate) fn create(path: &Path) -> io::Result<LateFile> {
+        let (file, made) = create_kept(path)?;
+        Ok(LateFile { file, made, begun: false })
+    }
+
+    fn begin(&mut self) -> io::Result<()> {
+        if !self.begun {
+            // Devices and pipes have no length.
+            if self.file.metadata()?.is_file() {
+                self.file.set_len(0)?;
+            }
+            self.begun = true;
+        }
+        Ok(())
+    }
+}
+
+impl Write for LateFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.begin()?;
+        self.file.write(bytes)
+    }
+
+    /// A report that is over is whole, also where it is empty.
+    fn flush(&mut self) -> io::Result<()> {
+        self.begin()?;
+        self.file.flush()
+    }
+}
+
+impl Drop for LateFile {
+    fn drop(&mut self) {
+        let Some(path) = self.made.take().filter(|_| !self.begun) else { return };
+        let still_ours = place(&path).is_some_and(|there| Place::of(&self.file, &path) == Some(there));
+        if still_ours {
+            // An empty file that stays harms nobody.
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn is_emptied_by_the_first_byte_only() -> io::Result<()> {
+        let dir = tempfile::tempdir()?;
+        let (old, new) = (dir.path().join("old"), dir.path().join("new"));
+        fs::write(&old, "of before")?;
+        for path in [&old, &new] {
+            drop(LateFile::create(path)?);
+        }
+        assert_eq!((fs::read(&old)?, new.exists()), (b"of before".to_vec(), false));
+        for path in [&old, &new] {
+            LateFile::create(path)?.write_all(b"now")?;
+            assert_eq!(fs::read(path)?, b"now");
+        }
+        LateFile::create(&old)?.flush()?;
+        assert!(fs::read(&old)?.is_empty(), "a report that says nothing");
+        Ok(())
+    }
+}
