@@ -51,18 +51,6 @@ impl Gcwatch {
         Gcwatch { command: own_settings_removed(command) }
     }
 
-    /// With so much memory of its own in each process (`RLIMIT_DATA`).
-    pub(crate) fn with_data(clr: &Clr, kib: u64) -> Gcwatch {
-        let mut command = Command::new("sh");
-        command.args([
-            "-c",
-            &format!("ulimit -d {kib} && exec \"$0\" \"$@\""),
-            env!("CARGO_BIN_EXE_gcwatch"),
-        ]);
-        clr.environment(&mut command);
-        Gcwatch { command: own_settings_removed(command) }
-    }
-
     pub(crate) fn arg(mut self, arg: impl AsRef<OsStr>) -> Gcwatch {
         self.command.arg(arg);
         self
