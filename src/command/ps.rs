@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use comfy_table::{CellAlignment, Table, presets};
-use dotnet_diagnostics_client::{ProcessFacts, discovery, process};
+use dotnet_diagnostics_client::{Error, ProcessFacts, discovery, process};
 use serde::Serialize;
 
 use super::report_failed;
@@ -55,7 +55,7 @@ async fn rows(why: bool) -> Vec<Row> {
     let answered = |((_, info), facts): (target::Asked, ProcessFacts)| match info {
         Ok(info) => row(&facts, Some(&info)),
         Err(e) if e.is_unknown_command() => row(&facts, None),
-        Err(e) => Row { level: None, why: Some(target::unreachable(&e, &facts).what), ..row(&facts, None) },
+        Err(e) => Row { level: None, why: Some(why_not(&e, &facts)), ..row(&facts, None) },
     };
     let mut rows: Vec<Row> = asked.into_iter().zip(facts).map(answered).collect();
     if why {
@@ -75,6 +75,15 @@ async fn rows(why: bool) -> Vec<Row> {
     }
     rows.sort_by_key(|r| r.pid);
     rows
+}
+
+fn why_not(error: &Error, facts: &ProcessFacts) -> String {
+    match error {
+        Error::Timeout { .. } if process::is_stopped(facts.pid) => {
+            "no answer: it is stopped (by SIGSTOP, SIGTSTP or a debugger)".to_owned()
+        }
+        error => target::unreachable(error, facts).what,
+    }
 }
 
 fn row(facts: &ProcessFacts, info: Option<&dotnet_diagnostics_client::ProcessInfo>) -> Row {
@@ -110,10 +119,12 @@ fn table(rows: &[Row], why: bool) -> String {
     }
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    let mut header = vec!["pid", "level", "runtime", "name", "command line"];
+    let mut header = vec!["pid", "level", "runtime", "name"];
     if why {
         header.push("why");
     }
+    // The last one, as it may have any length: no column behind it is moved out of sight.
+    header.push("command line");
     table.set_header(header);
     let text = |s: &Option<String>| visible(s.as_deref().unwrap_or("-"));
     for r in rows {
@@ -122,11 +133,11 @@ fn table(rows: &[Row], why: bool) -> String {
             r.level.unwrap_or("-").to_owned(),
             text(&r.runtime_version),
             text(&r.title),
-            text(&r.command_line),
         ];
         if why {
             cells.push(text(&r.why));
         }
+        cells.push(text(&r.command_line));
         table.add_row(cells);
     }
     if let Some(pid) = table.column_mut(0) {

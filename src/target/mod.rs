@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use dotnet_diagnostics_client::{
-    Client, Dial, Endpoint, Error, Pinned, ProcessInfo, discovery, process::ProcessFacts,
+    Client, Dial, Endpoint, Error, Pinned, ProcessFacts, ProcessInfo, discovery, process,
 };
 use tokio::task::{JoinSet, yield_now};
 
@@ -94,6 +94,7 @@ async fn ask(client: &Client<Dial>, facts: &ProcessFacts) -> Result<Option<Proce
     match client.process_info().await {
         Ok(info) => Ok(Some(info)),
         Err(e) if e.is_unknown_command() => Ok(None),
+        Err(Error::Timeout { .. }) if process::is_stopped(facts.pid) => Err(stopped(facts.pid)),
         Err(e) => Err(unreachable(&e, facts)),
     }
 }
@@ -132,16 +133,35 @@ pub(crate) async fn ask_all<R>(
 
 /// The one process of that name: entry assembly, or the command's file name.
 async fn named(name: &str) -> Result<u32, Failure> {
-    let mut hits = Vec::new();
+    let is_it = |title: Option<String>| {
+        title.is_some_and(|title| title == name || title.trim_end_matches(".dll") == name)
+    };
+    let (mut hits, mut silent) = (Vec::new(), Vec::new());
     let (asked, ()) = ask_all(discovery::list().found, LIMIT, || ()).await;
     for (found, info) in asked {
-        let Ok(info) = info else { continue };
-        if title(Some(&info), None).is_some_and(|t| t == name || t.trim_end_matches(".dll") == name)
-            || info.entry_assembly.as_deref() == Some(name)
-        {
-            hits.push((found.pid, info.command_line));
+        match info {
+            Ok(info) => {
+                if is_it(title(Some(&info), None)) || info.entry_assembly.as_deref() == Some(name) {
+                    hits.push((found.pid, info.command_line));
+                }
+            }
+            // It cannot be asked what it is called, but its arguments can be seen.
+            Err(_) => {
+                let facts = ProcessFacts::read(found.pid);
+                if is_it(title(None, Some(&facts))) {
+                    let args = facts.command_line.as_deref().unwrap_or_default();
+                    silent.push((found.pid, kept(args).join(" ")));
+                }
+            }
         }
     }
+    if let ([], &[(pid, _)]) = (&hits[..], &silent[..])
+        && process::is_stopped(pid)
+    {
+        return Err(stopped(pid));
+    }
+    // Any other reason is said when it is asked again.
+    let hits = if hits.is_empty() { silent } else { hits };
     match hits[..] {
         [(pid, _)] => Ok(pid),
         [] => Err(Failure::new(Code::NO_TARGET, format!("no .NET process is called {name}"))

@@ -63,6 +63,8 @@ fn ps_why(clr: &Clr) -> Result<()> {
     let why = listed("--why")?;
     let row = row(why.out()?).with_context(|| format!("no {pid} in\n{}", why.out().unwrap_or_default()))?;
     ensure!(why.out()?.contains("DOTNET_EnableDiagnostics"), "the reason is missing: {row}\n{}", why.out()?);
+    let (reason, line) = (row.find("DOTNET_EnableDiagnostics"), row.rfind("roots.dll"));
+    ensure!(reason < line, "the reason stands behind the command line: {row}");
     Ok(())
 }
 
@@ -135,6 +137,11 @@ fn attach_by_name(clr: &Clr) -> Result<()> {
     let second = start("the-second")?;
     let pids = [first.pid(), second.pid()].map(|pid| pid.to_string());
     attach("by-name", 20)?.says(&[&pids[0], &pids[1], "the-first", "the-second", "process id"])?;
+    drop(second);
+    signal(first.pid(), Signal::STOP)?;
+    let stopped = attach("by-name", 20);
+    signal(first.pid(), Signal::CONT)?;
+    stopped?.says(&[&first.pid().to_string(), "it is stopped", "kill -CONT", "do:"])?;
     attach("nobody.dll", 20)?.says(&["no .NET process is called nobody.dll"])?;
     Ok(())
 }
@@ -157,7 +164,8 @@ fn ps_silent(clr: &Clr) -> Result<()> {
         let row = listed.as_array().context("no list")?.iter().find(|row| row["pid"] == target.pid());
         let row = row.with_context(|| format!("no {} in {listed}", target.pid()))?;
         ensure!(row["level"].is_null(), "a level for a process that does not answer: {row}");
-        ensure!(row["why"].as_str().is_some_and(|why| why.contains("no answer")), "{row}");
+        let why = row["why"].as_str().unwrap_or_default();
+        ensure!(why.contains("no answer") && why.contains("it is stopped"), "{row}");
         ensure!(row["title"].is_string(), "what its system tells of it is missing: {row}");
     }
     for target in silent.iter().skip(1) {

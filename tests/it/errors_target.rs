@@ -145,6 +145,21 @@ fn other_user(clr: &Clr) -> Result<()> {
     let mut command = as_nobody(&program);
     command.arg("attach").arg(&pid);
     run_to_end(command, Vec::new())?.expect(21)?.says(&[&pid, "not permitted", "do:"])?;
+    // By its name, which no other process has.
+    let app = xtask::apps::build("roots")?;
+    let named = dir.path().join("of-somebody-else.dll");
+    std::fs::copy(&app, &named)?;
+    std::fs::copy(app.with_extension("runtimeconfig.json"), named.with_extension("runtimeconfig.json"))?;
+    let argv = clr.argv(&named);
+    let mut command = Command::new(&argv[0]);
+    command.args(&argv[1..]);
+    clr.environment(&mut command);
+    let mut target = Target::spawn(command)?;
+    target.wait_line("ready ", DEADLINE)?;
+    let mut command = as_nobody(&program);
+    command.args(["attach", "of-somebody-else"]);
+    let ended = run_to_end(command, Vec::new())?.expect(21)?;
+    ended.says(&[&target.pid().to_string(), "not permitted", "do:"])?;
     Ok(())
 }
 
