@@ -50,6 +50,7 @@ pub fn main() -> ExitCode {
     let cli = match typed.and_then(|matches| cli::Cli::with_sources(&matches)) {
         Ok(cli) => cli,
         Err(e) => {
+            let e = cli::suggesting(e);
             // A closed pipe is no reason to fail here either.
             let _ = e.print();
             if let Some(source) = cli::config::source_of(&e, &words, config.as_ref()) {

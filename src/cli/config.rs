@@ -29,6 +29,8 @@ pub(crate) struct Config {
     pub(crate) path: PathBuf,
     /// By subcommand (`None`: all of them), then by option.
     values: BTreeMap<Option<String>, BTreeMap<String, Vec<String>>>,
+    /// By the same: the line of the file.
+    lines: BTreeMap<(Option<String>, String), usize>,
 }
 
 impl Config {
@@ -57,7 +59,7 @@ impl Config {
 
     fn parse(path: PathBuf, text: &Text) -> Result<Config, String> {
         let table: toml::Table = toml::from_str(&text.text).map_err(|e| text.mistake(&e))?;
-        let mut config = Config { path, values: BTreeMap::new() };
+        let mut config = Config { path, values: BTreeMap::new(), lines: lines(&text.text) };
         for (key, value) in table {
             match value {
                 toml::Value::Table(inner) if COMMANDS.contains(&key.as_str()) => {
@@ -72,6 +74,12 @@ impl Config {
     }
 
     fn set(&mut self, command: Option<&str>, name: String, value: &toml::Value) -> Result<(), String> {
+        let line = self.lines.get(&(command.map(str::to_owned), name.clone())).copied();
+        let named = |what: String| line.map(|line| format!("line {line}: {what}")).unwrap_or(what);
+        self.set_option(command, name, value).map_err(named)
+    }
+
+    fn set_option(&mut self, command: Option<&str>, name: String, value: &toml::Value) -> Result<(), String> {
         if NEVER.contains(&name.as_str()) {
             return Err(format!("`{name}` can be given on the command line only"));
         }
@@ -79,6 +87,14 @@ impl Config {
         let of = |c: &&Command| command.map_or(COMMANDS.contains(&c.get_name()), |only| c.get_name() == only);
         let options: Vec<&Arg> = cli.get_subcommands().filter(of).flat_map(Command::get_arguments).collect();
         let Some(option) = options.iter().find(|arg| arg.get_long() == Some(name.as_str())) else {
+            let others = cli.get_subcommands().filter(|c| {
+                COMMANDS.contains(&c.get_name())
+                    && c.get_arguments().any(|arg| arg.get_long() == Some(name.as_str()))
+            });
+            let others = others.map(|c| format!("`{}`", c.get_name())).collect::<Vec<_>>().join(", ");
+            if let Some(command) = command.filter(|_| !others.is_empty()) {
+                return Err(format!("`{name}` is no option of `{command}`, only of {others}"));
+            }
             let names = options.iter().filter_map(|arg| arg.get_long());
             let near = names
                 .max_by(|a, b| strsim::jaro_winkler(a, &name).total_cmp(&strsim::jaro_winkler(b, &name)));
@@ -106,11 +122,38 @@ impl Config {
         self.values.get(&Some(command.to_owned())).is_some_and(|table| table.contains_key(name))
     }
 
+    /// Where it sets an option: the file, and the line if it is known.
+    fn place(&self, command: Option<&str>, name: &str) -> Option<String> {
+        let own = command.map(str::to_owned);
+        let first = [own, None].into_iter().chain(self.values.keys().cloned());
+        let mut tables = first.filter(|key| self.values.get(key).is_some_and(|t| t.contains_key(name)));
+        let line = self.lines.get(&(tables.next()?, name.to_owned()));
+        let line = line.map(|line| format!(", line {line}")).unwrap_or_default();
+        Some(format!("{}{line}", visible(&self.path.display().to_string())))
+    }
+
     /// What it sets for an option; a subcommand's own table goes over the rest.
     fn values(&self, command: &str, name: &str) -> Option<&Vec<String>> {
         let of = |key: Option<&str>| self.values.get(&key.map(str::to_owned))?.get(name);
         of(Some(command)).or_else(|| of(None))
     }
+}
+
+/// In which line each option is set.
+fn lines(text: &str) -> BTreeMap<(Option<String>, String), usize> {
+    let mut lines = BTreeMap::new();
+    let line = |at: usize| text.get(..at).map_or(0, |before| before.matches('\n').count()) + 1;
+    let table = toml::de::DeTable::parse(text);
+    for (key, value) in table.iter().flat_map(|table| table.get_ref().iter()) {
+        lines.insert((None, key.get_ref().to_string()), line(key.span().start));
+        if let toml::de::DeValue::Table(inner) = value.get_ref() {
+            for name in inner.keys() {
+                let of = Some(key.get_ref().to_string());
+                lines.insert((of, name.get_ref().to_string()), line(name.span().start));
+            }
+        }
+    }
+    lines
 }
 
 fn scalar(value: &toml::Value) -> Option<String> {
@@ -190,8 +233,8 @@ pub(crate) fn source_of(error: &clap::Error, words: &[OsString], config: Option<
     if std::env::var_os(variable(long)).is_some() {
         return Some(format!("the value comes from {} in the environment", variable(long)));
     }
-    let config = config.filter(|c| c.values.values().any(|table| table.contains_key(long)))?;
-    Some(format!("the value comes from {}", visible(&config.path.display().to_string())))
+    let command = words.iter().filter_map(|word| word.to_str()).find(|word| COMMANDS.contains(word));
+    Some(format!("the value comes from {}", config?.place(command, long)?))
 }
 
 /// The command line as it is understood with a file's values.

@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 
@@ -50,6 +51,15 @@ impl Cli {
         }
         Ok(cli)
     }
+}
+
+/// A guess that is better than that of clap, which knows only how words are spelt.
+pub(crate) fn suggesting(mut error: clap::Error) -> clap::Error {
+    let unknown = error.kind() == ErrorKind::UnknownArgument;
+    if unknown && error.get(ContextKind::InvalidArg) == Some(&ContextValue::String("--pid".to_owned())) {
+        error.insert(ContextKind::SuggestedArg, ContextValue::String("--process-id".to_owned()));
+    }
+    error
 }
 
 /// The program's version and its profiler library's: the library is what goes into other processes.

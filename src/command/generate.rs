@@ -21,8 +21,11 @@ pub(super) fn schema() -> Result<Code, Failure> {
 /// `gcwatch config`.
 pub(super) fn config(config: Option<&Config>, of: &str) -> Result<Code, Failure> {
     let rows = config::in_force(config, of).map_err(|e| {
-        let what = e.to_string();
-        Failure::new(Code::USAGE, what.lines().next().unwrap_or_default().to_owned())
+        let failure = refused(&e.to_string());
+        match config::source_of(&e, &[of.into()], config) {
+            Some(source) => failure.seen(source),
+            None => failure,
+        }
     })?;
     let mut text = match config {
         Some(config) => format!("{}\n\n", visible(&config.path.display().to_string())),
@@ -36,6 +39,15 @@ pub(super) fn config(config: Option<&Config>, of: &str) -> Result<Code, Failure>
         text += &format!("{:<first$}  {value:<second$}  {}\n", row.option, visible(&row.from));
     }
     print(text.as_bytes())
+}
+
+/// What clap says of a value: its first sentence is what happened, the others tell what would do.
+fn refused(said: &str) -> Failure {
+    let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or_default();
+    let failure = Failure::new(Code::USAGE, first.strip_prefix("error: ").unwrap_or(first));
+    let others = lines.take_while(|line| !line.starts_with("For more information"));
+    others.fold(failure, |failure, line| failure.remedy(line.trim_start_matches('[').trim_end_matches(']')))
 }
 
 /// `gcwatch metrics`.

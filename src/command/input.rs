@@ -37,7 +37,7 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn Read + Send>, Failure> {
     } else {
         File::open(path).and_then(|file| decompressed(BufReader::with_capacity(1 << 16, file)))
     };
-    opened.map_err(|e| unreadable(path, &e.to_string()))
+    opened.map_err(|e| unopened(path, &e))
 }
 
 /// Opens a recording to be read from front to back, as [`open`] does.
@@ -62,6 +62,25 @@ pub(super) fn recording(path: &Path) -> Result<Source, Failure> {
             open(path).map(|stream| Source::stream(stream, usize::try_from(held).unwrap_or(usize::MAX)))
         }
     }
+}
+
+/// A failure that does not come from what the file holds has a remedy of its own.
+fn unopened(path: &Path, e: &io::Error) -> Failure {
+    let remedy = match e.kind() {
+        io::ErrorKind::NotFound => "is its name right? `gcwatch … --record FILE` makes a recording",
+        io::ErrorKind::PermissionDenied => "run gcwatch as a user who may read it",
+        io::ErrorKind::IsADirectory => "name the files in it, such as DIRECTORY/*.nettrace",
+        _ => return unreadable(path, &e.to_string()),
+    };
+    Failure::new(Code::BAD_INPUT, format!("cannot read {}: {e}", path.display())).remedy(remedy)
+}
+
+/// It begins as a JSON document does.
+pub(super) fn is_document(path: &Path) -> bool {
+    let mut first = [0];
+    let begins =
+        |mut input: Box<dyn Read + Send>| input.read(&mut first).is_ok_and(|n| n == 1) && first == *b"{";
+    path.is_file() && open(path).is_ok_and(begins)
 }
 
 /// A failure to read a recording.

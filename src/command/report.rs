@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::input::{recording, unreadable};
+use super::input::{is_document, recording, unreadable};
 use super::spared;
 use super::verdict;
 use super::watches;
@@ -119,7 +119,10 @@ fn one(
         drop(session);
         let exit = Exit { gcwatch: failure.code.0, child: None, reason: UNREADABLE };
         document_of_failure(report, &facts, &exit, &args.output)?;
-        return Err(failure);
+        return Err(match is_document(&files[0]) {
+            true => Failure { remedy: vec![DOCUMENT.to_owned()], ..failure },
+            false => failure,
+        });
     }
     if args.output.format == Format::Text && session.is_later_part() {
         let first = "it begins in the middle of a watch: the files before it are not here";
@@ -157,6 +160,8 @@ fn one(
 }
 
 const NO_TRACE: &str = "it ends before its header does: the writer was killed, or the rest is missing";
+const DOCUMENT: &str =
+    "it is a JSON document: `gcwatch diff BEFORE AFTER` compares two of them; `report` reads recordings";
 /// The reason of a document about it.
 const UNREADABLE: &str = "unreadable";
 const CUT: &str = "it ends before its end mark: the writer was killed, or the rest is missing";

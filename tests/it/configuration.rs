@@ -15,6 +15,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.plain("configuration::is_shown_with_its_source", shown);
     suite.plain("configuration::mistakes_are_2", mistakes);
     suite.plain("configuration::a_bad_value_names_where_it_comes_from", sources);
+    suite.plain("configuration::a_bad_value_is_told_alike_everywhere", everywhere);
     suite.plain("configuration::odd_variables_are_told", odd_variables);
     suite.plain("configuration::diff_takes_what_fits_it", of_diff);
 }
@@ -96,6 +97,39 @@ fn sources() -> Result<()> {
     Ok(())
 }
 
+/// `config` says as much as the command itself, and a file's line is named.
+fn everywhere() -> Result<()> {
+    let possible = "possible values: basic, moves, roots";
+    for words in ["config", "config attach", "attach 1", "report x"] {
+        let with = |toml: &str, name: &str, value: &str| -> Result<Ended> {
+            let dir = tempfile::tempdir()?;
+            let mut command = below(&dir, toml, Gcwatch::new().args(words).command())?;
+            command.env(name, value);
+            let ended = run(command, 2)?.says(&["invalid value"])?;
+            ensure!(!ended.stderr.contains("gcwatch: error:"), "{words}: {}", ended.stderr);
+            Ok(ended)
+        };
+        if words != "report x" {
+            with("", "GCWATCH_LEVEL", "bsic")?.says(&[
+                "'bsic'",
+                possible,
+                "GCWATCH_LEVEL in the environment",
+            ])?;
+            with("strict = true\nlevel = 'mvoes'\n", "GCWATCH_QUIET", "")?.says(&[
+                "'mvoes'",
+                possible,
+                "gcwatch.toml, line 2",
+            ])?;
+        }
+        with("\nunits = 'miles'\n", "GCWATCH_QUIET", "")?
+            .says(&["iec, si, bytes", "gcwatch.toml, line 2"])?;
+    }
+    let dir = tempfile::tempdir()?;
+    let table =
+        below(&dir, "level = 'basic'\n\n[attach]\nlevel = 'x'\n", Gcwatch::new().args("attach 1").command())?;
+    run(table, 2)?.says(&["gcwatch.toml, line 4"]).map(drop)
+}
+
 /// A misspelt one, one that can be typed only, and those that are none of the user's business.
 fn odd_variables() -> Result<()> {
     let dir = tempfile::tempdir()?;
@@ -134,6 +168,10 @@ fn mistakes() -> Result<()> {
         ("levle = 'basic'", "`level`"),
         ("output = 'x'", "command line only"),
         ("[run]\nprofiler-path = 'x.so'", "command line only"),
+        (
+            "strict = true\n[attach]\nfollow = true",
+            "line 3: `follow` is no option of `attach`, only of `run`",
+        ),
         ("level = ", "TOML"),
         ("level = 'deep'", "deep"),
     ] {

@@ -55,8 +55,14 @@ fn unreadable() -> Result<()> {
         ensure!(exit["gcwatch"] == 12 && exit["reason"] == "unreadable", "{name}: {exit}");
     }
     let missing = dir.path().join("missing");
-    Gcwatch::new().arg("report").arg(&missing).output()?.expect(12)?.says(&["missing"])?;
-    Gcwatch::new().arg("report").arg(dir.path()).output()?.expect(12)?;
+    for (path, remedy) in [(missing.as_path(), "is its name right?"), (dir.path(), "name the files in it")] {
+        let ended = Gcwatch::new().arg("report").arg(path).output()?.expect(12)?.says(&[remedy])?;
+        ensure!(!ended.stderr.contains("a recording is a .nettrace file"), "{}", ended.stderr);
+    }
+    let document = dir.path().join("gc.json");
+    std::fs::write(&document, "{\"schema\":\"gcwatch/1\"}")?;
+    Gcwatch::new().arg("report").arg(&document).output()?.expect(12)?.says(&["gcwatch diff BEFORE AFTER"])?;
+    Gcwatch::new().args("attach --pid 1").output()?.expect(2)?.says(&["'--process-id'"])?;
     Gcwatch::new().args("report -").feed(b"words".to_vec())?.expect(12)?;
     Ok(())
 }
