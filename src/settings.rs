@@ -98,6 +98,7 @@ mod tests {
         };
         assert!(mistake(true).contains("line 2") && mistake(true).contains("secret"), "{}", mistake(true));
         let of_another = mistake(false);
-        assert!(of_another.contains("line 2, column 5") && !of_another.contains("root"), "{of_another}");
+        assert_eq!(of_another, "TOML parse error at line 2, column 17");
+        assert!(mistake(true).starts_with(&of_another), "{}", mistake(true));
     }
 }
