@@ -8,6 +8,7 @@ use crate::sys;
 
 /// So many arguments and variables of a process are read; what is behind them is left out. Programs have far fewer, but a
 /// process can make the kernel tell of millions.
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "read on Linux only"))]
 pub(crate) const MOST_ENTRIES: usize = 16_384;
 
 /// What could be learnt of a process without talking to it. `None` is "could not be read": another user's process,

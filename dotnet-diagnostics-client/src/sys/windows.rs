@@ -1,7 +1,7 @@
 //! Windows: the pipe's name follows from the process id.
 #![expect(unsafe_code, reason = "process snapshots and pipe probes have no safe binding")]
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::iter;
