@@ -50,9 +50,22 @@ pub(crate) fn register(suite: &mut Suite) {
 struct Stopped(u32);
 
 impl Stopped {
+    /// Each thread stops when it next looks for signals: until all have, one may still take another signal.
     fn stop(pid: u32) -> Result<Stopped> {
         signal(pid, Signal::STOP)?;
-        Ok(Stopped(pid))
+        let stopped = Stopped(pid);
+        until("all threads stopped", DEADLINE, || {
+            for thread in std::fs::read_dir(format!("/proc/{pid}/task"))? {
+                // A thread may end meanwhile.
+                let stat = std::fs::read_to_string(thread?.path().join("stat")).unwrap_or_default();
+                let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next());
+                if !matches!(state, None | Some('T' | 't' | 'Z' | 'X')) {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        })?;
+        Ok(stopped)
     }
 }
 
