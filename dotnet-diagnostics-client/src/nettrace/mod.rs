@@ -45,6 +45,7 @@ mod labels;
 mod limits;
 mod metadata;
 mod object;
+mod once;
 mod order;
 mod reader;
 mod sequence_point;

@@ -9,6 +9,7 @@ use super::container::{Container, Object};
 use super::labels::{Activities, Labels};
 use super::limits::ROOM_FOR_ANY_EVENT;
 use super::metadata::MetadataTable;
+use super::once::{FORGOTTEN_THREADS, OUT_OF_TURN, Once};
 use super::order::{Held, Order};
 use super::sequence_point::SequencePoint;
 use super::stacks::Stacks;
@@ -61,42 +62,12 @@ pub struct Reader {
     end: EndState,
     told_ids: HashSet<u32>,
     /// Events were given out of turn, and that has been told.
-    out_of_turn: Told,
+    out_of_turn: Once,
     /// The same of threads that were forgotten.
-    forgotten_threads: Told,
+    forgotten_threads: Once,
     lost_events: u64,
     unparsed_bytes: u64,
 }
-
-/// Something that is told once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Told {
-    #[default]
-    Nothing,
-    Due,
-    Done,
-}
-
-impl Told {
-    fn due(&mut self) {
-        if *self == Self::Nothing {
-            *self = Self::Due;
-        }
-    }
-
-    fn take(&mut self, what: &'static str) -> Result<(), Error> {
-        if *self != Self::Due {
-            return Ok(());
-        }
-        *self = Self::Done;
-        Err(Error::Limit { what })
-    }
-}
-
-const OUT_OF_TURN: &str =
-    "more events wait for their turn than can be held, so some come before ones that are earlier";
-const FORGOTTEN_THREADS: &str =
-    "there are too many threads to remember, so not every lost event can be counted";
 
 /// An event block that is being read.
 #[derive(Debug)]
@@ -157,8 +128,8 @@ impl Reader {
             lent: None,
             end: EndState::NotReached,
             told_ids: HashSet::new(),
-            out_of_turn: Told::default(),
-            forgotten_threads: Told::default(),
+            out_of_turn: Once::default(),
+            forgotten_threads: Once::default(),
             lost_events: 0,
             unparsed_bytes: 0,
         }
