@@ -110,7 +110,7 @@ mod tests {
 
     use super::*;
     use crate::check::METRICS;
-    use crate::gc::facts::{Each, Sample};
+    use crate::gc::facts::{Sample, WindowLength};
     use crate::report::Facts;
 
     #[test]
@@ -132,7 +132,8 @@ mod tests {
         let mut watch = Facts::default().watch;
         (watch.level, watch.background_gc) = (level, background_gc);
         if let Some((between, taken)) = sample {
-            watch.sample = Some(Sample { each: Each::Gcs(1), every: Duration::from_secs(30), between });
+            watch.sample =
+                Some(Sample { each: WindowLength::Gcs(1), every: Duration::from_secs(30), between });
             watch.windows.taken = taken;
         }
         disturbances(metric, &watch)

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::gc::facts::{Each, Sample, StepBackLimits};
+use crate::gc::facts::{Sample, StepBackLimits, WindowLength};
 use crate::gc::record::Level;
 use crate::watch::recording::Rotation;
 
@@ -88,10 +88,10 @@ pub(crate) fn sample(text: &str) -> Result<Sample, String> {
     }
     let each = match each.parse::<u32>() {
         Ok(0) => return Err(format!("a window without a collection shows nothing; {bad}")),
-        Ok(n) => Each::Gcs(n),
-        Err(_) => Each::Time(duration(each).map_err(|_| format!("`{each}` is no window; {bad}"))?),
+        Ok(n) => WindowLength::Gcs(n),
+        Err(_) => WindowLength::Time(duration(each).map_err(|_| format!("`{each}` is no window; {bad}"))?),
     };
-    if let Each::Time(time) = each {
+    if let WindowLength::Time(time) = each {
         // Getting in and out takes 0.5 s.
         if time < Duration::from_millis(1) || time + Duration::from_millis(500) > every {
             let what = "a window is shorter than its interval, by 0.5 s at least";
@@ -109,8 +109,8 @@ pub(crate) fn step_back(text: &str) -> Result<StepBackLimits, String> {
     if !(0.0..=100.0).contains(&share) {
         return Err(format!("a share is 0% to 100%, not `{text}`"));
     }
-    let at_once_ms = u32::try_from(pause(time.trim())?.as_millis()).unwrap_or(u32::MAX);
-    Ok(StepBackLimits { share_ppm: (share * 1e4).round() as u32, at_once_ms })
+    let max_pause_ms = u32::try_from(pause(time.trim())?.as_millis()).unwrap_or(u32::MAX);
+    Ok(StepBackLimits { share_ppm: (share * 1e4).round() as u32, max_pause_ms })
 }
 
 /// One generation: 0, 1 or 2.
@@ -144,10 +144,10 @@ mod tests {
     #[test]
     fn samples() {
         let of = |text| sample(text).map(|s| (s.each, s.every.as_millis()));
-        assert_eq!(of("1/30s"), Ok((Each::Gcs(1), 30_000)));
-        assert_eq!(of("3 / 1m"), Ok((Each::Gcs(3), 60_000)));
-        assert_eq!(of("2s/30s"), Ok((Each::Time(Duration::from_secs(2)), 30_000)));
-        assert_eq!(of("250ms/00:01:00"), Ok((Each::Time(Duration::from_millis(250)), 60_000)));
+        assert_eq!(of("1/30s"), Ok((WindowLength::Gcs(1), 30_000)));
+        assert_eq!(of("3 / 1m"), Ok((WindowLength::Gcs(3), 60_000)));
+        assert_eq!(of("2s/30s"), Ok((WindowLength::Time(Duration::from_secs(2)), 30_000)));
+        assert_eq!(of("250ms/00:01:00"), Ok((WindowLength::Time(Duration::from_millis(250)), 60_000)));
         for bad in ["", "1", "1/", "/30s", "0/30s", "1/0.5s", "1/31d", "x/30s", "30s/30s", "0s/30s", "-1/30s"]
         {
             assert!(of(bad).is_err(), "{bad}");
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn limits_of_stepping_back() {
-        let of = |text| step_back(text).map(|limits| (limits.share_ppm, limits.at_once_ms));
+        let of = |text| step_back(text).map(|limits| (limits.share_ppm, limits.max_pause_ms));
         assert_eq!(of("1%,250ms"), Ok((10_000, 250)));
         assert_eq!(of("0.05 % , 1s"), Ok((500, 1000)));
         assert_eq!(of("100%,1h"), Ok((1_000_000, 3_600_000)));

@@ -12,9 +12,9 @@ use super::{ending, finish, output, report_failed};
 use crate::check::Checks;
 use crate::cli::{AttachArgs, Format, OutputArgs, WatchArgs};
 use crate::exit::{Code, Failure};
-use crate::gc::facts::{Each, Estimate, Exit, Gap, Sample, StepBackLimits, Watch};
+use crate::gc::facts::{Estimate, Exit, Gap, Sample, StepBackLimits, Watch, WindowLength};
 use crate::gc::record::Level;
-use crate::gc::told::Stay;
+use crate::gc::stream_info::StepBackPlan;
 use crate::report::Facts;
 use crate::sys::{Lease, Signals, is_root};
 use crate::target::{self, Found, Wanted};
@@ -210,7 +210,7 @@ fn facts_of(entered: &In, concurrent: Option<bool>, args: &AttachArgs, wish: Wis
     let most = args.careful.max_blocking_gc;
     Watch {
         estimate: estimate.filter(|_| roots),
-        most_blocking_ns: way.chosen.then(|| u64::try_from(most.as_nanos()).unwrap_or(u64::MAX)),
+        max_blocking_ns: way.chosen.then(|| u64::try_from(most.as_nanos()).unwrap_or(u64::MAX)),
         step_back: way.stays,
         windows_after_gen2: roots && sampling.is_some() && wish.sampling.is_none(),
         ..watch
@@ -256,7 +256,8 @@ struct Way {
 }
 
 /// Windows where nothing else was said.
-const WINDOWS: Sample = Sample { each: Each::Gcs(1), every: Duration::from_secs(30), between: Level::Basic };
+const WINDOWS: Sample =
+    Sample { each: WindowLength::Gcs(1), every: Duration::from_secs(30), between: Level::Basic };
 
 async fn enter(
     found: &Found,
@@ -355,7 +356,7 @@ async fn bring_in(
         way.sampling = Some(WINDOWS);
         way.stays = Some(args.careful.step_back).filter(|_| short(estimate));
         let every_ms = u32::try_from(WINDOWS.every.as_millis()).unwrap_or(u32::MAX);
-        window = way.stays.map(|limits| Stay::window(limits, every_ms));
+        window = way.stays.map(|limits| StepBackPlan::window(limits, every_ms));
     }
     if (way.sampling.is_none() || way.stays.is_some())
         && let Err(refusal) = ready.attach(client, detail, window).await

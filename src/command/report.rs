@@ -10,7 +10,7 @@ use super::{document_of_failure, finish, output, report_failed};
 use crate::check::Checks;
 use crate::cli::{Format, ReportArgs};
 use crate::exit::{Code, Failure};
-use crate::gc::facts::{BackgroundGc, Exit, Gap, Target, Watch, Windows};
+use crate::gc::facts::{BackgroundGc, Exit, Gap, Target, Watch, WindowCounts};
 use crate::gc::record::Level;
 use crate::report::{Facts, Outlive, Report, label};
 use crate::target;
@@ -146,7 +146,7 @@ fn one(
     }
     let whole = damages.is_empty();
     for (_, what) in &damages {
-        session.has_gap(if what == CUT { Gap::Cut } else { Gap::Damaged });
+        session.has_gap(if what == CUT { Gap::Truncated } else { Gap::Damaged });
     }
     let incomplete = session.incomplete() || !whole;
     let verdicts = session.verdicts();
@@ -182,18 +182,18 @@ fn facts(args: &ReportArgs, files: &[PathBuf]) -> Facts {
     if !files.iter().all(|file| file.is_file()) {
         return facts;
     }
-    let told = look_ahead(files.iter().filter_map(|file| recording(file).ok()));
-    facts.watch.level = told.level();
-    facts.watch.arming = told.arming();
-    facts.watch.background_gc = told.background_gc();
-    (facts.watch.sample, facts.watch.windows) = told.windows();
-    facts.watch.step_back = told.stay.map(|stay| stay.limits);
-    facts.target.title = told.command_line.as_deref().map(target::title_of);
-    facts.target.command_line = told.command_line;
-    facts.target.os = told.os;
-    facts.target.arch = told.arch;
-    facts.target.runtime_version = told.runtime_version;
-    facts.target.gc = told.gc;
+    let info = look_ahead(files.iter().filter_map(|file| recording(file).ok()));
+    facts.watch.level = info.level();
+    facts.watch.arming = info.arming();
+    facts.watch.background_gc = info.background_gc();
+    (facts.watch.sample, facts.watch.windows) = info.windows();
+    facts.watch.step_back = info.step_back.map(|plan| plan.limits);
+    facts.target.title = info.command_line.as_deref().map(target::title_of);
+    facts.target.command_line = info.command_line;
+    facts.target.os = info.os;
+    facts.target.arch = info.arch;
+    facts.target.runtime_version = info.runtime_version;
+    facts.target.gc = info.gc;
     facts
 }
 
@@ -207,10 +207,10 @@ pub(super) fn unknown(blocks: bool) -> Watch {
         background_gc: BackgroundGc::Untouched,
         arming: None,
         sample: None,
-        windows: Windows::default(),
+        windows: WindowCounts::default(),
         blocks,
         estimate: None,
-        most_blocking_ns: None,
+        max_blocking_ns: None,
         step_back: None,
         windows_after_gen2: false,
         stepped_back: None,

@@ -97,7 +97,7 @@ impl Arming {
 /// `--sample`: roots in windows, and how often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sample {
-    pub(crate) each: Each,
+    pub(crate) each: WindowLength,
     /// From the beginning of one window to that of the next.
     pub(crate) every: Duration,
     /// The level between the windows.
@@ -106,7 +106,7 @@ pub(crate) struct Sample {
 
 /// How long a window is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Each {
+pub(crate) enum WindowLength {
     /// So many blocking collections.
     Gcs(u32),
     Time(Duration),
@@ -114,7 +114,7 @@ pub(crate) enum Each {
 
 /// What became of the windows of `--sample`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Windows {
+pub(crate) struct WindowCounts {
     pub(crate) taken: u64,
     /// Skipped because a background collection was running.
     pub(crate) busy: u64,
@@ -122,7 +122,7 @@ pub(crate) struct Windows {
     pub(crate) refused: u64,
 }
 
-impl Windows {
+impl WindowCounts {
     /// Those that were due and not taken.
     pub(crate) fn skipped(self) -> u64 {
         self.busy.saturating_add(self.refused)
@@ -149,7 +149,7 @@ pub(crate) struct StepBackLimits {
     /// Of the time watched, in millionths.
     pub(crate) share_ppm: u32,
     /// Of a single one.
-    pub(crate) at_once_ms: u32,
+    pub(crate) max_pause_ms: u32,
 }
 
 impl StepBackLimits {
@@ -159,8 +159,8 @@ impl StepBackLimits {
     }
 
     /// The longest pause, ns.
-    pub(crate) fn at_once_ns(self) -> u64 {
-        u64::from(self.at_once_ms) * 1_000_000
+    pub(crate) fn max_pause_ns(self) -> u64 {
+        u64::from(self.max_pause_ms) * 1_000_000
     }
 }
 
@@ -189,14 +189,14 @@ pub(crate) struct Watch {
     /// `None`: roots are watched all the time, or never.
     pub(crate) sample: Option<Sample>,
     /// Of `sample`.
-    pub(crate) windows: Windows,
+    pub(crate) windows: WindowCounts,
     /// Whether raw ranges and roots are kept.
     pub(crate) blocks: bool,
     /// `None`: not made, or the stream is a recording.
     pub(crate) estimate: Option<Estimate>,
     /// How long a blocking collection of generation 2 may be estimated to take for roots to be watched all the time, ns;
     /// `None`: the level did not depend on it.
-    pub(crate) most_blocking_ns: Option<u64>,
+    pub(crate) max_blocking_ns: Option<u64>,
     /// Roots are watched all the time only as long as these are kept.
     pub(crate) step_back: Option<StepBackLimits>,
     /// Each window begins right after a collection of generation 2.
@@ -236,7 +236,7 @@ pub(crate) enum Gap {
     /// gcwatch left before the stream had ended.
     Left,
     /// The recording ends before its end mark.
-    Cut,
+    Truncated,
     /// Bytes of the recording cannot be read.
     Damaged,
 }
@@ -248,7 +248,7 @@ impl Gap {
             Gap::Killed => "target-killed",
             Gap::Silent { .. } => "no-response",
             Gap::Left => "left",
-            Gap::Cut => "truncated",
+            Gap::Truncated => "truncated",
             Gap::Damaged => "damaged",
         }
     }

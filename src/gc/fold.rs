@@ -5,41 +5,28 @@ mod profiler;
 
 use netcore_profiler::wire;
 
-use super::bounds::{Bound, Bounds, Table};
 use super::events::{self, RuntimeEvent};
-use super::holders::Coming;
+use super::generation_bounds::{GenerationBounds, GenerationRange, IncomingBounds};
 use super::identity::Identity;
 use super::open::OpenGc;
 use super::profiled::Raw;
 use super::queue::{Naming, Queue};
 use super::record::{Gc, Incomplete, Kind, Pause, Phase, Reason};
+use super::root_stats::IncomingRootRows;
 use super::stops::{Owner, Stop, Stops};
-use super::told::Told;
+use super::stream_event::StreamEvent;
+use super::stream_info::StreamInfo;
 use crate::gc::map::{HashMap, HashSet};
 
 /// Threads, or collections, of which something has still to come. A runtime has as many as threads that collect.
-const MOST_OPEN_ENDS: usize = 4096;
+const MAX_OPEN_ENDS: usize = 4096;
 
 /// Makes room for one more thread. What the others had still to tell is then missing from their collections' records,
 /// which say so.
 fn room(of: &mut HashMap<u64, u32>) {
-    if of.len() >= MOST_OPEN_ENDS {
+    if of.len() >= MAX_OPEN_ENDS {
         of.clear();
     }
-}
-
-/// One event, free of the format it came in.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Occurrence<'a> {
-    pub(crate) provider: &'a str,
-    pub(crate) id: u32,
-    /// Bytes of a pointer in the target: 4 or 8.
-    pub(crate) pointer_size: u32,
-    /// The target's OS thread.
-    pub(crate) thread: u64,
-    /// Stream clock since the watch began; events from before it are at 0.
-    pub(crate) at_ns: u64,
-    pub(crate) payload: &'a [u8],
 }
 
 /// The fold. Finished records are taken with [`Fold::take`].
@@ -54,11 +41,11 @@ pub(crate) struct Fold {
     histories: HashMap<u64, u32>,
     ended: HashMap<u64, u32>,
     /// Records that were given up before their end.
-    endless: HashSet<u32>,
+    unfinished: HashSet<u32>,
     /// GCTriggered: its reason and its thread.
     trigger: Option<(u32, u64)>,
-    bounds: Bounds,
-    bounds_coming: Table,
+    bounds: GenerationBounds,
+    bounds_coming: IncomingBounds,
     raw: Raw,
     identity: Identity,
     /// Events were lost.
@@ -66,9 +53,9 @@ pub(crate) struct Fold {
     /// The stream tells of blocks (not that of NativeAOT).
     blocks_told: bool,
     queue: Queue,
-    holders: Coming,
+    root_rows: IncomingRootRows,
     /// Reason and stack of the last request for a collection.
-    asked_by: Option<(u32, Vec<u64>)>,
+    induced_by: Option<(u32, Vec<u64>)>,
     first_started: Option<u32>,
     /// Stops for a collection in which none started, since the last one that did.
     stops_without_gc: u32,
@@ -77,14 +64,14 @@ pub(crate) struct Fold {
     /// are more than are kept.
     pub(crate) lost_totals: u64,
     /// What the stream tells about the target and the watch.
-    pub(crate) told: Told,
+    pub(crate) stream_info: StreamInfo,
     /// Stops for other reasons: number and ns.
     pub(crate) other_suspensions: (u64, u64),
     /// Time of the last event of the watch, of any kind.
     pub(crate) last_ns: u64,
     cut: bool,
     /// When the profiler found its lease given up: the watch ends there, and what starts later is beyond it.
-    pub(crate) released_ns: Option<u64>,
+    pub(crate) lease_lost_ns: Option<u64>,
     /// The profiler that was heard of last was there before this watch: another watch brought it.
     foreign_profiler: bool,
 }
@@ -141,14 +128,14 @@ impl Fold {
     }
 
     /// Takes in one event.
-    pub(crate) fn event(&mut self, e: Occurrence<'_>) {
-        if self.released_ns.is_none() || self.blocking.is_some() || self.background.is_some() {
+    pub(crate) fn event(&mut self, e: StreamEvent<'_>) {
+        if self.lease_lost_ns.is_none() || self.blocking.is_some() || self.background.is_some() {
             self.last_ns = self.last_ns.max(e.at_ns);
         }
         match e.provider {
             // Of a runtime that starts; others tell it in the rundown.
             events::RUNTIME_PROVIDER if e.id == events::RUNTIME_INFORMATION => {
-                self.told.runtime_information(e.payload);
+                self.stream_info.runtime_information(e.payload);
             }
             events::RUNTIME_PROVIDER => {
                 if let Some(event) = events::decode(e.id, e.payload, e.pointer_size) {
@@ -159,15 +146,15 @@ impl Fold {
                 Ok(record) => self.profiler(e.at_ns, record),
                 Err(_) => self.lost_totals = self.lost_totals.saturating_add(1),
             },
-            events::EVENTPIPE_PROVIDER if e.id == 1 => self.told.process_info(e.payload),
-            events::RUNDOWN_PROVIDER => self.told.rundown(e.id, e.payload),
+            events::EVENTPIPE_PROVIDER if e.id == 1 => self.stream_info.process_info(e.payload),
+            events::RUNDOWN_PROVIDER => self.stream_info.rundown(e.id, e.payload),
             _ => {}
         }
     }
 
-    /// Takes in one event for [what the stream tells](Fold::told) besides collections. Of blocks that is only that they
+    /// Takes in one event for [what the stream says](Fold::stream_info) besides collections. Of blocks that is only that they
     /// are told: no record that comes of it is true.
-    pub(crate) fn glance(&mut self, e: Occurrence<'_>) {
+    pub(crate) fn event_without_blocks(&mut self, e: StreamEvent<'_>) {
         use wire::event_id::{GC_TOTALS, HELLO, NAMES_DONE, NOTE};
         let payload = match e.provider {
             events::RUNTIME_PROVIDER if events::tells_blocks(e.id) => {
@@ -176,7 +163,7 @@ impl Fold {
             wire::PROVIDER_NAME if ![HELLO, GC_TOTALS, NAMES_DONE, NOTE].contains(&e.id) => return,
             _ => e.payload,
         };
-        self.event(Occurrence { payload, ..e });
+        self.event(StreamEvent { payload, ..e });
     }
 
     fn slot(&mut self, owner: Owner) -> &mut Option<OpenGc> {
@@ -206,9 +193,10 @@ impl Fold {
         }
     }
 
-    fn runtime(&mut self, e: &Occurrence<'_>, event: RuntimeEvent<'_>) {
+    fn runtime(&mut self, e: &StreamEvent<'_>, event: RuntimeEvent<'_>) {
         if let RuntimeEvent::GenerationRange { generation, start, used_bytes } = event {
-            let follows = self.bounds_coming.add(e.thread, Bound { start, bytes: used_bytes, generation });
+            let follows =
+                self.bounds_coming.add(e.thread, GenerationRange { start, bytes: used_bytes, generation });
             self.lost_totals = self.lost_totals.saturating_add(self.bounds_coming.take_left_out());
             // There are hundreds of them in a row, which say the same of the collection.
             let owner = if follows { None } else { self.current() };
@@ -224,14 +212,14 @@ impl Fold {
         match event {
             RuntimeEvent::Triggered { reason } => self.trigger = Some((reason, e.thread)),
             RuntimeEvent::SuspendBegin { reason } => {
-                if let Some(endless) = self.stops.begin(e.thread, e.at_ns, reason) {
-                    self.stop_lost(endless);
+                if let Some(unfinished) = self.stops.begin(e.thread, e.at_ns, reason) {
+                    self.stop_lost(unfinished);
                 }
             }
             RuntimeEvent::SuspendEnd => self.stopped(e),
             RuntimeEvent::RestartBegin => self.stops.going_on(e.thread, e.at_ns),
             RuntimeEvent::RestartEnd => self.restart(e),
-            RuntimeEvent::GcStart { .. } if self.released_ns.is_some() => {
+            RuntimeEvent::GcStart { .. } if self.lease_lost_ns.is_some() => {
                 if let Some(stop) = self.stops.in_force() {
                     stop.collected = true;
                 }
@@ -253,7 +241,7 @@ impl Fold {
                 if owner == Owner::Blocking && full && self.blocking.as_ref().is_none_or(|gc| gc.ended) {
                     self.turn_blocking();
                 }
-                self.told.heaps(global.heaps);
+                self.stream_info.heaps(global.heaps);
                 self.histories.remove(&e.thread);
                 if let Some(gc) = self.slot(owner).as_mut().filter(|gc| gc.heaps_due.is_none()) {
                     gc.global_history(global);
@@ -300,7 +288,7 @@ impl Fold {
     }
 
     /// Books blocks. A background collection tells of its own in a stop of its own.
-    fn blocks(&mut self, owner: Option<Owner>, book: impl FnOnce(&mut OpenGc, &mut Bounds, bool)) {
+    fn blocks(&mut self, owner: Option<Owner>, book: impl FnOnce(&mut OpenGc, &mut GenerationBounds, bool)) {
         self.blocks_told = true;
         if let Some(stop) = self.stops.in_force().filter(|stop| stop.for_background) {
             stop.walked = true;
@@ -314,7 +302,7 @@ impl Fold {
     }
 
     /// What stopped the program before has let go, whether it has said so or not.
-    fn stopped(&mut self, e: &Occurrence<'_>) {
+    fn stopped(&mut self, e: &StreamEvent<'_>) {
         let background_runs = self.background.as_ref().is_some_and(|gc| !gc.ended);
         if let Some(before) = self.stops.stopped(e.thread, e.at_ns, background_runs)
             && before.owner == Some(Owner::Blocking)
@@ -335,7 +323,7 @@ impl Fold {
         }
     }
 
-    fn start(&mut self, e: &Occurrence<'_>, number: u32, generation: u32, reason: Reason, kind: u32) {
+    fn start(&mut self, e: &StreamEvent<'_>, number: u32, generation: u32, reason: Reason, kind: u32) {
         let owner = if kind == 1 { Owner::Background } else { Owner::Blocking };
         // The ephemeral collection in a background one's first stop calls itself blocking; so do we.
         let kind = match kind {
@@ -344,16 +332,16 @@ impl Fold {
             _ => Kind::Blocking,
         };
         let mut gc = OpenGc::new(number, generation, reason, kind, e.at_ns);
-        gc.record.profiler_there = self.told.starts(kind == Kind::Background);
+        gc.record.profiler_there = self.stream_info.starts(kind == Kind::Background);
         gc.record.stops_without_gc = std::mem::take(&mut self.stops_without_gc);
         let trigger = self.trigger.take();
         gc.record.trigger_reason = trigger.map(|(reason, _)| reason);
         if let (Some((_, by)), Some(thread)) = (trigger, self.stops.collecting()) {
             // With server GC the threads that ask are not those that collect.
-            self.told.server(by != thread);
+            self.stream_info.server(by != thread);
         }
-        let asked_by = self.asked_by.take().filter(|(code, _)| gc.record.trigger_reason == Some(*code));
-        gc.naming.asked_by = asked_by.filter(|_| reason.induced()).map(|(_, frames)| frames);
+        let induced_by = self.induced_by.take().filter(|(code, _)| gc.record.trigger_reason == Some(*code));
+        gc.naming.induced_by = induced_by.filter(|_| reason.induced()).map(|(_, frames)| frames);
         let mut before = None;
         match self.stops.in_force() {
             Some(stop) => {
@@ -417,11 +405,11 @@ impl Fold {
         });
     }
 
-    fn gc_end(&mut self, e: &Occurrence<'_>, number: u32) {
+    fn gc_end(&mut self, e: &StreamEvent<'_>, number: u32) {
         room(&mut self.ended);
         self.ended.insert(e.thread, number);
         let mut bounds = std::mem::take(&mut self.bounds);
-        let given_up = self.endless.remove(&number) || self.released_ns.is_some();
+        let given_up = self.unfinished.remove(&number) || self.lease_lost_ns.is_some();
         match self.numbered(Some(number)) {
             Some(gc) => {
                 if gc.end_bounds_told {
@@ -433,7 +421,7 @@ impl Fold {
             // Its record had to go without.
             None if given_up => {}
             None => {
-                let mut gc = Gc::unknown(self.told.usual_level());
+                let mut gc = Gc::unknown(self.stream_info.usual_level());
                 gc.number = Some(number);
                 // A background one may end after others that started in the watch, or ended in it.
                 let before = self.first_started.is_none_or(|first| number < first);
@@ -456,7 +444,7 @@ impl Fold {
         self.bounds = bounds;
     }
 
-    fn restart(&mut self, e: &Occurrence<'_>) {
+    fn restart(&mut self, e: &StreamEvent<'_>) {
         let Some((mut stop, end_ns)) = self.stops.end(e.thread, e.at_ns) else {
             if !self.stops.holds(Owner::Blocking) {
                 // The end of a stop whose begin is not known.
@@ -480,7 +468,7 @@ impl Fold {
                 if stop.to_collect() {
                     self.stops_without_gc = self.stops_without_gc.saturating_add(1);
                 }
-                if self.released_ns.is_none_or(|at| stop.begin_ns < at) {
+                if self.lease_lost_ns.is_none_or(|at| stop.begin_ns < at) {
                     self.other_suspensions.0 += 1;
                     self.other_suspensions.1 = self.other_suspensions.1.saturating_add(ns);
                 }
@@ -535,11 +523,11 @@ impl Fold {
 
     fn emit(&mut self, mut gc: OpenGc) {
         if !gc.ended {
-            if self.endless.len() >= MOST_OPEN_ENDS {
+            if self.unfinished.len() >= MAX_OPEN_ENDS {
                 // An end that comes all the same is a record of its own, which says that it is not whole.
-                self.endless.clear();
+                self.unfinished.clear();
             }
-            self.endless.extend(gc.record.number);
+            self.unfinished.extend(gc.record.number);
         }
         let mut start_bounds = gc.start_bounds.take();
         if self.cut {
@@ -548,7 +536,7 @@ impl Fold {
         let naming = std::mem::take(&mut gc.naming);
         let mut gc = gc.close(&mut self.bounds, self.blocks_told);
         self.identity.follow(&mut gc, start_bounds.as_mut());
-        self.told.saw(gc.level);
+        self.stream_info.saw(gc.level);
         self.queue.push(gc, naming, self.last_ns);
     }
 }

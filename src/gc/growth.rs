@@ -1,33 +1,33 @@
-//! What grows directly behind roots over a watch: what somebody looks for who suspects a leak.
+//! What grows directly behind roots over a watch: the first place to look for a leak.
 
 use std::cmp::Reverse;
 
-use super::holders::Holders;
 use super::names::Name;
+use super::root_stats::RootStats;
 use crate::gc::map::HashMap;
 
 /// A bound on memory; beyond it new names are not followed.
-const MOST: usize = 10_000;
+const MAX_NAMES: usize = 10_000;
 /// Rows of the result.
 const SHOWN: usize = 20;
 
 /// What holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum What {
+pub(crate) enum RootSource {
     Handle,
     WeakHandle,
     Static,
     ThreadStatic,
 }
 
-impl What {
+impl RootSource {
     /// The name in JSON.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            What::Handle => "handle",
-            What::WeakHandle => "weak handle",
-            What::Static => "static",
-            What::ThreadStatic => "thread-static",
+            RootSource::Handle => "handle",
+            RootSource::WeakHandle => "weak handle",
+            RootSource::Static => "static",
+            RootSource::ThreadStatic => "thread-static",
         }
     }
 }
@@ -42,7 +42,7 @@ pub(crate) struct Sum {
 /// Something that is larger at the end than it was at first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct GrowthRow {
-    pub(crate) what: What,
+    pub(crate) source: RootSource,
     /// Of what is held last.
     pub(crate) type_name: Name,
     /// `Class.field` of a static one.
@@ -68,39 +68,39 @@ pub(crate) struct Growth {
     /// Not all roots of the last one were looked at.
     cut: bool,
     /// By type for handles, by name for fields.
-    followed: HashMap<(What, Name), Followed>,
+    followed: HashMap<(RootSource, Name), Followed>,
 }
 
 impl Growth {
     /// The next collection. One whose roots were not all looked at cannot be the first: what it did not
     /// show may have been there.
-    pub(crate) fn add(&mut self, holders: &Holders) {
+    pub(crate) fn add(&mut self, holders: &RootStats) {
         if self.gcs == 0 && holders.untyped > 0 {
             return;
         }
         self.gcs += 1;
         self.cut = holders.untyped > 0;
-        let mut handles: HashMap<(What, Name), Sum> = HashMap::default();
+        let mut handles: HashMap<(RootSource, Name), Sum> = HashMap::default();
         for row in holders.types.iter().filter(|row| row.kind == 1) {
-            let what = if row.flags & 0b10 != 0 { What::WeakHandle } else { What::Handle };
-            let sum = handles.entry((what, row.name.clone())).or_default();
+            let source = if row.flags & 0b10 != 0 { RootSource::WeakHandle } else { RootSource::Handle };
+            let sum = handles.entry((source, row.name.clone())).or_default();
             sum.count = sum.count.saturating_add(row.count);
             sum.bytes = sum.bytes.saturating_add(row.bytes);
         }
         for (key, followed) in &mut self.followed {
-            if matches!(key.0, What::Handle | What::WeakHandle) {
+            if matches!(key.0, RootSource::Handle | RootSource::WeakHandle) {
                 followed.last = handles.remove(key).unwrap_or_default();
             }
         }
         for (key, sum) in handles {
-            // What was not there before was there no times.
+            // RootSource was not there before was there no times.
             let first = if self.gcs == 1 { sum } else { Sum::default() };
             let type_name = key.1.clone();
             self.follow(key, Followed { type_name, first, last: sum });
         }
         for row in holders.statics.iter().flatten() {
-            let what = if row.thread_static { What::ThreadStatic } else { What::Static };
-            let key = (what, row.field.clone());
+            let source = if row.thread_static { RootSource::ThreadStatic } else { RootSource::Static };
+            let key = (source, row.field.clone());
             let sum = Sum { count: 1, bytes: row.bytes };
             match self.followed.get_mut(&key) {
                 Some(followed) => {
@@ -115,13 +115,13 @@ impl Growth {
         }
     }
 
-    fn follow(&mut self, key: (What, Name), followed: Followed) {
-        if self.followed.len() < MOST {
+    fn follow(&mut self, key: (RootSource, Name), followed: Followed) {
+        if self.followed.len() < MAX_NAMES {
             self.followed.insert(key, followed);
         }
     }
 
-    /// What grew, the most first; `None` where there are no two collections to compare.
+    /// RootSource grew, the most first; `None` where there are no two collections to compare.
     pub(crate) fn rows(&self) -> Option<Vec<GrowthRow>> {
         if self.gcs < 2 {
             return None;
@@ -131,13 +131,13 @@ impl Growth {
             .followed
             .iter()
             .filter(|(_, f)| grew(f))
-            .map(|((what, name), f)| GrowthRow {
-                what: *what,
+            .map(|((source, name), f)| GrowthRow {
+                source: *source,
                 type_name: f.type_name.clone(),
-                field: matches!(what, What::Static | What::ThreadStatic).then(|| name.clone()),
+                field: matches!(source, RootSource::Static | RootSource::ThreadStatic).then(|| name.clone()),
                 first: f.first,
                 last: f.last,
-                at_least: self.cut && matches!(what, What::Handle | What::WeakHandle),
+                at_least: self.cut && matches!(source, RootSource::Handle | RootSource::WeakHandle),
             })
             .collect();
         rows.sort_by(|a, b| {
@@ -145,7 +145,7 @@ impl Growth {
                 let (first, last) = (r.first, r.last);
                 (last.bytes.saturating_sub(first.bytes), last.count.saturating_sub(first.count))
             };
-            let names = |r: &GrowthRow| (r.what, r.field.clone(), r.type_name.clone());
+            let names = |r: &GrowthRow| (r.source, r.field.clone(), r.type_name.clone());
             Reverse(more(a)).cmp(&Reverse(more(b))).then_with(|| names(a).cmp(&names(b)))
         });
         rows.truncate(SHOWN);
@@ -155,10 +155,10 @@ impl Growth {
 
 #[cfg(test)]
 mod tests {
-    use super::super::holders::{StaticRow, TypeRow};
+    use super::super::root_stats::{StaticRow, TypeRow};
     use super::*;
 
-    fn gc(handles: &[(&str, u64, u64)], fields: &[(&str, &str, u64)], untyped: u64) -> Holders {
+    fn gc(handles: &[(&str, u64, u64)], fields: &[(&str, &str, u64)], untyped: u64) -> RootStats {
         let held = |(name, count, bytes): &(&str, u64, u64)| TypeRow {
             name: (*name).into(),
             kind: 1,
@@ -175,11 +175,11 @@ mod tests {
             thread_static: false,
             own: true,
         };
-        Holders {
+        RootStats {
             types: handles.iter().map(held).collect(),
             statics: Some(fields.iter().map(field).collect()),
             untyped,
-            ..Holders::default()
+            ..RootStats::default()
         }
     }
 
@@ -205,7 +205,7 @@ mod tests {
             .iter()
             .map(|r| {
                 (
-                    r.what,
+                    r.source,
                     &*r.type_name,
                     r.field.as_deref(),
                     r.first.bytes,
@@ -218,9 +218,9 @@ mod tests {
         assert_eq!(
             short,
             [
-                (What::Static, "B[]", Some("C.f"), 100, 400, 1, false),
-                (What::Handle, "Leak", None, 48, 216, 9, true),
-                (What::Handle, "New", None, 0, 8, 1, true),
+                (RootSource::Static, "B[]", Some("C.f"), 100, 400, 1, false),
+                (RootSource::Handle, "Leak", None, 48, 216, 9, true),
+                (RootSource::Handle, "New", None, 0, 8, 1, true),
             ]
         );
     }

@@ -4,7 +4,7 @@ use super::events::{PerHeapHistory, condemned_reasons};
 use super::record::{GENERATION_NAMES, Gc, GenerationStats, HeapStats, Kind, MARK_TYPES};
 
 /// Heaps of a collection that are kept one by one. Runtimes have up to 1,024.
-const MOST_HEAPS: usize = 4096;
+const MAX_HEAPS: usize = 4096;
 
 /// Sums of one generation over the heaps, in bytes.
 #[derive(Debug, Clone, Copy, Default)]
@@ -41,7 +41,7 @@ impl Histories {
                 sums.free_after.saturating_add(h.free_list_after).saturating_add(h.free_objects_after);
             sums.survived = sums.survived.saturating_add(survived);
         }
-        if self.heaps.len() >= MOST_HEAPS {
+        if self.heaps.len() >= MAX_HEAPS {
             return;
         }
         self.heaps.push(HeapStats {

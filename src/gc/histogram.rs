@@ -21,9 +21,9 @@ impl Histogram {
     }
 
     /// To count many values one after the other.
-    pub(crate) fn many(&mut self) -> Many<'_> {
+    pub(crate) fn many(&mut self) -> Counting<'_> {
         let (min, max) = self.range.unwrap_or((u64::MAX, 0));
-        Many { of: self, min, max }
+        Counting { of: self, min, max }
     }
 
     /// Counts what another place has already put into a step. There are no steps beyond the last one, which every
@@ -115,13 +115,13 @@ impl Histogram {
 }
 
 /// Counts values to a histogram; the bounds get there at its end.
-pub(crate) struct Many<'a> {
+pub(crate) struct Counting<'a> {
     of: &'a mut Histogram,
     min: u64,
     max: u64,
 }
 
-impl Many<'_> {
+impl Counting<'_> {
     /// Counts one value.
     #[inline]
     pub(crate) fn add(&mut self, value: u64) {

@@ -4,7 +4,7 @@
 //! be followed, if all of them are known: an unbroken series of collections is needed, each with its ranges.
 //! After any other the past is unknown, and the series begins anew.
 
-use super::bounds::Bounds;
+use super::generation_bounds::GenerationBounds;
 use super::record::{Gc, Kind};
 
 /// An object that was among the roots of the last collection.
@@ -26,7 +26,7 @@ pub(super) struct Identity {
 impl Identity {
     /// The next record, in the order in which they become complete. Its single roots are told since when
     /// their objects are known; `bounds` are those at the collection's start.
-    pub(super) fn follow(&mut self, gc: &mut Gc, bounds: Option<&mut Bounds>) {
+    pub(super) fn follow(&mut self, gc: &mut Gc, bounds: Option<&mut GenerationBounds>) {
         let usable = usable(gc);
         let next = self.last_number.is_some_and(|last| gc.number == last.checked_add(1));
         match bounds.filter(|_| usable && next) {
@@ -49,7 +49,7 @@ impl Identity {
     }
 
     /// Takes every known object to where this collection left it.
-    fn carry(&mut self, gc: &Gc, bounds: &mut Bounds) {
+    fn carry(&mut self, gc: &Gc, bounds: &mut GenerationBounds) {
         let mut carried = Vec::with_capacity(self.known.len());
         let mut told = vec![false; self.known.len()];
         // Ranges mostly come by rising address, and are many more than what is known: one look tells that nothing known
@@ -121,16 +121,17 @@ fn usable(gc: &Gc) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bounds::Bound;
+    use super::super::generation_bounds::GenerationRange;
     use super::super::record::{
         Incomplete, Level, Moved, MovedRange, Root, Roots, Surviving, SurvivingRange,
     };
     use super::*;
 
     /// gen0 at 0.., gen1 at 1000.., gen2 at 2000.., LOH at 3000.., frozen at 5000...
-    fn bounds() -> Bounds {
-        let at = |generation: u8| Bound { start: u64::from(generation) * 1000, bytes: 1000, generation };
-        Bounds::new([0, 1, 2, 3, 5].map(at).into())
+    fn bounds() -> GenerationBounds {
+        let at =
+            |generation: u8| GenerationRange { start: u64::from(generation) * 1000, bytes: 1000, generation };
+        GenerationBounds::new([0, 1, 2, 3, 5].map(at).into())
     }
 
     fn gc(number: u32, generation: u8, moved: &[(u64, u64, u64)], kept: &[(u64, u64)], roots: &[u64]) -> Gc {

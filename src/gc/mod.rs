@@ -1,15 +1,14 @@
 //! The model: events folded into one record per garbage collection. Pure; knows no IO.
 
-mod bounds;
+mod block_totals;
 pub(crate) mod events;
 pub(crate) mod facts;
 pub(crate) mod fold;
+mod generation_bounds;
 pub(crate) mod growth;
 mod heaps;
 pub(crate) mod histogram;
-pub(crate) mod holders;
 mod identity;
-pub(crate) mod lasting;
 mod map;
 pub(crate) mod names;
 pub(crate) mod numbers;
@@ -17,10 +16,12 @@ mod open;
 mod profiled;
 mod queue;
 pub(crate) mod record;
+pub(crate) mod replayable_state;
+pub(crate) mod root_stats;
 mod stops;
+pub(crate) mod stream_event;
+pub(crate) mod stream_info;
 pub(crate) mod summary;
-mod sums;
-pub(crate) mod told;
 
 #[cfg(test)]
 mod tests;

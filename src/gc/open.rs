@@ -1,9 +1,10 @@
 //! A collection that is still being put together.
 
-use super::bounds::Bounds;
+use super::block_totals::{ByGeneration, ByRange, MovedTotals, add, merge, sum};
 use super::events::{
     GlobalHeapHistory, HeapStatsEvent, MovedRow, PerHeapHistory, Ranges, Rows, RowsOf, SurvivingRow,
 };
+use super::generation_bounds::GenerationBounds;
 use super::heaps::Histories;
 use super::profiled::keep_rows;
 use super::queue::Naming;
@@ -11,16 +12,15 @@ use super::record::{
     BlockCount, Compacting, GENERATION_NAMES, Gc, GenerationStats, Incomplete, Kind, Level, Missing, Moved,
     MovedRange, Pause, Phase, Surviving, SurvivingRange, Transition,
 };
-use super::sums::{ByBound, ByGeneration, MovedSums, add, merge, sum};
 use crate::gc::map::HashMap;
 
 /// A bound on memory; beyond it the generation stays unknown.
 const MAX_UNPLACED: usize = 100_000;
 
 /// Threads that tell of blocks in one collection: no more than it has heaps.
-const MOST_WALKS: usize = 4096;
+const MAX_WALKS: usize = 4096;
 /// Stops of one collection.
-const MOST_PAUSES: usize = 1024;
+const MAX_PAUSES: usize = 1024;
 
 /// One collection between its first and its last event.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub(crate) struct OpenGc {
     surviving_by_generation: ByGeneration,
     bounds_known: bool,
     /// Where the generations lay when it began, with single blocks.
-    pub(crate) start_bounds: Option<Bounds>,
+    pub(crate) start_bounds: Option<GenerationBounds>,
     /// By thread and sort of block: how many events of its heap's walk came.
     walks: HashMap<(u64, bool), u32>,
     /// Something that is added up may be missing.
@@ -140,7 +140,7 @@ impl OpenGc {
     }
 
     pub(crate) fn pause(&mut self, pause: Pause) {
-        if self.record.pauses.len() < MOST_PAUSES {
+        if self.record.pauses.len() < MAX_PAUSES {
             self.record.pauses.push(pause);
         } else {
             self.lost();
@@ -206,7 +206,7 @@ impl OpenGc {
         thread: u64,
         moving: bool,
         ranges: Ranges<'_>,
-        bounds: &mut Bounds,
+        bounds: &mut GenerationBounds,
         keep: bool,
     ) {
         self.walk(thread, moving, ranges.index);
@@ -224,10 +224,10 @@ impl OpenGc {
         self.bounds_known &= !bounds.is_empty();
     }
 
-    fn moved_rows(&mut self, rows: impl RowsOf<MovedRow>, bounds: &mut Bounds, keep: bool) {
+    fn moved_rows(&mut self, rows: impl RowsOf<MovedRow>, bounds: &mut GenerationBounds, keep: bool) {
         let moved = self.record.moved.get_or_insert_default();
-        let by = ByBound::new(&mut self.moved_by_generation, bounds);
-        MovedSums::new(moved, by).add(rows.clone());
+        let by = ByRange::new(&mut self.moved_by_generation, bounds);
+        MovedTotals::new(moved, by).add(rows.clone());
         if keep && rows.len() > 0 {
             let range =
                 |(old, new, bytes)| MovedRange { old, new, bytes, from: bounds.generation(old), to: None };
@@ -236,10 +236,10 @@ impl OpenGc {
         }
     }
 
-    fn surviving_rows(&mut self, rows: impl RowsOf<SurvivingRow>, bounds: &mut Bounds, keep: bool) {
+    fn surviving_rows(&mut self, rows: impl RowsOf<SurvivingRow>, bounds: &mut GenerationBounds, keep: bool) {
         let surviving = self.record.surviving.get_or_insert_default();
         let mut sizes = surviving.sizes.many();
-        let mut by = ByBound::new(&mut self.surviving_by_generation, bounds);
+        let mut by = ByRange::new(&mut self.surviving_by_generation, bounds);
         let unplaced = &mut self.unplaced;
         let before = unplaced.len();
         let mut place = |(start, bytes)| {
@@ -274,7 +274,7 @@ impl OpenGc {
     /// The events of a walk are numbered. The runtime may drop a large one where smaller ones still find room, and
     /// tell of the loss much later.
     fn walk(&mut self, thread: u64, moving: bool, index: u32) {
-        if self.walks.len() >= MOST_WALKS && !self.walks.contains_key(&(thread, moving)) {
+        if self.walks.len() >= MAX_WALKS && !self.walks.contains_key(&(thread, moving)) {
             return self.lost();
         }
         let due = self.walks.insert((thread, moving), index.saturating_add(1)).unwrap_or(0);
@@ -321,7 +321,7 @@ impl OpenGc {
     }
 
     /// The bounds at its end: destinations become known.
-    pub(crate) fn end_bounds(&mut self, bounds: &mut Bounds) {
+    pub(crate) fn end_bounds(&mut self, bounds: &mut GenerationBounds) {
         let Some(moved) = self.record.moved.as_mut() else { return };
         let Some(ranges) = moved.ranges.as_mut() else { return };
         let mut counts = [[BlockCount::default(); 5]; 5];
@@ -348,7 +348,7 @@ impl OpenGc {
     }
 
     /// Everything that will come has come; `bounds` are the latest.
-    pub(crate) fn close(mut self, bounds: &mut Bounds, blocks_told: bool) -> Gc {
+    pub(crate) fn close(mut self, bounds: &mut GenerationBounds, blocks_told: bool) -> Gc {
         for (start, bytes) in std::mem::take(&mut self.unplaced) {
             let generation = bounds.generation(start);
             add(&mut self.surviving_by_generation[usize::from(generation.unwrap_or(5))], bytes);

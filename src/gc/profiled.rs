@@ -4,7 +4,7 @@
 use netcore_profiler::wire::histogram::BUCKETS;
 use netcore_profiler::wire::{self, GcFlags, GcTotals};
 
-use super::bounds::{Bound, Bounds};
+use super::generation_bounds::{GenerationBounds, GenerationRange};
 use super::histogram::Histogram;
 use super::open::OpenGc;
 use super::record::{
@@ -17,8 +17,8 @@ use super::record::{
 pub(crate) struct Raw {
     gc_seq: u64,
     parts: wire::Parts,
-    start: Vec<Bound>,
-    end: Vec<Bound>,
+    start: Vec<GenerationRange>,
+    end: Vec<GenerationRange>,
     moved: Vec<MovedRange>,
     surviving: Vec<SurvivingRange>,
     roots: Vec<Root>,
@@ -36,7 +36,7 @@ impl Raw {
         let raw = self.part_of(b.gc_seq);
         raw.parts.bounds = raw.parts.bounds.saturating_add(1);
         let list = if b.phase == wire::BoundsPhase::STARTED { &mut raw.start } else { &mut raw.end };
-        let bound = |r: wire::BoundsRange| Bound {
+        let bound = |r: wire::BoundsRange| GenerationRange {
             start: r.start,
             bytes: r.length.max(r.reserved),
             generation: r.generation,
@@ -149,10 +149,10 @@ pub(crate) fn apply(gc: &mut OpenGc, totals: &GcTotals<'_>, raw: Raw, keep: bool
     let mut roots = Roots {
         null_refs: totals.roots.nulls,
         counts: root_counts(totals),
-        bare: totals.roots.counts.iter().any(|c| bare(c.kind, c.flags)),
+        kinds_known: !totals.roots.counts.iter().any(|c| without_kind(c.kind, c.flags)),
         dependent_pairs: totals.dependent_pairs,
         list: None,
-        holders: None,
+        stats: None,
     };
     let missing = &mut gc.record.missing;
     add(&mut missing.ranges, totals.missing_ranges);
@@ -172,7 +172,7 @@ pub(crate) fn apply(gc: &mut OpenGc, totals: &GcTotals<'_>, raw: Raw, keep: bool
         add(&mut missing.ranges, ranges_due.saturating_sub(ranges_got));
         let roots_got = raw.roots.iter().filter(|r| r.object != 0).count() as u64;
         add(&mut missing.roots, roots.total().saturating_sub(roots_got));
-        let mut start = Bounds::new(raw.start);
+        let mut start = GenerationBounds::new(raw.start);
         let (mut m, mut s) = (raw.moved, raw.surviving);
         m.iter_mut().for_each(|r| r.from = start.generation(r.old));
         s.iter_mut().for_each(|r| r.generation = start.generation(r.start));
@@ -180,7 +180,7 @@ pub(crate) fn apply(gc: &mut OpenGc, totals: &GcTotals<'_>, raw: Raw, keep: bool
         moved.ranges = Some(m);
         surviving.ranges = Some(s);
         roots.list = Some(raw.roots);
-        end = (got.bounds == due.bounds).then(|| Bounds::new(raw.end));
+        end = (got.bounds == due.bounds).then(|| GenerationBounds::new(raw.end));
     }
     let known = totals.flags.has(GcFlags::BOUNDS_KNOWN);
     gc.profiler_ranges(moved, counts(&totals.moved), surviving, counts(&totals.surviving), known);
@@ -191,7 +191,7 @@ pub(crate) fn apply(gc: &mut OpenGc, totals: &GcTotals<'_>, raw: Raw, keep: bool
 }
 
 /// Roots of the first version of the callback have neither kind nor flags.
-fn bare(kind: wire::RootKind, flags: wire::RootFlags) -> bool {
+fn without_kind(kind: wire::RootKind, flags: wire::RootFlags) -> bool {
     kind == wire::RootKind::UNKNOWN && flags == wire::RootFlags::UNKNOWN
 }
 

@@ -5,29 +5,29 @@ use std::collections::VecDeque;
 
 use netcore_profiler::wire::{CODE_WITHOUT_METHOD, Record};
 
-use super::holders::{Holders, Watched, asker};
 use super::names::{self, DYNAMIC, Facts, Name, Tables};
 use super::record::Gc;
+use super::root_stats::{RootRows, RootStats, inducing_method};
 
 /// How long names may take on the stream's clock. They come within milliseconds, if at all.
-const PATIENCE_NS: u64 = 2_000_000_000;
+const NAMES_TIMEOUT_NS: u64 = 2_000_000_000;
 
 /// Memory that names may take, of all meanings of ids that are in use. The profiler tells of 49,152 classes and methods
 /// at most: no more than half of this, for names of usual length.
-const MOST_NAMES_BYTES: usize = 32 << 20;
+const MAX_NAMES_BYTES: usize = 32 << 20;
 /// Records that may wait. Beyond it the first goes without its names: in 2 s no program has so many collections.
-const MOST_WAITING: usize = 1024;
-/// Holders and values of static fields that may wait in them. A collection has some 14,000 at most.
-const MOST_WAITING_ROWS: usize = 1 << 18;
+const MAX_WAITING: usize = 1024;
+/// RootStats and values of static fields that may wait in them. A collection has some 14,000 at most.
+const MAX_WAITING_ROWS: usize = 1 << 18;
 
 /// What of a record is still to be named.
 #[derive(Debug, Default)]
 pub(super) struct Naming {
     /// The profiler's number of the collection, where its names have still to come.
     pub(super) due: Option<u64>,
-    pub(super) watched: Option<Watched>,
+    pub(super) root_rows: Option<RootRows>,
     /// FunctionIDs of the stack that asked for it, innermost first.
-    pub(super) asked_by: Option<Vec<u64>>,
+    pub(super) induced_by: Option<Vec<u64>>,
 }
 
 #[derive(Debug)]
@@ -50,7 +50,7 @@ pub(super) struct Queue {
     need_names: usize,
     /// What they meant before something was unloaded, as long as a record needs it.
     before: VecDeque<(u64, Facts)>,
-    before_bytes: usize,
+    earlier_bytes: usize,
     /// Rows of all records that wait.
     waiting_rows: usize,
     /// Facts and names that were left out, and records that went without, because there is too much of them.
@@ -66,9 +66,9 @@ pub(super) struct Queue {
 
 impl Queue {
     /// A fact or a name.
-    pub(super) fn tell(&mut self, record: &Record<'_>) {
-        if self.names.bytes().saturating_add(self.before_bytes) < MOST_NAMES_BYTES {
-            names::tell(&mut self.names, record);
+    pub(super) fn apply(&mut self, record: &Record<'_>) {
+        if self.names.bytes().saturating_add(self.earlier_bytes) < MAX_NAMES_BYTES {
+            names::apply(&mut self.names, record);
         } else {
             self.left_out += 1;
         }
@@ -84,12 +84,12 @@ impl Queue {
         let meant = self.names.forget();
         let needed = self.need_names > 0 || self.totals_epoch == Some(self.epoch);
         if needed && !meant.is_empty() {
-            self.before_bytes += meant.bytes();
+            self.earlier_bytes += meant.bytes();
             self.before.push_back((self.epoch, meant));
         }
         self.epoch += 1;
         self.need_names = 0;
-        if self.before.len() > MOST_WAITING
+        if self.before.len() > MAX_WAITING
             && let Some((oldest, _)) = self.before.front()
         {
             self.left_out += 1;
@@ -98,7 +98,7 @@ impl Queue {
     }
 
     /// The profiler has come anew: it counts from 1, and tells its names again.
-    pub(super) fn new_stay(&mut self) {
+    pub(super) fn profiler_arrived(&mut self) {
         (self.named, self.last_due) = (0, 0);
         self.forget();
     }
@@ -125,7 +125,7 @@ impl Queue {
 
     /// A finished record.
     pub(super) fn push(&mut self, gc: Gc, naming: Naming, now_ns: u64) {
-        let told = if naming.watched.is_some() { self.totals_epoch.take() } else { None };
+        let told = if naming.root_rows.is_some() { self.totals_epoch.take() } else { None };
         let epoch = told.unwrap_or(self.epoch);
         self.need_names += usize::from(epoch == self.epoch);
         self.waiting_rows += naming.rows();
@@ -136,9 +136,9 @@ impl Queue {
     pub(super) fn take(&mut self, now_ns: u64) -> Option<Gc> {
         let first = self.waiting.front()?;
         let there = first.naming.due.is_none_or(|seq| seq <= self.named);
-        let late = now_ns.saturating_sub(first.since_ns) >= PATIENCE_NS;
+        let late = now_ns.saturating_sub(first.since_ns) >= NAMES_TIMEOUT_NS;
         if !(there || late || self.over) {
-            if self.waiting.len() <= MOST_WAITING && self.waiting_rows <= MOST_WAITING_ROWS {
+            if self.waiting.len() <= MAX_WAITING && self.waiting_rows <= MAX_WAITING_ROWS {
                 return None;
             }
             self.left_out += 1;
@@ -162,7 +162,7 @@ impl Queue {
     /// No record needs any more what ids meant before that.
     fn drop_before(&mut self, epoch: u64) {
         while let Some((_, meant)) = self.before.pop_front_if(|(old, _)| *old < epoch) {
-            self.before_bytes -= meant.bytes();
+            self.earlier_bytes -= meant.bytes();
         }
     }
 }
@@ -170,16 +170,16 @@ impl Queue {
 impl Naming {
     /// How much of it there is to be named.
     fn rows(&self) -> usize {
-        self.watched.as_ref().map_or(0, Watched::len)
+        self.root_rows.as_ref().map_or(0, RootRows::len)
     }
 }
 
 fn name(gc: &mut Gc, naming: &Naming, names: &mut Tables) {
-    if let (Some(watched), Some(roots)) = (&naming.watched, &mut gc.roots) {
-        roots.holders = Some(Holders::of(watched, names));
+    if let (Some(root_rows), Some(roots)) = (&naming.root_rows, &mut gc.roots) {
+        roots.stats = Some(RootStats::of(root_rows, names));
     }
-    if let Some(frames) = &naming.asked_by {
-        gc.triggered_by = Some(callers(frames, names));
+    if let Some(frames) = &naming.induced_by {
+        gc.induced_by = Some(callers(frames, names));
     }
 }
 
@@ -190,7 +190,7 @@ fn callers(frames: &[u64], names: &mut Tables) -> Vec<Name> {
     for id in frames {
         if *id != CODE_WITHOUT_METHOD {
             named.push(names.method_name(*id));
-        } else if asker(&named).is_none() {
+        } else if inducing_method(&named).is_none() {
             named.push(DYNAMIC.into());
         }
     }
@@ -211,11 +211,11 @@ mod tests {
     }
 
     fn asked(due: Option<u64>) -> Naming {
-        Naming { due, watched: None, asked_by: Some(vec![100]) }
+        Naming { due, root_rows: None, induced_by: Some(vec![100]) }
     }
 
     fn fact(queue: &mut Queue, module_id: u64) {
-        queue.tell(&Record::Method(wire::Method {
+        queue.apply(&Record::Method(wire::Method {
             function_id: 100,
             shape: MethodShape::NAMED,
             class_id: 0,
@@ -227,7 +227,7 @@ mod tests {
 
     fn name(queue: &mut Queue, module_id: u64, text: &str) {
         let units: Vec<u16> = text.encode_utf16().collect();
-        queue.tell(&Record::MethodDef(wire::MethodDef {
+        queue.apply(&Record::MethodDef(wire::MethodDef {
             module_id,
             token: 1,
             status: DefStatus::OK,
@@ -239,7 +239,7 @@ mod tests {
     }
 
     fn numbers(queue: &mut Queue, now_ns: u64) -> Vec<(Option<u32>, String)> {
-        let take = || queue.take(now_ns).map(|gc| (gc.number, gc.triggered_by.unwrap_or_default().concat()));
+        let take = || queue.take(now_ns).map(|gc| (gc.number, gc.induced_by.unwrap_or_default().concat()));
         std::iter::from_fn(take).collect()
     }
 
@@ -260,8 +260,8 @@ mod tests {
     fn it_waits_two_seconds_or_until_nothing_comes_any_more() {
         let mut queue = Queue::default();
         queue.push(gc(1), asked(Some(1)), 500);
-        assert_eq!(numbers(&mut queue, PATIENCE_NS + 499), []);
-        assert_eq!(numbers(&mut queue, PATIENCE_NS + 500), [(Some(1), "(unnamed)".to_owned())]);
+        assert_eq!(numbers(&mut queue, NAMES_TIMEOUT_NS + 499), []);
+        assert_eq!(numbers(&mut queue, NAMES_TIMEOUT_NS + 500), [(Some(1), "(unnamed)".to_owned())]);
         queue.push(gc(2), asked(Some(2)), 500);
         queue.over();
         assert_eq!(numbers(&mut queue, 500), [(Some(2), "(unnamed)".to_owned())]);
@@ -285,7 +285,7 @@ mod tests {
         let mut queue = Queue::default();
         queue.counted(1);
         queue.forget();
-        queue.push(gc(1), Naming { watched: Some(Watched::default()), ..asked(Some(1)) }, 0);
+        queue.push(gc(1), Naming { root_rows: Some(RootRows::default()), ..asked(Some(1)) }, 0);
         fact(&mut queue, 8);
         name(&mut queue, 8, "After");
         queue.named(1);
@@ -304,7 +304,7 @@ mod tests {
                 queue.forget();
                 name(&mut queue, turn, "Method");
             }
-            assert_eq!(queue.take_left_out(), turns.saturating_sub(MOST_WAITING as u64));
+            assert_eq!(queue.take_left_out(), turns.saturating_sub(MAX_WAITING as u64));
         });
         info.bytes_total
     }
@@ -313,16 +313,16 @@ mod tests {
     fn to_forget_copies_nothing() {
         let (few, many) = (memory(10_000, 10), memory(10_000, 200));
         assert!(many < few + (2 << 20), "{few} bytes for 10 turns, {many} for 200");
-        memory(10, 2 * MOST_WAITING as u64);
+        memory(10, 2 * MAX_WAITING as u64);
     }
 
     #[test]
     fn names_are_bounded_and_what_is_left_out_is_counted() {
         let mut queue = Queue::default();
         let long = "M".repeat(500);
-        let turns = 2 * MOST_NAMES_BYTES as u64 / 500;
+        let turns = 2 * MAX_NAMES_BYTES as u64 / 500;
         let info = allocation_counter::measure(|| (0..turns).for_each(|n| name(&mut queue, n, &long)));
-        assert!(info.bytes_max < 3 * MOST_NAMES_BYTES as u64 / 2, "{} bytes", info.bytes_max);
+        assert!(info.bytes_max < 3 * MAX_NAMES_BYTES as u64 / 2, "{} bytes", info.bytes_max);
         assert!(queue.take_left_out() > turns / 3);
         queue.forget();
         name(&mut queue, 7, "Fits");
@@ -332,14 +332,14 @@ mod tests {
     #[test]
     fn records_that_wait_are_bounded_and_what_goes_without_names_is_counted() {
         let mut queue = Queue::default();
-        let most = MOST_WAITING as u32;
+        let most = MAX_WAITING as u32;
         for number in 0..most + 10 {
             queue.push(gc(number), asked(Some(1)), 0);
         }
         assert_eq!(numbers(&mut queue, 0).len(), 10);
         assert_eq!(queue.take_left_out(), 10);
         queue.named(1);
-        assert_eq!(numbers(&mut queue, 0).len(), MOST_WAITING);
+        assert_eq!(numbers(&mut queue, 0).len(), MAX_WAITING);
         assert_eq!(queue.take_left_out(), 0);
     }
 
@@ -351,11 +351,11 @@ mod tests {
         queue.counted(1);
         queue.forget();
         // The record is finished after its totals came.
-        queue.push(gc(1), Naming { watched: Some(Watched::default()), ..asked(Some(1)) }, 0);
+        queue.push(gc(1), Naming { root_rows: Some(RootRows::default()), ..asked(Some(1)) }, 0);
         fact(&mut queue, 8);
         name(&mut queue, 8, "After");
         queue.counted(2);
-        queue.push(gc(2), Naming { watched: Some(Watched::default()), ..asked(Some(2)) }, 0);
+        queue.push(gc(2), Naming { root_rows: Some(RootRows::default()), ..asked(Some(2)) }, 0);
         queue.named(2);
         let named = [(Some(1), "Before".to_owned()), (Some(2), "After".to_owned())];
         assert_eq!(numbers(&mut queue, 0), named);

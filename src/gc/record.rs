@@ -2,8 +2,8 @@
 //! live and replayed. A value that is not known is `None`, never 0.
 
 use super::histogram::Histogram;
-use super::holders::Holders;
 use super::names::Name;
+use super::root_stats::RootStats;
 
 /// How closely a collection was watched; the order is the order of detail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -278,15 +278,15 @@ pub(crate) struct Roots {
     pub(crate) null_refs: u64,
     /// Every non-null root once, weak ones too. Sorted by kind, then flags.
     pub(crate) counts: Vec<RootCount>,
-    /// They came by the first version of the callback, which tells neither kind nor flags nor id, nor dependent
-    /// pairs: only their number is known.
-    pub(crate) bare: bool,
+    /// `false`: they came by the first version of the callback, which has neither kinds, flags and ids nor dependent
+    /// pairs. Only their number is known.
+    pub(crate) kinds_known: bool,
     /// Key and value pairs of dependent handles and ConditionalWeakTables: edges, not roots.
     pub(crate) dependent_pairs: u64,
     /// Single roots, only with `--blocks`.
     pub(crate) list: Option<Vec<Root>>,
     /// By name; `None`: no names were asked for.
-    pub(crate) holders: Option<Holders>,
+    pub(crate) stats: Option<RootStats>,
 }
 
 impl Roots {
@@ -296,19 +296,19 @@ impl Roots {
     }
     /// Those of one kind (index into [`ROOT_KINDS`]).
     pub(crate) fn of_kind(&self, kind: u8) -> Option<u64> {
-        self.told().map(|counts| sum(counts, |c| c.kind == kind))
+        self.by_kind_and_flags().map(|counts| sum(counts, |c| c.kind == kind))
     }
     /// Those with one flag (index into [`ROOT_FLAGS`]).
     pub(crate) fn with_flag(&self, flag: u8) -> Option<u64> {
-        self.told().map(|counts| sum(counts, |c| c.flags & (1 << flag) != 0))
+        self.by_kind_and_flags().map(|counts| sum(counts, |c| c.flags & (1 << flag) != 0))
     }
     /// Those that keep their object alive: all but the weak ones.
     pub(crate) fn holding(&self) -> Option<u64> {
         self.with_flag(1).map(|weak| self.total().saturating_sub(weak))
     }
-    /// The counts, where kinds and flags were told.
-    pub(crate) fn told(&self) -> Option<&[RootCount]> {
-        (!self.bare).then_some(&self.counts)
+    /// The counts, where kinds and flags are known.
+    pub(crate) fn by_kind_and_flags(&self) -> Option<&[RootCount]> {
+        self.kinds_known.then_some(&self.counts)
     }
 }
 
@@ -410,7 +410,7 @@ pub(crate) struct Gc {
     /// where no such event came.
     pub(crate) promoted_by: [Option<u64>; MARK_TYPES.len()],
     /// The managed stack that asked for it, innermost frame first; `None`: not induced, or not seen.
-    pub(crate) triggered_by: Option<Vec<Name>>,
+    pub(crate) induced_by: Option<Vec<Name>>,
     pub(crate) cost: Option<Cost>,
     /// It started in a window of `--sample`, or after one and before any background collection: the profiler was there, or
     /// on its way out.
@@ -457,7 +457,7 @@ impl Gc {
             surviving: None,
             roots: None,
             promoted_by: [None; MARK_TYPES.len()],
-            triggered_by: None,
+            induced_by: None,
             cost: None,
             profiler_there: false,
             stops_without_gc: 0,
@@ -478,7 +478,7 @@ impl Gc {
 
     /// It was generation 2, it blocked while the profiler had switched background collections off, and its reason is
     /// none of those for which the runtime blocks in any case.
-    pub(crate) fn blocked_because_of_us(&self) -> bool {
+    pub(crate) fn blocked_by_watching(&self) -> bool {
         let full = self.generation == Some(2) && self.kind == Some(Kind::Blocking);
         full && (self.cost.is_some() || self.profiler_there)
             && !self.reason.is_some_and(Reason::always_blocks)

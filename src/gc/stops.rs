@@ -22,7 +22,7 @@ const FOR_GC: u32 = 1;
 const FOR_GC_PREP: u32 = 6;
 
 /// Stops that may be open at once. A runtime has a few: each thread that asks waits for the one before it.
-const MOST_OPEN: usize = 64;
+const MAX_OPEN: usize = 64;
 
 /// One stop, from SuspendEEBegin to RestartEEEnd, on one thread.
 #[derive(Debug)]
@@ -113,11 +113,11 @@ impl Stops {
             collected: false,
             waiting: None,
         };
-        if self.open.len() >= MOST_OPEN && !self.open.contains_key(&thread) {
+        if self.open.len() >= MAX_OPEN && !self.open.contains_key(&thread) {
             let oldest = self.open.iter().min_by_key(|(_, stop)| stop.begin_ns).map(|(thread, _)| *thread);
-            let endless = oldest.and_then(|oldest| self.open.remove(&oldest));
+            let unfinished = oldest.and_then(|oldest| self.open.remove(&oldest));
             self.open.insert(thread, stop);
-            return endless;
+            return unfinished;
         }
         self.open.insert(thread, stop)
     }

@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::growth::Growth;
-use super::holders::{HoldersSum, InducedSum};
 use super::numbers::Numbers;
 use super::record::{
     BlockCount, Gc, Incomplete, Kind, Level, MARK_TYPES, Moved, ROOT_FLAGS, ROOT_KINDS, Reason, Roots,
     Surviving,
 };
+use super::root_stats::{InducedTotals, RootStatsTotals};
 
 /// Values of which every one differs, such as pauses.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -161,7 +161,7 @@ pub(crate) struct RootsSummary {
     pub(crate) by_kind: [Tally; ROOT_KINDS.len()],
     pub(crate) by_flag: [Tally; ROOT_FLAGS.len()],
     /// By name; `None`: no names were told.
-    pub(crate) holders: Option<HoldersSum>,
+    pub(crate) stats: Option<RootStatsTotals>,
 }
 
 impl RootsSummary {
@@ -175,20 +175,20 @@ impl RootsSummary {
         for (flag, tally) in (0u8..).zip(&mut self.by_flag) {
             tally.add_known(roots.with_flag(flag));
         }
-        if let Some(holders) = &roots.holders {
-            self.holders.get_or_insert_default().add(holders);
+        if let Some(stats) = &roots.stats {
+            self.stats.get_or_insert_default().add(stats);
         }
     }
 }
 
 /// A number of stops and their length.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Stops {
+pub(crate) struct StopTotals {
     pub(crate) count: u64,
     pub(crate) ns: u64,
 }
 
-impl Stops {
+impl StopTotals {
     fn add(&mut self, ns: u64) {
         self.count = self.count.saturating_add(1);
         self.ns = self.ns.saturating_add(ns);
@@ -236,18 +236,18 @@ pub(crate) struct Summary {
     /// Those of all records, cut off or not.
     pub(crate) numbers: Numbers,
     /// Suspensions that belong to no collection.
-    pub(crate) other_suspensions: Stops,
+    pub(crate) other_suspensions: StopTotals,
     /// Gen2 collections that blocked, and their pauses.
-    pub(crate) gen2_blocking: Stops,
+    pub(crate) gen2_blocking: StopTotals,
     /// Those of them for which the profiler was there, which switches background GC off.
-    pub(crate) gen2_blocking_with_profiler: Stops,
+    pub(crate) gen2_blocking_with_profiler: StopTotals,
     /// Those of them that could have run in the background, had the profiler not been there.
-    pub(crate) blocked_because_of_us: Stops,
-    /// Stops inside collections that would not have been without us.
-    pub(crate) extra_stops: Stops,
+    pub(crate) blocked_by_watching: StopTotals,
+    /// StopTotals inside collections that would not have been without us.
+    pub(crate) extra_stops: StopTotals,
     pub(crate) cost: Option<CostSummary>,
     pub(crate) growth: Growth,
-    pub(crate) induced: InducedSum,
+    pub(crate) induced: InducedTotals,
 }
 
 /// The order of [`Summary::incomplete`].
@@ -278,8 +278,8 @@ impl Summary {
         self.add_blocks(gc);
         if let Some(roots) = &gc.roots {
             self.roots.get_or_insert_default().add(roots);
-            if let Some(holders) = &roots.holders {
-                self.growth.add(holders);
+            if let Some(stats) = &roots.stats {
+                self.growth.add(stats);
             }
         }
         self.induced.add(gc);
@@ -312,8 +312,8 @@ impl Summary {
                 if gc.cost.is_some() || gc.profiler_there {
                     self.gen2_blocking_with_profiler.add(gc.pause_ns.unwrap_or(0));
                 }
-                if gc.blocked_because_of_us() {
-                    self.blocked_because_of_us.add(gc.pause_ns.unwrap_or(0));
+                if gc.blocked_by_watching() {
+                    self.blocked_by_watching.add(gc.pause_ns.unwrap_or(0));
                 }
             }
         }

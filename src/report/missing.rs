@@ -37,7 +37,7 @@ pub(crate) fn gap(gap: Gap) -> String {
         Gap::Left => {
             "the stream was left before its end: what the runtime had not sent by then is missing".into()
         }
-        Gap::Cut => "the recording ends before its end mark: what came after is missing".into(),
+        Gap::Truncated => "the recording ends before its end mark: what came after is missing".into(),
         Gap::Damaged => "the recording is damaged: what stood there is missing".into(),
     }
 }

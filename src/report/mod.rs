@@ -19,7 +19,7 @@ use std::io;
 use std::time::Duration;
 
 use crate::check::Verdict;
-use crate::gc::facts::{Arming, BackgroundGc, Exit, Lost, Target, Watch, Windows};
+use crate::gc::facts::{Arming, BackgroundGc, Exit, Lost, Target, Watch, WindowCounts};
 use crate::gc::record::{Gc, Level};
 use crate::gc::summary::Summary;
 
@@ -58,10 +58,10 @@ impl Default for Facts {
             background_gc: BackgroundGc::Untouched,
             arming: None::<Arming>,
             sample: None,
-            windows: Windows::default(),
+            windows: WindowCounts::default(),
             blocks: false,
             estimate: None,
-            most_blocking_ns: None,
+            max_blocking_ns: None,
             step_back: None,
             windows_after_gen2: false,
             stepped_back: None,

@@ -1,13 +1,13 @@
 //! Invented collections for tests of how things look.
 
-use crate::gc::facts::{Arming, BackgroundGc, GcSettings, Lost, Target, Watch, Windows};
+use crate::gc::facts::{Arming, BackgroundGc, GcSettings, Lost, Target, Watch, WindowCounts};
 use crate::gc::histogram::Histogram;
-use crate::gc::holders::{Holders, MethodRow, Origins, PinnedRow, StaticRow, TypeRow};
 use crate::gc::record::{
     BlockCount, Compacting, Cost, Gc, GenerationStats, HeapStats, Incomplete, Kind, Level, Moved, MovedRange,
     Pause, Phase, Reason, Root, RootCount, Roots, Surviving, SurvivingRange, Transition,
 };
-use crate::gc::summary::{Stops, Summary};
+use crate::gc::root_stats::{MethodRow, Origins, PinnedRow, RootStats, StaticRow, TypeRow};
+use crate::gc::summary::{StopTotals, Summary};
 use crate::report::Facts;
 
 const MS: u64 = 1_000_000;
@@ -53,10 +53,10 @@ pub(super) fn facts() -> Facts {
             background_gc: BackgroundGc::OffUntilExit,
             arming: Some(Arming::Late),
             sample: None,
-            windows: Windows::default(),
+            windows: WindowCounts::default(),
             blocks: false,
             estimate: None,
-            most_blocking_ns: None,
+            max_blocking_ns: None,
             step_back: None,
             windows_after_gen2: false,
             stepped_back: None,
@@ -145,10 +145,10 @@ fn one(number: u32, at_ms: u64, dice: &mut Dice) -> Gc {
             RootCount { kind: 1, flags: 0b10, count: 12 },
             RootCount { kind: 2, flags: 0, count: 1 + dice.roll(3) },
         ],
-        bare: false,
+        kinds_known: true,
         dependent_pairs: 4,
         list: None,
-        holders: None,
+        stats: None,
     });
     holders(&mut gc);
     gc.promoted_by[..4].copy_from_slice(&[Some(3 * MIB), Some(96), Some(MIB / 2), Some(after / 11)]);
@@ -183,7 +183,7 @@ fn holders(gc: &mut Gc) {
         type_name: "byte[]".into(),
         by,
         handle_type: (by == "handle").then_some("pinned"),
-        created_by: Some(method.into()),
+        allocated_by: Some(method.into()),
         generation: Some(if by == "handle" { 2 } else { 0 }),
         count,
         bytes,
@@ -197,7 +197,7 @@ fn holders(gc: &mut Gc) {
         thread_static: false,
         own: true,
     };
-    let named = Holders {
+    let named = RootStats {
         methods: vec![
             method("Demo.OrderService.LoadAsync (async)", 12, 0),
             method("Demo.Import.Native.Parser.ParseMany", 6, 3),
@@ -218,11 +218,11 @@ fn holders(gc: &mut Gc) {
         untyped: 0,
     };
     if let Some(roots) = &mut gc.roots {
-        roots.holders = Some(named);
+        roots.stats = Some(named);
     }
     if gc.reason.is_some_and(Reason::induced) {
         let frames = ["GC.Collect", "Demo.OrderCache.Trim", "Program.Main (lambda)"];
-        gc.triggered_by = Some(frames.map(Into::into).to_vec());
+        gc.induced_by = Some(frames.map(Into::into).to_vec());
     }
 }
 
@@ -302,7 +302,7 @@ pub(super) fn tiny() -> Gc {
     gc.roots = Some(Roots {
         null_refs: 0,
         counts: vec![RootCount { kind: 1, flags: 0b1, count: 1 }],
-        bare: false,
+        kinds_known: true,
         dependent_pairs: 0,
         list: Some(vec![Root {
             object: 0x7f00_0000_1000,
@@ -311,7 +311,7 @@ pub(super) fn tiny() -> Gc {
             flags: 0b1,
             since_gc: Some(7),
         }]),
-        holders: None,
+        stats: None,
     });
     gc.cost = Some(Cost { callback_ns: 900, walk_ns: 40_000, naming_ns: None, armed: true });
     gc
@@ -321,7 +321,7 @@ pub(super) fn tiny() -> Gc {
 pub(super) fn summed(gcs: &[Gc]) -> Summary {
     let mut summary = Summary::default();
     gcs.iter().for_each(|gc| summary.add(gc));
-    summary.other_suspensions = Stops { count: 1, ns: 210_000 };
+    summary.other_suspensions = StopTotals { count: 1, ns: 210_000 };
     summary
 }
 

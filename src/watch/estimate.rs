@@ -8,7 +8,7 @@ use dotnet_diagnostics_client::nettrace::{Item, Reader, TraceInfo};
 use tokio::io::AsyncReadExt;
 use tokio::time::{Instant, timeout_at};
 
-use super::playback::occurrence;
+use super::playback::stream_event;
 use crate::gc::facts::Estimate;
 use crate::gc::fold::Fold;
 use crate::gc::record::{Gc, Kind};
@@ -107,7 +107,7 @@ impl Listener {
                 Item::Trace(trace) => self.clock = Some(trace.clone()),
                 Item::Event(event) => {
                     if let Some(clock) = &self.clock {
-                        self.fold.event(occurrence(&event, clock).0);
+                        self.fold.event(stream_event(&event, clock).0);
                     }
                 }
                 Item::Lost(lost) => self.fold.lost(lost.events),

@@ -1,7 +1,7 @@
 //! What is wished, what is possible, and what watching will do to the target.
 
 use crate::exit::{Code, Failure};
-use crate::gc::facts::{Arming, BackgroundGc, Sample, Watch, Windows};
+use crate::gc::facts::{Arming, BackgroundGc, Sample, Watch, WindowCounts};
 use crate::gc::record::Level;
 
 use super::profiler::Refusal;
@@ -65,10 +65,10 @@ pub(crate) fn watch_facts(
         },
         arming: (level == Level::Roots).then_some(Arming::Late),
         sample,
-        windows: Windows::default(),
+        windows: WindowCounts::default(),
         blocks,
         estimate: None,
-        most_blocking_ns: None,
+        max_blocking_ns: None,
         step_back: None,
         windows_after_gen2: false,
         stepped_back: None,

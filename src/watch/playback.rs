@@ -11,7 +11,7 @@ use netcore_profiler::wire;
 use super::recording::CARRIED_THREAD;
 use super::replay::{Payloads, Source, bulky};
 use crate::gc::events::{EVENTPIPE_PROVIDER, RUNDOWN_PROVIDER, RUNTIME_PROVIDER};
-use crate::gc::fold::Occurrence;
+use crate::gc::stream_event::StreamEvent;
 
 /// A thread takes longer to start than so many bytes to be read.
 const LEAST_BYTES: u64 = 1 << 20;
@@ -31,7 +31,7 @@ const AHEAD: usize = 2;
 pub(crate) enum Next<'a> {
     Trace(&'a TraceInfo),
     Event {
-        occurrence: Occurrence<'a>,
+        stream_event: StreamEvent<'a>,
         /// A file of a rotation tells again what the one before it has told.
         repeated: bool,
     },
@@ -53,8 +53,8 @@ pub(crate) struct PartEnd {
 }
 
 /// The event, and whether it is [repeated](Next::Event).
-pub(crate) fn occurrence<'a>(event: &Event<'a>, clock: &TraceInfo) -> (Occurrence<'a>, bool) {
-    let occurrence = Occurrence {
+pub(crate) fn stream_event<'a>(event: &Event<'a>, clock: &TraceInfo) -> (StreamEvent<'a>, bool) {
+    let stream_event = StreamEvent {
         provider: &event.metadata.provider,
         id: event.metadata.event_id,
         pointer_size: clock.pointer_size,
@@ -62,7 +62,7 @@ pub(crate) fn occurrence<'a>(event: &Event<'a>, clock: &TraceInfo) -> (Occurrenc
         at_ns: u64::try_from(clock.nanoseconds(event.timestamp)).unwrap_or(0),
         payload: event.payload,
     };
-    (occurrence, event.capture_thread_id == CARRIED_THREAD)
+    (stream_event, event.capture_thread_id == CARRIED_THREAD)
 }
 
 /// Files of one watch being read, one after the other.
@@ -199,8 +199,8 @@ impl Batch {
         &mut self.bytes[self.used..end]
     }
 
-    fn push(&mut self, occurrence: Occurrence<'_>, repeated: bool, len: usize) {
-        let Occurrence { provider, id, pointer_size, thread, at_ns, payload: _ } = occurrence;
+    fn push(&mut self, stream_event: StreamEvent<'_>, repeated: bool, len: usize) {
+        let StreamEvent { provider, id, pointer_size, thread, at_ns, payload: _ } = stream_event;
         let provider = known(provider);
         self.used += len;
         self.entries.push(Entry::Event(Owned { provider, id, pointer_size, thread, at_ns, repeated, len }));
@@ -218,8 +218,8 @@ impl Batch {
                 Entry::Event(Owned { provider, id, pointer_size, thread, at_ns, repeated, len }) => {
                     let (payload, after) = rest.split_at_checked(len).unwrap_or_default();
                     rest = after;
-                    let occurrence = Occurrence { provider, id, pointer_size, thread, at_ns, payload };
-                    Next::Event { occurrence, repeated }
+                    let stream_event = StreamEvent { provider, id, pointer_size, thread, at_ns, payload };
+                    Next::Event { stream_event, repeated }
                 }
                 Entry::Trace(trace) => {
                     of_trace = trace;
@@ -333,7 +333,7 @@ impl Part {
 
     fn event(&self, event: &Event<'_>, batch: &mut Batch) {
         let Some(clock) = &self.clock else { return };
-        let (occurrence, repeated) = occurrence(event, clock);
+        let (stream_event, repeated) = stream_event(event, clock);
         let len = match (event.deferred, &self.payloads) {
             (Some(place), Some(payloads)) => match payloads.read(place, batch.room(place.len)) {
                 Ok(()) => place.len,
@@ -345,7 +345,7 @@ impl Part {
                 event.payload.len()
             }
         };
-        batch.push(occurrence, repeated, len);
+        batch.push(stream_event, repeated, len);
     }
 
     /// Feeds what comes next, or passes over it.

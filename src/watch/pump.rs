@@ -263,7 +263,7 @@ impl<'a, T: Transport> Pump<'a, T> {
                     stopping = Some(stop_session(self.control, id));
                 }
             }
-            let out = self.windows.as_ref().map_or_else(|| session.told().left(), Windows::is_closed);
+            let out = self.windows.as_ref().map_or_else(|| session.stream_info().left(), Windows::is_closed);
             if leave_by.is_some_and(|at| out || Instant::now() >= at) {
                 leave_by = None;
                 stopping = Some(stop_session(self.control, id));

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use dotnet_diagnostics_client::nettrace::{Deferred, Item, Limits, Metadata, Reader, TraceInfo};
 use netcore_profiler::wire;
 
-use super::playback::occurrence;
+use super::playback::stream_event;
 use crate::gc::events;
 use crate::gc::fold::Fold;
-use crate::gc::told::Told;
+use crate::gc::stream_info::StreamInfo;
 use crate::sys;
 
 /// Read after something was passed over: the next header, which may have the next large payload behind it.
@@ -131,12 +131,12 @@ fn again(mut read: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
 }
 
 /// Reads a whole recording for what it tells of its target, which comes at its end. Damage ends a file.
-pub(crate) fn look_ahead(files: impl IntoIterator<Item = Source>) -> Told {
+pub(crate) fn look_ahead(files: impl IntoIterator<Item = Source>) -> StreamInfo {
     let mut fold = Fold::new(false);
     for source in files {
         look_into(source, &mut fold);
     }
-    fold.told
+    fold.stream_info
 }
 
 fn look_into(mut source: Source, fold: &mut Fold) {
@@ -155,7 +155,7 @@ fn look_into(mut source: Source, fold: &mut Fold) {
                 Ok(Some(Item::Trace(trace))) => clock = Some(trace.clone()),
                 Ok(Some(Item::Event(event))) => {
                     if let Some(clock) = &clock {
-                        fold.glance(occurrence(&event, clock).0);
+                        fold.event_without_blocks(stream_event(&event, clock).0);
                     }
                 }
                 Ok(Some(_)) => {}

@@ -7,16 +7,16 @@ use std::time::Duration;
 use dotnet_diagnostics_client::nettrace::{self, Item, Reader};
 use netcore_profiler::wire;
 
-use super::playback::{Next, PartEnd, Playback, occurrence};
+use super::playback::{Next, PartEnd, Playback, stream_event};
 use super::recording::Recorder;
 use super::step_back::StepBack;
 use crate::check::{Checks, Verdict};
 use crate::exit::{Code, Failure};
-use crate::gc::facts::{BackgroundGc, Each, Exit, Gap, Lost, Sample};
+use crate::gc::facts::{BackgroundGc, Exit, Gap, Lost, Sample, WindowLength};
 use crate::gc::fold::Fold;
-use crate::gc::lasting::lasting;
 use crate::gc::record::{Gc, Incomplete, Level};
-use crate::gc::summary::{Stops, Summary};
+use crate::gc::replayable_state::replayable_state;
+use crate::gc::summary::{StopTotals, Summary};
 use crate::report::{End, Facts, LiveState, Report};
 
 /// How far a stream has come.
@@ -152,8 +152,8 @@ impl<'r> Session<'r> {
     }
 
     /// What the stream has told besides collections.
-    pub(crate) fn told(&self) -> &crate::gc::told::Told {
-        &self.fold.told
+    pub(crate) fn stream_info(&self) -> &crate::gc::stream_info::StreamInfo {
+        &self.fold.stream_info
     }
 
     /// What was wrong first with the file that was read last, if anything.
@@ -252,7 +252,7 @@ impl<'r> Session<'r> {
 
     /// A window of `--sample` was skipped; `busy`: a background collection ran.
     pub(crate) fn window_skipped(&mut self, busy: bool) {
-        self.fold.told.window_skipped(busy);
+        self.fold.stream_info.window_skipped(busy);
     }
 
     /// A background collection is going on.
@@ -302,13 +302,13 @@ impl<'r> Session<'r> {
             Ok(None) => return Some(Progress::Goes),
             Ok(Some(Item::Trace(trace))) => Next::Trace(trace),
             Ok(Some(Item::Event(event))) => {
-                let (occurrence, repeated) = occurrence(&event, self.clock.as_ref()?);
+                let (stream_event, repeated) = stream_event(&event, self.clock.as_ref()?);
                 if let Some(recorder) = &mut self.recorder
-                    && let Some(lasting) = lasting(&occurrence)
+                    && let Some(state) = replayable_state(&stream_event)
                 {
-                    recorder.lasting(lasting, &event);
+                    recorder.replayable_state(state, &event);
                 }
-                Next::Event { occurrence, repeated }
+                Next::Event { stream_event, repeated }
             }
             Ok(Some(Item::SequencePoint { .. })) => Next::SequencePoint,
             Ok(Some(Item::Lost(lost))) => Next::Lost(lost),
@@ -334,13 +334,13 @@ impl<'r> Session<'r> {
             }
             // Each file tells again what the one before has told.
             Next::Event { repeated: true, .. } if self.border == (Border::Reached { lost: false }) => {}
-            Next::Event { occurrence, repeated } => {
+            Next::Event { stream_event, repeated } => {
                 if !repeated {
                     self.border = Border::None;
                 }
-                self.fold.event(occurrence);
+                self.fold.event(stream_event);
                 if repeated && self.border == Border::Start {
-                    self.fold.told.repeated();
+                    self.fold.stream_info.repeated();
                 }
             }
             Next::SequencePoint => {
@@ -374,7 +374,7 @@ impl<'r> Session<'r> {
         while let Some(gc) = self.finished() {
             self.show(&gc)?;
         }
-        for notice in self.fold.told.take_notices() {
+        for notice in self.fold.stream_info.take_notices() {
             self.report.warn(&notice)?;
         }
         Ok(())
@@ -398,7 +398,7 @@ impl<'r> Session<'r> {
         {
             self.report.warn(&line)?;
         }
-        if self.fold.told.makers_given_up() {
+        if self.fold.stream_info.handle_watch_off() {
             // It is said once.
             self.report.warn(MAKERS_GIVEN_UP)?;
         }
@@ -409,15 +409,16 @@ impl<'r> Session<'r> {
     /// and replayed watches decide at the same place of the stream.
     fn finished(&mut self) -> Option<Gc> {
         let gc = self.fold.take()?;
-        let Some(stay) = self.fold.told.stay.filter(|_| self.fold.released_ns.is_none()) else {
+        let Some(plan) = self.fold.stream_info.step_back.filter(|_| self.fold.lease_lost_ns.is_none()) else {
             return Some(gc);
         };
-        let rule = self.step_back.get_or_insert_with(|| StepBack::new(&stay));
+        let rule = self.step_back.get_or_insert_with(|| StepBack::new(&plan));
         if let Some(stepped_back) = rule.add(&gc) {
-            self.fold.told.steps_back();
+            self.fold.stream_info.set_stepped_back();
             let watch = &mut self.facts.watch;
             watch.stepped_back = Some(stepped_back);
-            watch.sample = Some(Sample { each: Each::Gcs(1), every: stay.every, between: Level::Basic });
+            watch.sample =
+                Some(Sample { each: WindowLength::Gcs(1), every: plan.every, between: Level::Basic });
             watch.background_gc = BackgroundGc::OffInWindows;
             // From here on most collections are seen without their roots, and all count.
             self.wished = Level::Basic;
@@ -467,37 +468,37 @@ impl<'r> Session<'r> {
 
     /// The profiler came into a process that was running.
     fn came_late(&self) -> bool {
-        self.told().hello.is_some_and(|hello| hello.load == wire::Load::ATTACH)
+        self.stream_info().hello.is_some_and(|hello| hello.load == wire::Load::ATTACH)
     }
 
     /// What the stream has told goes where it was not known better.
     fn learn(&mut self) {
-        let told = &self.fold.told;
+        let info = &self.fold.stream_info;
         let target = &mut self.facts.target;
         fn fill<T: Clone>(known: &mut Option<T>, told: &Option<T>) {
             if known.is_none() {
                 known.clone_from(told);
             }
         }
-        fill(&mut target.command_line, &told.command_line);
-        fill(&mut target.os, &told.os);
-        fill(&mut target.arch, &told.arch);
-        fill(&mut target.runtime_version, &told.runtime_version);
-        if told.gc.server.is_some() && told.gc.server != target.gc.server {
-            target.gc.server = told.gc.server;
-            target.gc.source = told.gc.source;
+        fill(&mut target.command_line, &info.command_line);
+        fill(&mut target.os, &info.os);
+        fill(&mut target.arch, &info.arch);
+        fill(&mut target.runtime_version, &info.runtime_version);
+        if info.gc.server.is_some() && info.gc.server != target.gc.server {
+            target.gc.server = info.gc.server;
+            target.gc.source = info.gc.source;
         }
-        fill(&mut target.gc.concurrent, &told.gc.concurrent);
-        fill(&mut target.gc.heaps, &told.gc.heaps);
-        fill(&mut target.gc.source, &told.gc.source);
+        fill(&mut target.gc.concurrent, &info.gc.concurrent);
+        fill(&mut target.gc.heaps, &info.gc.heaps);
+        fill(&mut target.gc.source, &info.gc.source);
         let watch = &mut self.facts.watch;
-        watch.level = watch.level.max(told.level());
-        watch.arming = told.arming();
+        watch.level = watch.level.max(info.level());
+        watch.arming = info.arming();
         if watch.stepped_back.is_none() {
-            watch.background_gc = told.background_gc();
+            watch.background_gc = info.background_gc();
         }
-        watch.step_back = watch.step_back.or(told.stay.map(|stay| stay.limits));
-        let (sample, windows) = told.windows();
+        watch.step_back = watch.step_back.or(info.step_back.map(|plan| plan.limits));
+        let (sample, windows) = info.windows();
         watch.sample = watch.sample.or(sample);
         watch.windows = windows;
         watch.duration_ns = Some(self.fold.last_ns);
@@ -548,7 +549,7 @@ impl<'r> Session<'r> {
     /// Whether anything that should be there is missing.
     pub(crate) fn incomplete(&self) -> bool {
         // And as it goes: what ran then is cut off as one at the end.
-        let half_armed = if self.fold.released_ns.is_some() { 0 } else { self.half_armed };
+        let half_armed = if self.fold.lease_lost_ns.is_some() { 0 } else { self.half_armed };
         self.all_lost() != Lost::default() || self.incomplete_by_loss + half_armed > 0 || self.damages > 0
     }
 
@@ -567,7 +568,7 @@ impl<'r> Session<'r> {
         let verdicts = self.verdicts();
         self.lost = self.all_lost();
         let (count, ns) = self.fold.other_suspensions;
-        self.summary.other_suspensions = Stops { count, ns };
+        self.summary.other_suspensions = StopTotals { count, ns };
         let end = End { summary: &self.summary, lost: &self.lost, verdicts: &verdicts, exit };
         self.report.end(&self.facts, &end)
     }

@@ -6,7 +6,7 @@
 
 use crate::gc::facts::{StepBackLimits, SteppedBack};
 use crate::gc::record::Gc;
-use crate::gc::told::Stay;
+use crate::gc::stream_info::StepBackPlan;
 
 /// A share is taken of this time at least: a first collection of 11 ms, one second after the start, is not yet 1 % of
 /// anything. So within the first ten seconds 100 ms are 1 %.
@@ -23,14 +23,14 @@ pub(crate) struct StepBack {
 }
 
 impl StepBack {
-    pub(crate) fn new(stay: &Stay) -> StepBack {
-        StepBack { limits: stay.limits, since_ns: stay.since_ns, gcs: 0, stopped_ns: 0, over: false }
+    pub(crate) fn new(plan: &StepBackPlan) -> StepBack {
+        StepBack { limits: plan.limits, since_ns: plan.since_ns, gcs: 0, stopped_ns: 0, over: false }
     }
 
     /// Takes in one collection. The verdict comes once.
     pub(crate) fn add(&mut self, gc: &Gc) -> Option<SteppedBack> {
         let (at_ns, pause_ns) = gc.at_ns.zip(gc.pause_ns)?;
-        if self.over || !gc.complete() || !gc.blocked_because_of_us() {
+        if self.over || !gc.complete() || !gc.blocked_by_watching() {
             return None;
         }
         self.gcs = self.gcs.saturating_add(1);
@@ -39,7 +39,7 @@ impl StepBack {
         let watched_ns = now_ns.saturating_sub(self.since_ns).max(LEAST_WATCHED_NS);
         let share = self.stopped_ns as f64 / watched_ns as f64;
         let ms = |ns: u64| format!("{:.1} ms", ns as f64 / 1e6);
-        let reason = if pause_ns > self.limits.at_once_ns() {
+        let reason = if pause_ns > self.limits.max_pause_ns() {
             format!("a gen2 GC that blocked because of watching stopped the program for {}", ms(pause_ns))
         } else if share > self.limits.share() {
             let (time, total) = (watched_ns as f64 / 1e9, ms(self.stopped_ns));
@@ -71,8 +71,8 @@ mod tests {
     }
 
     fn rule() -> StepBack {
-        let limits = StepBackLimits { share_ppm: 10_000, at_once_ms: 250 };
-        StepBack::new(&Stay { since_ns: 1000 * MS, limits, every: Duration::from_secs(30) })
+        let limits = StepBackLimits { share_ppm: 10_000, max_pause_ms: 250 };
+        StepBack::new(&StepBackPlan { since_ns: 1000 * MS, limits, every: Duration::from_secs(30) })
     }
 
     #[test]

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use super::profiler::{self, Ready};
 use super::stream::Detail;
-use crate::gc::facts::{Each, Sample};
+use crate::gc::facts::{Sample, WindowLength};
 
 /// How long a background collection may delay a window; it is skipped then.
 const BUSY: Duration = Duration::from_secs(1);
@@ -233,8 +233,8 @@ impl<'a, T: Transport> Windows<'a, T> {
         let number = self.number + 1;
         let ms = |time: Duration| u32::try_from(time.as_millis()).unwrap_or(u32::MAX);
         let (gcs, length_ms) = match self.sample.each {
-            Each::Gcs(n) => (n, 0),
-            Each::Time(time) => (0, ms(time)),
+            WindowLength::Gcs(n) => (n, 0),
+            WindowLength::Time(time) => (0, ms(time)),
         };
         let every_ms = ms(self.sample.every);
         let window = wire::Window { number, gcs, length_ms, every_ms, busy: self.busy };
@@ -276,8 +276,8 @@ impl<'a, T: Transport> Windows<'a, T> {
                 self.ready.came(COMES).await;
                 tracing::debug!("window {}: the profiler is in", self.number);
                 let (time, roots) = match self.sample.each {
-                    Each::Gcs(n) => (LONGEST, Some(roots.saturating_add(n.into()))),
-                    Each::Time(time) => (time, None),
+                    WindowLength::Gcs(n) => (LONGEST, Some(roots.saturating_add(n.into()))),
+                    WindowLength::Time(time) => (time, None),
                 };
                 self.state = State::Open { until: Some(now + time), roots };
                 if self.over {
@@ -400,7 +400,8 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let client = Client::new(Endpoint::socket(dir.path().join("nobody")));
         let every = Duration::from_secs(30);
-        let mut windows = windows(&client, Sample { each: Each::Gcs(1), every, between: Level::Basic }).await;
+        let mut windows =
+            windows(&client, Sample { each: WindowLength::Gcs(1), every, between: Level::Basic }).await;
         assert_eq!(windows.act(RUNS).await, News::Nothing);
         let asked = Instant::now();
         assert!(windows.is_closed(), "nothing is asked of the target");
@@ -429,7 +430,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let client = Client::new(Endpoint::socket(dir.path().join("nobody")));
         let every = Duration::from_secs(30);
-        let sample = Sample { each: Each::Gcs(1), every, between: Level::Basic };
+        let sample = Sample { each: WindowLength::Gcs(1), every, between: Level::Basic };
         let mut windows = windows(&client, sample).await.after_gen2();
         let seen = |full, background| Seen { roots: 0, full, background };
         for _ in 0..3 {
@@ -458,7 +459,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let client = Client::new(Endpoint::socket(dir.path().join("nobody")));
         let every = Duration::from_secs(30);
-        let sample = Sample { each: Each::Gcs(1), every, between: Level::Basic };
+        let sample = Sample { each: WindowLength::Gcs(1), every, between: Level::Basic };
         let mut windows = windows(&client, sample).await.staying();
         assert_eq!(windows.act(Seen { roots: 1000, full: 1000, background: false }).await, News::Nothing);
         assert!(matches!(windows.state, State::Open { .. }) && windows.wake().is_none());

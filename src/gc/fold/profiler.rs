@@ -3,9 +3,9 @@
 use netcore_profiler::wire::{self, GcFlags, Record};
 
 use super::Fold;
-use crate::gc::holders::Coming;
 use crate::gc::open::OpenGc;
 use crate::gc::profiled::{self, Raw};
+use crate::gc::root_stats::IncomingRootRows;
 
 impl Fold {
     pub(super) fn profiler(&mut self, at_ns: u64, record: Record<'_>) {
@@ -13,32 +13,32 @@ impl Fold {
         match record {
             Record::Hello(hello) => {
                 self.next_seq = None;
-                self.released_ns = None;
+                self.lease_lost_ns = None;
                 self.foreign_profiler = hello.age_ns > at_ns;
-                if self.told.hello(at_ns, &hello) {
+                if self.stream_info.hello(at_ns, &hello) {
                     // Identifiers of another stay, and its count of collections, are void.
-                    self.queue.new_stay();
-                    self.holders = Coming::default();
+                    self.queue.profiler_arrived();
+                    self.root_rows = IncomingRootRows::default();
                     self.raw = Raw::default();
-                    self.asked_by = None;
+                    self.induced_by = None;
                 }
             }
             Record::Note(note) => {
                 // The watch is over with it, unless it was there for a window, or costs too much, or is another watch's.
-                let own = !self.told.goes_on_without() && !self.foreign_profiler;
+                let own = !self.stream_info.outlasts_profiler() && !self.foreign_profiler;
                 if note.code == wire::NoteCode::LEASE_LOST && own {
-                    self.released_ns = Some(at_ns);
+                    self.lease_lost_ns = Some(at_ns);
                 }
                 if note.code == wire::NoteCode::LEAVING {
                     self.queue.over();
                 }
-                self.told.note(&note);
+                self.stream_info.note(&note);
             }
-            Record::Holders(part) => self.holders.holders(&part, profiled::kind_index),
-            Record::Statics(part) => self.holders.statics(&part),
+            Record::Holders(part) => self.root_rows.roots(&part, profiled::kind_index),
+            Record::Statics(part) => self.root_rows.statics(&part),
             Record::Forget => self.queue.forget(),
             Record::NamesDone(done) => self.queue.named(done.gc_seq),
-            Record::Trigger(t) => self.asked_by = Some((t.reason, t.frames.iter().collect())),
+            Record::Trigger(t) => self.induced_by = Some((t.reason, t.frames.iter().collect())),
             Record::Bounds(b) if keep => self.raw.bounds(&b),
             Record::GcTotals(totals) if !profiled::possible(&totals) => {
                 self.lost_totals = self.lost_totals.saturating_add(1);
@@ -53,22 +53,22 @@ impl Fold {
                 }
                 self.next_seq = Some(totals.gc_seq.saturating_add(1));
                 self.queue.counted(totals.gc_seq);
-                let watched = totals.naming.map(|naming| self.holders.whole(totals.gc_seq, &naming));
+                let root_rows = totals.naming.map(|naming| self.root_rows.take(totals.gc_seq, &naming));
                 let raw = std::mem::take(&mut self.raw);
-                let sampled = self.told.sampled();
+                let sampled = self.stream_info.sampled();
                 let number = Some(totals.gc_number).filter(|n| *n != 0);
                 let fits = |gc: &&mut OpenGc| number.is_none() || gc.record.number == number;
                 if let Some(gc) = self.blocking.as_mut().filter(fits) {
                     profiled::apply(gc, &totals, raw, keep, sampled);
-                    if let Some((watched, missing)) = watched {
+                    if let Some((root_rows, missing)) = root_rows {
                         let events = &mut gc.record.missing.events;
                         *events = events.saturating_add(missing);
-                        gc.naming.watched = Some(watched);
+                        gc.naming.root_rows = Some(root_rows);
                     }
                     gc.naming.due = totals.flags.has(GcFlags::NAMES_PENDING).then_some(totals.gc_seq);
                 }
             }
-            record => self.queue.tell(&record),
+            record => self.queue.apply(&record),
         }
         self.lost_totals = self.lost_totals.saturating_add(self.queue.take_left_out());
     }

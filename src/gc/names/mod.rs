@@ -1,19 +1,19 @@
 //! What the ids of classes and methods stand for: facts and names as the profiler tells them, each
 //! once, and the texts made of them.
 
+mod apply;
+mod budget;
 mod compose;
-mod effort;
 mod generated;
+mod memory;
 mod origin;
-mod size;
 mod tables;
-mod telling;
 
 use std::sync::Arc;
 
+pub(crate) use apply::apply;
 pub(crate) use origin::Origin;
 pub(crate) use tables::{Facts, Tables};
-pub(crate) use telling::tell;
 
 /// A name as people read it, or a bucket in parentheses.
 pub(crate) type Name = Arc<str>;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use super::budget::Budget;
 use super::compose::{self, Type};
-use super::effort::Effort;
+use super::memory::{entry_bytes, replaced, text_bytes};
 use super::origin::{self, Origin};
-use super::size::{entry_bytes, replaced, text_bytes};
 use super::{DYNAMIC, NO_FRAME, Name, UNLOADED, UNNAMED, generated};
 use crate::gc::map::HashMap;
 use crate::visible::{LONGEST, cut, visible};
@@ -123,7 +123,7 @@ impl Facts {
 #[derive(Debug, Default)]
 pub(crate) struct Tables {
     own: Facts,
-    /// Told after the ids were given anew: names of what is in `own`, while that is an earlier meaning of the ids.
+    /// StreamInfo after the ids were given anew: names of what is in `own`, while that is an earlier meaning of the ids.
     later: Facts,
     /// By running numbers, which are not used twice.
     fields: HashMap<u32, Field>,
@@ -149,7 +149,7 @@ fn empty<K, V>(map: &mut HashMap<K, V>) {
 }
 
 impl Tables {
-    fn told(&mut self) {
+    fn names_changed(&mut self) {
         empty(&mut self.class_texts);
         empty(&mut self.method_texts);
         empty(&mut self.field_texts);
@@ -163,7 +163,7 @@ impl Tables {
     }
 
     pub(crate) fn class(&mut self, id: u64, class: Class) {
-        self.told();
+        self.names_changed();
         let bytes = |c: &Class| entry_bytes::<(u64, Class)>() + c.args.len() * size_of::<u64>();
         let now = bytes(&class);
         let before = self.own.classes.insert(id, class);
@@ -171,7 +171,7 @@ impl Tables {
     }
 
     pub(crate) fn method(&mut self, id: u64, method: Method) {
-        self.told();
+        self.names_changed();
         let bytes = |m: &Method| entry_bytes::<(u64, Method)>() + m.args.len() * size_of::<u64>();
         let now = bytes(&method);
         let before = self.own.methods.insert(id, method);
@@ -179,14 +179,14 @@ impl Tables {
     }
 
     pub(crate) fn module(&mut self, id: u64, path: &str) {
-        self.told();
+        self.names_changed();
         let bytes = entry_bytes::<(u64, bool)>();
         let before = self.own.modules.insert(id, origin::framework(path));
         replaced(&mut self.own.bytes, before.map(|_| bytes), bytes);
     }
 
     pub(crate) fn type_def(&mut self, module: u64, token: u32, mut def: TypeDef) {
-        self.told();
+        self.names_changed();
         shown(&mut def.name, &mut def.params);
         let bytes =
             |def: &TypeDef| entry_bytes::<((u64, u32), TypeDef)>() + text_bytes(&def.name, &def.params);
@@ -196,7 +196,7 @@ impl Tables {
     }
 
     pub(crate) fn method_def(&mut self, module: u64, token: u32, mut def: MethodDef) {
-        self.told();
+        self.names_changed();
         shown(&mut def.name, &mut def.params);
         let bytes =
             |def: &MethodDef| entry_bytes::<((u64, u32), MethodDef)>() + text_bytes(&def.name, &def.params);
@@ -230,17 +230,17 @@ impl Tables {
     /// The same ids may mean something else from now on. Fields go by numbers, which are not used twice. What the ids
     /// meant so far.
     pub(crate) fn forget(&mut self) -> Facts {
-        self.told();
+        self.names_changed();
         std::mem::take(&mut self.own)
     }
 
     /// Names things by what ids meant before they were given anew; what was told since only completes that.
     pub(crate) fn by<T>(&mut self, before: &mut Facts, name: impl FnOnce(&mut Tables) -> T) -> T {
-        self.told();
+        self.names_changed();
         self.later = std::mem::replace(&mut self.own, std::mem::take(before));
         let named = name(self);
         *before = std::mem::replace(&mut self.own, std::mem::take(&mut self.later));
-        self.told();
+        self.names_changed();
         named
     }
 
@@ -267,19 +267,19 @@ impl Tables {
         if let Some(text) = self.class_texts.get(&id) {
             return text.clone();
         }
-        let text: Name = cut(self.class_text(id, DEPTH, &Effort::of_a_text()), LONGEST).into();
+        let text: Name = cut(self.class_text(id, DEPTH, &Budget::of_a_text()), LONGEST).into();
         self.class_texts.insert(id, text.clone());
         text
     }
 
-    fn class_text(&self, id: u64, depth: usize, effort: &Effort) -> String {
+    fn class_text(&self, id: u64, depth: usize, budget: &Budget) -> String {
         let Some(class) = self.own.classes.get(&id).filter(|_| depth > 0) else { return UNNAMED.to_owned() };
-        if !effort.spend(1) {
+        if !budget.spend(1) {
             return CUT.to_owned();
         }
         match class.shape {
             Shape::Plain => {
-                let args = self.class_args(class, depth, effort);
+                let args = self.class_args(class, depth, budget);
                 self.type_text(class.module, class.token, &args)
             }
             Shape::Array => {
@@ -298,7 +298,7 @@ impl Tables {
                 }
                 let element = match compose::primitive(class.element_type) {
                     Some(keyword) if class.element == 0 => keyword.to_owned(),
-                    _ => self.class_text(class.element, depth - 1, effort),
+                    _ => self.class_text(class.element, depth - 1, budget),
                 };
                 element + &brackets
             }
@@ -317,17 +317,17 @@ impl Tables {
     }
 
     /// Arguments as far as they are known, else the names of the parameters.
-    fn class_args(&self, class: &Class, depth: usize, effort: &Effort) -> Vec<String> {
+    fn class_args(&self, class: &Class, depth: usize, budget: &Budget) -> Vec<String> {
         let params = self.type_def_of(class.module, class.token).map_or(&[][..], |def| &def.params);
-        self.args(&class.args, params, depth, effort)
+        self.args(&class.args, params, depth, budget)
     }
 
-    fn args(&self, args: &[u64], params: &[String], depth: usize, effort: &Effort) -> Vec<String> {
+    fn args(&self, args: &[u64], params: &[String], depth: usize, budget: &Budget) -> Vec<String> {
         (0..args.len().max(params.len()))
-            .take_while(|n| effort.spend(params.get(*n).map_or(1, |param| 1 + param.len())))
+            .take_while(|n| budget.spend(params.get(*n).map_or(1, |param| 1 + param.len())))
             .map(|n| match (args.get(n), params.get(n)) {
                 (Some(&arg), Some(param)) if arg == 0 || self.is_canon(arg) => param.clone(),
-                (Some(&arg), _) => self.class_text(arg, depth - 1, effort),
+                (Some(&arg), _) => self.class_text(arg, depth - 1, budget),
                 (None, Some(param)) => param.clone(),
                 (None, None) => UNNAMED.to_owned(),
             })
@@ -368,8 +368,8 @@ impl Tables {
             Status::Unloaded => return UNLOADED.to_owned(),
             Status::Unreadable => return UNNAMED.to_owned(),
         }
-        let effort = Effort::of_a_text();
-        let args = self.args(&method.args, &def.params, DEPTH, &effort);
+        let budget = Budget::of_a_text();
+        let args = self.args(&method.args, &def.params, DEPTH, &budget);
         let Some(owner) = self.type_def_of(method.module, def.type_token) else {
             return generated::method(&def.name).of("");
         };
@@ -380,7 +380,7 @@ impl Tables {
             .get(&method.class)
             .filter(|c| (c.module, c.token) == (method.module, def.type_token));
         let owner_args = match own_class {
-            Some(class) => self.class_args(class, DEPTH, &effort),
+            Some(class) => self.class_args(class, DEPTH, &budget),
             None => owner.params.clone(),
         };
         let owner = Type { name: &owner.name, args: &owner_args, framework: self.framework(method.module) };
@@ -422,19 +422,19 @@ impl Tables {
         if let Some(origin) = self.class_origins.get(&id) {
             return *origin;
         }
-        let origin = self.class_origin_within(id, DEPTH, &Effort::of_an_origin());
+        let origin = self.class_origin_within(id, DEPTH, &Budget::of_an_origin());
         self.class_origins.insert(id, origin);
         origin
     }
 
-    fn class_origin_within(&self, id: u64, depth: usize, effort: &Effort) -> Origin {
-        let class = self.own.classes.get(&id).filter(|_| depth > 0 && effort.spend(1));
+    fn class_origin_within(&self, id: u64, depth: usize, budget: &Budget) -> Origin {
+        let class = self.own.classes.get(&id).filter(|_| depth > 0 && budget.spend(1));
         let Some(class) = class else { return Origin::Unknown };
         match class.shape {
-            Shape::Array => self.class_origin_within(class.element, depth - 1, effort),
+            Shape::Array => self.class_origin_within(class.element, depth - 1, budget),
             Shape::Plain => {
                 let own = self.type_origin(class.module, class.token);
-                let args = class.args.iter().map(|&arg| self.class_origin_within(arg, depth - 1, effort));
+                let args = class.args.iter().map(|&arg| self.class_origin_within(arg, depth - 1, budget));
                 if args.into_iter().any(|origin| origin == Origin::App) { Origin::App } else { own }
             }
             Shape::Dynamic | Shape::Unnamed => Origin::Unknown,

@@ -9,8 +9,9 @@ use super::payload;
 use super::plan::plans;
 use super::runtime::{self, What};
 use crate::gc::events::{EVENTPIPE_PROVIDER, RUNDOWN_PROVIDER, RUNTIME_PROVIDER};
-use crate::gc::fold::{Fold, Occurrence};
+use crate::gc::fold::Fold;
 use crate::gc::record::Gc;
+use crate::gc::stream_event::StreamEvent;
 use crate::gc::summary::Summary;
 
 /// The most memory that the model holds at once while it takes in events of the runtime: id, thread, payload.
@@ -20,7 +21,7 @@ fn most_bytes(events: &[(u32, u64, Vec<u8>)]) -> (u64, Vec<Gc>) {
         let mut fold = Fold::new(false);
         for (at_ns, (id, thread, payload)) in (0..).zip(events) {
             let provider = RUNTIME_PROVIDER;
-            fold.event(Occurrence { provider, id: *id, pointer_size: 8, thread: *thread, at_ns, payload });
+            fold.event(StreamEvent { provider, id: *id, pointer_size: 8, thread: *thread, at_ns, payload });
             while let Some(gc) = fold.take() {
                 allocation_counter::opt_out(|| gcs.push(gc.clone()));
             }
@@ -128,7 +129,7 @@ fn feed(events: &[Any], keep_blocks: bool) {
     let (mut fold, mut summary) = (Fold::new(keep_blocks), Summary::default());
     for event in events {
         event.lost.into_iter().for_each(|events| fold.lost(events));
-        fold.event(Occurrence {
+        fold.event(StreamEvent {
             provider: event.provider,
             id: event.id,
             pointer_size: event.pointer_size,

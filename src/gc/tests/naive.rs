@@ -8,7 +8,7 @@ use crate::gc::record::{BlockCount, Incomplete, Kind, Pause, Phase};
 
 /// One collection, as far as the visible events tell.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct Expected {
     /// All its events are visible, and those of its stops.
     pub(super) whole: bool,
     /// Where it is not: why.
@@ -50,11 +50,11 @@ struct Stop {
 }
 
 /// The collections by number, and the stops in which nothing was collected: how many, how long.
-pub(super) type Account = (BTreeMap<u32, Told>, (u64, u64));
+pub(super) type Account = (BTreeMap<u32, Expected>, (u64, u64));
 
 /// `visible` of `all`, with the moments of every stop.
 pub(super) fn read(all: &[Event], visible: &[Event]) -> Account {
-    let mut gcs: BTreeMap<u32, Told> = BTreeMap::new();
+    let mut gcs: BTreeMap<u32, Expected> = BTreeMap::new();
     for event in visible {
         if let Some(number) = event.gc {
             gcs.entry(number).or_default().take(event);
@@ -182,7 +182,7 @@ fn borders(stops: &mut BTreeMap<usize, Stop>) {
 }
 
 /// Shares a stop out; false where no collection that is known has a part in it.
-fn pauses(gcs: &mut BTreeMap<u32, Told>, visible: &[Event], of: &For, stop: &Stop) -> bool {
+fn pauses(gcs: &mut BTreeMap<u32, Expected>, visible: &[Event], of: &For, stop: &Stop) -> bool {
     let suspend_ns = stop.stopped.map(|at| at.saturating_sub(stop.begin));
     let mut pause = |number: u32, phase, at_ns: u64, end: u64, suspend_ns, caused_by_watching| {
         let told = gcs.get_mut(&number).filter(|told| told.started);
@@ -215,7 +215,7 @@ fn pauses(gcs: &mut BTreeMap<u32, Told>, visible: &[Event], of: &For, stop: &Sto
     stop.said.is_some() && pause(*number, phase, stop.begin, stop.end, suspend_ns, walked)
 }
 
-impl Told {
+impl Expected {
     fn take(&mut self, event: &Event) {
         match &event.what {
             What::Triggered { reason } => self.trigger = Some(*reason),

@@ -13,8 +13,9 @@ use super::payload;
 use super::plan::{Plan, Step, Work};
 use super::runtime::{self, What, region};
 use crate::gc::events::RUNTIME_PROVIDER;
-use crate::gc::fold::{Fold, Occurrence};
+use crate::gc::fold::Fold;
 use crate::gc::record::{Gc, Incomplete, Level, MARK_TYPES};
+use crate::gc::stream_event::StreamEvent;
 
 /// What the profiler saw of one collection.
 #[derive(Debug, Clone)]
@@ -246,8 +247,8 @@ fn fold(plan: &Plan, seen: &[Seen], keep: bool) -> (Vec<Gc>, u64) {
         thread: u64,
         at_ns: u64,
         payload: &'a [u8],
-    ) -> Occurrence<'a> {
-        Occurrence { provider, id, pointer_size: 8, thread, at_ns, payload }
+    ) -> StreamEvent<'a> {
+        StreamEvent { provider, id, pointer_size: 8, thread, at_ns, payload }
     }
     fold.event(occurrence(wire::PROVIDER_NAME, event_id::HELLO, 99, 0, &hello()));
     for event in runtime::run(plan) {

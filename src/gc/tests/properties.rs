@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 
-use super::naive::{self, Told};
+use super::naive::{self, Expected};
 use super::payload;
 use super::plan::{Plan, plans};
 use super::runtime::{self, Event, What};
 use crate::gc::events::RUNTIME_PROVIDER;
-use crate::gc::fold::{Fold, Occurrence};
+use crate::gc::fold::Fold;
 use crate::gc::record::{BlockCount, Compacting, GENERATION_NAMES, Gc, Incomplete, Kind, Level, Pause};
+use crate::gc::stream_event::StreamEvent;
 
 type Checked = Result<(), TestCaseError>;
 
@@ -24,7 +25,7 @@ fn fold(plan: &Plan, events: &[Event], lost: &[usize]) -> (Vec<Gc>, (u64, u64)) 
             fold.lost(1);
         }
         let (id, payload) = payload::encode(&event.what, plan.pointer_size);
-        fold.event(Occurrence {
+        fold.event(StreamEvent {
             provider: RUNTIME_PROVIDER,
             id,
             pointer_size: plan.pointer_size,
@@ -57,7 +58,7 @@ enum Sure {
     NotAll,
 }
 
-fn same(gc: &Gc, told: &Told, ranges: bool, sure: Sure) -> Checked {
+fn same(gc: &Gc, told: &Expected, ranges: bool, sure: Sure) -> Checked {
     prop_assert_eq!(gc.incomplete, None);
     prop_assert_eq!(gc.generation, Some(told.generation));
     prop_assert_eq!(gc.kind, told.kind);
@@ -95,7 +96,7 @@ fn same(gc: &Gc, told: &Told, ranges: bool, sure: Sure) -> Checked {
     Ok(())
 }
 
-fn exactly(gc: &Gc, told: &Told, ranges: bool) -> Checked {
+fn exactly(gc: &Gc, told: &Expected, ranges: bool) -> Checked {
     prop_assert_eq!(gc.trigger_reason, told.trigger);
     let pauses: Vec<Pause> =
         told.pauses.iter().map(|p| Pause { phase: told.phase(p), ..p.clone() }).collect();
@@ -127,7 +128,7 @@ fn exactly(gc: &Gc, told: &Told, ranges: bool) -> Checked {
 }
 
 /// A record that says it is not whole tells nothing that was added up of a part.
-fn cut(gc: &Gc, told: &Told, why: Incomplete) -> Checked {
+fn cut(gc: &Gc, told: &Expected, why: Incomplete) -> Checked {
     prop_assert_eq!(gc.incomplete, Some(why));
     prop_assert_eq!((gc.pause_ns, gc.at_ns, gc.suspend_ns), (None, None, None));
     prop_assert_eq!(gc.generation, told.started.then_some(told.generation));
@@ -161,7 +162,7 @@ fn shown(events: &[Event]) -> String {
     events.iter().map(line).collect()
 }
 
-fn explained(result: Checked, gc: Option<&Gc>, told: &Told, events: &[Event]) -> Checked {
+fn explained(result: Checked, gc: Option<&Gc>, told: &Expected, events: &[Event]) -> Checked {
     result.map_err(|e| TestCaseError::fail(format!("{e}\n{gc:?}\nexpected {told:?}\n{}", shown(events))))
 }
 

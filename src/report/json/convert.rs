@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::number::Int;
 use super::types::{self as wire, Compacting, Mixed};
 use super::{blocks, holders, roots};
-use crate::gc::facts::{Each, Estimate, Exit, Gap, Lost, Sample, Target, Watch};
+use crate::gc::facts::{Estimate, Exit, Gap, Lost, Sample, Target, Watch, WindowLength};
 use crate::gc::record::{self, GENERATION_NAMES, Gc};
 use crate::report::TOOL_VERSION;
 
@@ -66,7 +66,7 @@ impl Convert {
             moved: gc.moved.as_ref().map(|m| blocks::moved(self, m)),
             surviving: gc.surviving.as_ref().map(|s| blocks::surviving(self, s)),
             roots: roots::roots(self, gc),
-            triggered_by: gc.triggered_by.as_deref().map(holders::triggered_by),
+            triggered_by: gc.induced_by.as_deref().map(holders::triggered_by),
             cost: gc.cost.map(|cost| wire::Cost {
                 callback_ns: self.int(cost.callback_ns),
                 walk_ns: self.int(cost.walk_ns),
@@ -133,7 +133,7 @@ impl Convert {
                     refused: self.int(watch.windows.refused),
                 },
             },
-            estimate: watch.estimate.map(|estimate| self.estimate(estimate, watch.most_blocking_ns)),
+            estimate: watch.estimate.map(|estimate| self.estimate(estimate, watch.max_blocking_ns)),
             stepped_back: watch.stepped_back.as_ref().map(|stepped_back| wire::SteppedBack {
                 at_ns: self.int(stepped_back.at_ns),
                 reason: stepped_back.reason.clone(),
@@ -157,8 +157,8 @@ impl Convert {
     fn sample(&mut self, sample: Sample) -> wire::Sample {
         let mut ns = |time: Duration| self.int(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
         let (gcs, window_ns) = match sample.each {
-            Each::Gcs(n) => (Some(n), None),
-            Each::Time(time) => (None, Some(ns(time))),
+            WindowLength::Gcs(n) => (Some(n), None),
+            WindowLength::Time(time) => (None, Some(ns(time))),
         };
         wire::Sample { gcs, window_ns, every_ns: ns(sample.every), between: sample.between.name() }
     }

@@ -4,14 +4,14 @@ use super::convert::Convert;
 use super::held as wire;
 use super::roots::flags;
 use crate::gc::growth::GrowthRow;
-use crate::gc::holders::{HOLDER_KINDS, Holders, HoldersSum, InducedSum, generation_name};
 use crate::gc::names::Name;
+use crate::gc::root_stats::{HOLDER_KINDS, InducedTotals, RootStats, RootStatsTotals, generation_name};
 
 /// Rows of a list; the model has them all.
 pub(super) const ROWS: usize = 100;
 
 /// Whether a list has more rows than are written.
-pub(super) fn cut(holders: &Holders) -> bool {
+pub(super) fn cut(holders: &RootStats) -> bool {
     let statics = holders.statics.as_ref().map_or(0, Vec::len);
     [holders.methods.len(), holders.types.len(), holders.pinned.len(), statics].iter().any(|n| *n > ROWS)
 }
@@ -24,12 +24,12 @@ fn text(name: &Option<Name>) -> Option<String> {
     name.as_ref().map(|name| name.to_string())
 }
 
-pub(super) fn origins(to: &mut Convert, holders: &Holders) -> wire::RootOrigins {
+pub(super) fn origins(to: &mut Convert, holders: &RootStats) -> wire::RootOrigins {
     let of = holders.origins;
     wire::RootOrigins { runtime: to.int(of.runtime), app: to.int(of.app), unknown: to.int(of.unknown) }
 }
 
-pub(super) fn methods(to: &mut Convert, holders: &Holders) -> Vec<wire::RootMethod> {
+pub(super) fn methods(to: &mut Convert, holders: &RootStats) -> Vec<wire::RootMethod> {
     let rows = holders.methods.iter().take(ROWS).map(|m| wire::RootMethod {
         name: m.name.to_string(),
         slots: to.int(m.slots),
@@ -39,7 +39,7 @@ pub(super) fn methods(to: &mut Convert, holders: &Holders) -> Vec<wire::RootMeth
     rows.collect()
 }
 
-pub(super) fn types(to: &mut Convert, holders: &Holders) -> Vec<wire::RootType> {
+pub(super) fn types(to: &mut Convert, holders: &RootStats) -> Vec<wire::RootType> {
     let rows = holders.types.iter().take(ROWS).map(|t| wire::RootType {
         name: t.name.to_string(),
         kind: kind(t.kind),
@@ -51,7 +51,7 @@ pub(super) fn types(to: &mut Convert, holders: &Holders) -> Vec<wire::RootType> 
     rows.collect()
 }
 
-pub(super) fn statics(to: &mut Convert, holders: &Holders) -> Option<Vec<wire::RootStatic>> {
+pub(super) fn statics(to: &mut Convert, holders: &RootStats) -> Option<Vec<wire::RootStatic>> {
     let rows = holders.statics.as_ref()?.iter().take(ROWS).map(|s| wire::RootStatic {
         field: s.field.to_string(),
         type_name: s.type_name.to_string(),
@@ -62,12 +62,12 @@ pub(super) fn statics(to: &mut Convert, holders: &Holders) -> Option<Vec<wire::R
     Some(rows.collect())
 }
 
-pub(super) fn pinned(to: &mut Convert, holders: &Holders) -> Vec<wire::Pinned> {
+pub(super) fn pinned(to: &mut Convert, holders: &RootStats) -> Vec<wire::Pinned> {
     let rows = holders.pinned.iter().take(ROWS).map(|p| wire::Pinned {
         type_name: p.type_name.to_string(),
         by: p.by,
         handle_type: p.handle_type,
-        created_by: text(&p.created_by),
+        created_by: text(&p.allocated_by),
         generation: generation_name(p.generation),
         count: to.int(p.count),
         bytes: to.int(p.bytes),
@@ -82,7 +82,7 @@ pub(super) fn triggered_by(frames: &[Name]) -> wire::TriggeredBy {
 
 pub(super) fn growth(to: &mut Convert, rows: Vec<GrowthRow>) -> Vec<wire::Growth> {
     let rows = rows.iter().map(|row| wire::Growth {
-        what: row.what.name(),
+        what: row.source.name(),
         type_name: row.type_name.to_string(),
         field: text(&row.field),
         count: wire::FirstLast { first: to.int(row.first.count), last: to.int(row.last.count) },
@@ -92,7 +92,7 @@ pub(super) fn growth(to: &mut Convert, rows: Vec<GrowthRow>) -> Vec<wire::Growth
     rows.collect()
 }
 
-pub(super) fn induced(to: &mut Convert, sum: &InducedSum) -> Option<Vec<wire::InducedBy>> {
+pub(super) fn induced(to: &mut Convert, sum: &InducedTotals) -> Option<Vec<wire::InducedBy>> {
     let rows = sum.rows()?;
     let rows = rows.iter().take(ROWS).map(|row| wire::InducedBy {
         method: row.method.to_string(),
@@ -102,7 +102,7 @@ pub(super) fn induced(to: &mut Convert, sum: &InducedSum) -> Option<Vec<wire::In
     Some(rows.collect())
 }
 
-pub(super) fn method_sums(to: &mut Convert, sum: &HoldersSum) -> Vec<wire::MethodSum> {
+pub(super) fn method_sums(to: &mut Convert, sum: &RootStatsTotals) -> Vec<wire::MethodSum> {
     let rows = sum.methods().into_iter().take(ROWS).map(|m| wire::MethodSum {
         name: m.name.to_string(),
         gcs: to.int(m.gcs),
@@ -112,7 +112,7 @@ pub(super) fn method_sums(to: &mut Convert, sum: &HoldersSum) -> Vec<wire::Metho
     rows.collect()
 }
 
-pub(super) fn type_sums(to: &mut Convert, sum: &HoldersSum) -> Vec<wire::TypeSum> {
+pub(super) fn type_sums(to: &mut Convert, sum: &RootStatsTotals) -> Vec<wire::TypeSum> {
     let rows = sum.types().into_iter().take(ROWS).map(|t| wire::TypeSum {
         name: t.name.to_string(),
         kind: kind(t.kind),
@@ -123,12 +123,12 @@ pub(super) fn type_sums(to: &mut Convert, sum: &HoldersSum) -> Vec<wire::TypeSum
     rows.collect()
 }
 
-pub(super) fn pinned_sums(to: &mut Convert, sum: &HoldersSum) -> Vec<wire::PinnedSum> {
+pub(super) fn pinned_sums(to: &mut Convert, sum: &RootStatsTotals) -> Vec<wire::PinnedSum> {
     let rows = sum.pinned().into_iter().take(ROWS).map(|p| wire::PinnedSum {
         type_name: p.type_name.to_string(),
         by: p.by,
         handle_type: p.handle_type,
-        created_by: text(&p.created_by),
+        created_by: text(&p.allocated_by),
         generation: generation_name(p.generation),
         gcs: to.int(p.gcs),
         max_count: to.int(p.max_count),

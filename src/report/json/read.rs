@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::types::SCHEMA;
-use crate::gc::facts::{BackgroundGc, Lost, Watch, Windows};
+use crate::gc::facts::{BackgroundGc, Lost, Watch, WindowCounts};
 use crate::gc::record::{
     BlockCount, Gc, GenerationStats, Incomplete, Kind, Level, Moved, ROOT_FLAGS, ROOT_KINDS, Reason,
     RootCount, Roots, Surviving,
@@ -124,10 +124,10 @@ pub(crate) fn read(input: impl std::io::Read) -> Result<Read, String> {
             background_gc: background(watch.as_ref().map_or("", |w| &w.background_gc)),
             arming: None,
             sample: None,
-            windows: Windows::default(),
+            windows: WindowCounts::default(),
             blocks: false,
             estimate: None,
-            most_blocking_ns: None,
+            max_blocking_ns: None,
             step_back: None,
             windows_after_gen2: false,
             stepped_back: None,

@@ -13,7 +13,7 @@ pub(super) fn roots(to: &mut Convert, gc: &Gc) -> Option<wire::Roots> {
     if seen.is_none() && promoted_bytes.is_none() {
         return None;
     }
-    let named = seen.and_then(|r| r.holders.as_ref());
+    let named = seen.and_then(|r| r.stats.as_ref());
     Some(wire::Roots {
         total: to.known(seen.map(|r| r.total())),
         null_refs: to.known(seen.map(|r| r.null_refs)),
@@ -35,7 +35,7 @@ pub(super) fn roots(to: &mut Convert, gc: &Gc) -> Option<wire::Roots> {
                 refcounted: to.int(r.with_flag(3)?),
             })
         }),
-        by_kind_and_flag: seen.and_then(|r| r.told()).map(|counts| {
+        by_kind_and_flag: seen.and_then(|r| r.by_kind_and_flags()).map(|counts| {
             let counts = counts.iter().map(|c| wire::RootCount {
                 kind: kind(c.kind),
                 flags: flags(c.flags),
@@ -45,14 +45,14 @@ pub(super) fn roots(to: &mut Convert, gc: &Gc) -> Option<wire::Roots> {
         }),
         by_origin: named.map(|h| holders::origins(to, h)),
         promoted_bytes,
-        dependent_pairs: to.known(seen.filter(|r| !r.bare).map(|r| r.dependent_pairs)),
+        dependent_pairs: to.known(seen.filter(|r| r.kinds_known).map(|r| r.dependent_pairs)),
         untyped: to.known(named.map(|h| h.untyped)),
         methods: named.map(|h| holders::methods(to, h)),
         types: named.map(|h| holders::types(to, h)),
         statics: named.and_then(|h| holders::statics(to, h)),
         pinned: named.map(|h| holders::pinned(to, h)),
         lists_cut: named.map(holders::cut),
-        list: seen.and_then(|r| Some((r.list.as_ref()?, !r.bare))).map(|(all, told)| {
+        list: seen.and_then(|r| Some((r.list.as_ref()?, r.kinds_known))).map(|(all, told)| {
             let roots = all.iter().map(|r| root(r, told));
             roots.collect()
         }),

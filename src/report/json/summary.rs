@@ -5,7 +5,7 @@ use super::convert::Convert;
 use super::holders;
 use super::roots::promoted;
 use super::sums as wire;
-use crate::gc::summary::{Group, RootsSummary, Samples, Stops, Summary, Tally};
+use crate::gc::summary::{Group, RootsSummary, Samples, StopTotals, Summary, Tally};
 
 pub(super) fn summary(to: &mut Convert, sum: &Summary, duration_ns: Option<u64>) -> wire::Summary {
     wire::Summary {
@@ -25,7 +25,7 @@ pub(super) fn summary(to: &mut Convert, sum: &Summary, duration_ns: Option<u64>)
         other_suspensions: stops(to, sum.other_suspensions),
         pause_percent: sum.pause_percent(duration_ns).map(rounded),
         own_pause_percent_at_most: sum.own_pause_percent_at_most(duration_ns).map(rounded),
-        gen2_blocked_by_watching: stops(to, sum.blocked_because_of_us),
+        gen2_blocked_by_watching: stops(to, sum.blocked_by_watching),
         moved: sum.moved.as_ref().map(|moved| wire::MovedSum {
             blocks: to.int(moved.count.blocks),
             bytes: to.int(moved.count.bytes),
@@ -77,7 +77,7 @@ fn pauses(to: &mut Convert, group: &Group) -> wire::Pauses {
     }
 }
 
-fn stops(to: &mut Convert, stops: Stops) -> wire::Stops {
+fn stops(to: &mut Convert, stops: StopTotals) -> wire::Stops {
     wire::Stops { count: to.int(stops.count), ns: to.int(stops.ns) }
 }
 
@@ -97,9 +97,9 @@ fn roots(to: &mut Convert, sum: &Summary) -> Option<wire::RootsSum> {
         by_kind: wire::TypicalKinds { stack, handle, finalizer, other },
         by_flag: wire::TypicalFlags { pinning, weak, interior, refcounted },
         promoted_bytes,
-        methods: roots.holders.as_ref().map(|h| holders::method_sums(to, h)),
-        types: roots.holders.as_ref().map(|h| holders::type_sums(to, h)),
-        pinned: roots.holders.as_ref().map(|h| holders::pinned_sums(to, h)),
+        methods: roots.stats.as_ref().map(|h| holders::method_sums(to, h)),
+        types: roots.stats.as_ref().map(|h| holders::type_sums(to, h)),
+        pinned: roots.stats.as_ref().map(|h| holders::pinned_sums(to, h)),
     })
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::style::{Line, Role, Style, join, wrap};
-use crate::gc::facts::{Arming, BackgroundGc, Each, GcSettings, Sample, Target, Watch};
+use crate::gc::facts::{Arming, BackgroundGc, GcSettings, Sample, Target, Watch, WindowLength};
 use crate::gc::record::Level;
 use crate::report::Facts;
 use crate::report::units::{Units, bytes, duration, percent};
@@ -47,14 +47,14 @@ fn blocking(watch: &Watch, style: Style) -> Option<String> {
 fn choice(watch: &Watch, style: Style) -> Option<String> {
     let time = |ns: u64| duration(ns, style.unicode).replace(' ', "\u{a0}");
     if let Some(limits) = watch.step_back {
-        let (share, at_once) = (percent(limits.share() * 100.0), time(limits.at_once_ns()));
+        let (share, at_once) = (percent(limits.share() * 100.0), time(limits.max_pause_ns()));
         let share = share.replace(' ', "\u{a0}");
         let such = if watch.estimate.is_some() { "such GCs" } else { "gen2 GCs that block because of us" };
         return Some(format!(
             "once {such} have stopped the program for {share} of the time, or for {at_once} at once, roots go on in windows"
         ));
     }
-    let most = time(watch.most_blocking_ns.filter(|_| watch.windows_after_gen2)?);
+    let most = time(watch.max_blocking_ns.filter(|_| watch.windows_after_gen2)?);
     let windows =
         "roots are watched in windows, each right after a gen2 GC (--level\u{a0}roots watches all the time)";
     Some(match watch.estimate {
@@ -114,9 +114,9 @@ fn windows(sample: Sample, style: Style) -> String {
         _ => duration(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX), style.unicode),
     };
     let what = match sample.each {
-        Each::Gcs(1) => "of 1\u{a0}GC".to_owned(),
-        Each::Gcs(n) => format!("of {n}\u{a0}GCs"),
-        Each::Time(window) => format!("for {}", time(window)),
+        WindowLength::Gcs(1) => "of 1\u{a0}GC".to_owned(),
+        WindowLength::Gcs(n) => format!("of {n}\u{a0}GCs"),
+        WindowLength::Time(window) => format!("for {}", time(window)),
     };
     format!("{what} every {}, {} between", time(sample.every), sample.between.name())
 }

@@ -2,8 +2,8 @@
 
 use super::panel::{Cell, GAP, Panel, Stand, table};
 use super::style::{Line, Role, Style, wrap};
-use crate::gc::growth::{GrowthRow, What};
-use crate::gc::holders::{HOLDER_KINDS, HoldersSum, InducedSum, PinnedSum, generation_name};
+use crate::gc::growth::{GrowthRow, RootSource};
+use crate::gc::root_stats::{HOLDER_KINDS, InducedTotals, PinnedTotals, RootStatsTotals, generation_name};
 use crate::report::units::{Units, bytes, compact, count, duration, percent};
 
 /// Rows of a table.
@@ -66,7 +66,7 @@ fn room(columns: usize, numbers: usize) -> usize {
 }
 
 /// The methods whose frames held most, per collection.
-pub(super) fn methods(sum: &HoldersSum, columns: usize, style: Style) -> Option<Panel> {
+pub(super) fn methods(sum: &RootStatsTotals, columns: usize, style: Style) -> Option<Panel> {
     let gcs = sum.gcs.max(1);
     let stands = [
         Stand { name: "frames that hold most, per GC", gap: Some(0), left: true },
@@ -101,7 +101,7 @@ fn average(total: u64, gcs: u64) -> String {
 }
 
 /// The largest of what roots hold directly.
-pub(super) fn types(sum: &HoldersSum, units: Units, columns: usize, style: Style) -> Option<Panel> {
+pub(super) fn types(sum: &RootStatsTotals, units: Units, columns: usize, style: Style) -> Option<Panel> {
     let stands = [
         Stand { name: "held directly, most in a GC", gap: Some(0), left: true },
         Stand { name: "by", gap: Some(2), left: true },
@@ -142,17 +142,17 @@ fn list(title: &str, mut items: Vec<String>, all: usize, columns: usize, style: 
 }
 
 /// What may not move, and because of whom.
-pub(super) fn pinned(sum: &HoldersSum, units: Units, columns: usize, style: Style) -> Vec<String> {
+pub(super) fn pinned(sum: &RootStatsTotals, units: Units, columns: usize, style: Style) -> Vec<String> {
     let rows = sum.pinned();
     let items = rows.iter().take(LINES).map(|p| pinned_line(p, sum.gcs, units, columns, style)).collect();
     list("pinned, so that it cannot move:", items, rows.len(), columns, style)
 }
 
-fn pinned_line(p: &PinnedSum, gcs: u64, units: Units, columns: usize, style: Style) -> String {
+fn pinned_line(p: &PinnedTotals, gcs: u64, units: Units, columns: usize, style: Style) -> String {
     let name = |text: &str| fits(text, columns.saturating_sub(8).clamp(SHORTEST, NAME), style);
     let one = p.max_count == 1;
     let handle = if one { "a handle" } else { "handles" };
-    let who = match (p.by, &p.created_by) {
+    let who = match (p.by, &p.allocated_by) {
         ("fixed local", Some(method)) => {
             format!("{} in {}", if one { "a local" } else { "locals" }, name(method))
         }
@@ -182,10 +182,10 @@ pub(super) fn growth(rows: &[GrowthRow], units: Units, columns: usize, style: St
     let items = rows.iter().take(LINES).map(|row| {
         let name = |text: &str| fits(text, columns.saturating_sub(8).clamp(SHORTEST, NAME), style);
         let size = |n: u64| bytes(n, units).replace(' ', "\u{a0}");
-        let held = match (row.what, &row.field) {
-            (What::Static, Some(field)) => format!("static {}, {}", name(field), name(&row.type_name)),
+        let held = match (row.source, &row.field) {
+            (RootSource::Static, Some(field)) => format!("static {}, {}", name(field), name(&row.type_name)),
             (_, Some(field)) => format!("thread-static {}, {}", name(field), name(&row.type_name)),
-            (What::WeakHandle, _) => format!("weak handles to {}", name(&row.type_name)),
+            (RootSource::WeakHandle, _) => format!("weak handles to {}", name(&row.type_name)),
             _ => format!("handles to {}", name(&row.type_name)),
         };
         let arrow = if row.at_least {
@@ -204,7 +204,7 @@ pub(super) fn growth(rows: &[GrowthRow], units: Units, columns: usize, style: St
 }
 
 /// Who called `GC.Collect`.
-pub(super) fn induced(sum: &InducedSum, columns: usize, style: Style) -> Option<String> {
+pub(super) fn induced(sum: &InducedTotals, columns: usize, style: Style) -> Option<String> {
     let rows = sum.rows()?;
     let mut parts: Vec<String> = rows
         .iter()
@@ -223,7 +223,7 @@ pub(super) fn induced(sum: &InducedSum, columns: usize, style: Style) -> Option<
 }
 
 /// Whose the roots are.
-pub(super) fn origins(sum: &HoldersSum) -> String {
+pub(super) fn origins(sum: &RootStatsTotals) -> String {
     let gcs = sum.gcs.max(1);
     let [app, runtime, unknown] = [sum.origins.app, sum.origins.runtime, sum.origins.unknown];
     format!(

@@ -269,7 +269,7 @@ fn name(column: Column) -> &'static str {
 
 /// The program's method that holds most, else any that has a name.
 fn holder(gc: &Gc) -> Option<(&str, Role)> {
-    let methods = &gc.roots.as_ref()?.holders.as_ref()?.methods;
+    let methods = &gc.roots.as_ref()?.stats.as_ref()?.methods;
     let own = methods.iter().find(|m| m.own).map(|m| (&*m.name, Role::Plain));
     let named = || methods.iter().find(|m| !m.name.starts_with('('));
     own.or_else(|| named().map(|m| (&*m.name, Role::Dim)))

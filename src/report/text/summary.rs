@@ -94,7 +94,7 @@ impl Page<'_> {
     /// What of it can be the program's own.
     fn own_share(&self) -> Option<String> {
         let remark = Share::of_all(self.sum).remark(self.facts.watch.duration_ns.filter(|&ns| ns > 0)?)?;
-        let off = self.sum.blocked_because_of_us.count > 0;
+        let off = self.sum.blocked_by_watching.count > 0;
         Some(remark + if off { "; background GC is off" } else { "" })
     }
 
@@ -229,7 +229,7 @@ impl Page<'_> {
     /// By name.
     fn held(&self) -> Vec<String> {
         let (style, units, columns) = (self.style, self.units, self.columns);
-        let Some(sum) = self.sum.roots.as_ref().and_then(|r| r.holders.as_ref()) else { return Vec::new() };
+        let Some(sum) = self.sum.roots.as_ref().and_then(|r| r.stats.as_ref()) else { return Vec::new() };
         let mut lines = Vec::new();
         let panels: Vec<Panel> =
             [holders::methods(sum, columns, style), holders::types(sum, units, columns, style)]
@@ -278,14 +278,14 @@ impl Page<'_> {
             note("numbers", Role::Plain, text);
         }
         if let Some(roots) = &self.sum.roots {
-            let text = match &roots.holders {
+            let text = match &roots.stats {
                 Some(sum) => holders::origins(sum),
                 None => {
                     "the runtime's own are among them, and those of the event session we opened".to_owned()
                 }
             };
             note("roots", Role::Dim, text);
-            let untyped = roots.holders.as_ref().map_or(0, |sum| sum.untyped);
+            let untyped = roots.stats.as_ref().map_or(0, |sum| sum.untyped);
             if untyped > 0 {
                 let text = format!("{} roots were counted but not looked at", count(untyped));
                 note("not named", Role::Plain, format!("{text}: 10,000 a GC are"));

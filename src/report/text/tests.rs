@@ -1,7 +1,7 @@
 use super::{Terminal, TextOptions, TextReport};
 use std::time::Duration;
 
-use crate::gc::facts::{BackgroundGc, Each, Exit, Gap, Lost, Sample, Windows};
+use crate::gc::facts::{BackgroundGc, Exit, Gap, Lost, Sample, WindowCounts, WindowLength};
 use crate::gc::record::{Gc, Kind, Level, Pause, Phase};
 use crate::report::sample::{NOTHING_LOST, facts, quiet_run, summed, tiny};
 use crate::report::{End, Facts, LiveState, Report, Units};
@@ -106,9 +106,9 @@ fn a_run_at_moves() {
 #[test]
 fn a_sampled_run() {
     let (mut facts, mut gcs) = (facts(), quiet_run());
-    let (each, every) = (Each::Gcs(1), Duration::from_secs(30));
+    let (each, every) = (WindowLength::Gcs(1), Duration::from_secs(30));
     facts.watch.sample = Some(Sample { each, every, between: Level::Basic });
-    facts.watch.windows = Windows { taken: 5, busy: 2, refused: 1 };
+    facts.watch.windows = WindowCounts { taken: 5, busy: 2, refused: 1 };
     facts.watch.background_gc = BackgroundGc::OffInWindows;
     for (n, gc) in gcs.iter_mut().enumerate().filter(|(n, _)| n % 3 != 0) {
         gc.level = Level::Basic;
@@ -293,7 +293,8 @@ fn what_the_target_is_called_cannot_act_on_the_terminal() {
 
 #[test]
 fn what_is_missing_is_said_and_not_denied() {
-    for gap in [Gap::Killed, Gap::Silent { since_ns: 1_500_000_000 }, Gap::Left, Gap::Cut, Gap::Damaged] {
+    for gap in [Gap::Killed, Gap::Silent { since_ns: 1_500_000_000 }, Gap::Left, Gap::Truncated, Gap::Damaged]
+    {
         let lost = Lost { gap: Some(gap), ..Lost::default() };
         let text = render(FILE, TextOptions::default(), &facts(), &quiet_run(), &lost);
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");

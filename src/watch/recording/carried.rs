@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use dotnet_diagnostics_client::nettrace::{EventBlock, RepeatedEvent};
 
-use crate::gc::lasting::Lasting;
+use crate::gc::replayable_state::ReplayableState;
 
 /// Capture thread of events that a file repeats. No thread of a process has this id.
 pub(crate) const THREAD: u64 = 0;
@@ -86,21 +86,21 @@ impl Log {
 }
 
 impl Carried {
-    pub(super) fn tell(&mut self, lasting: Lasting, event: impl Into<RepeatedEvent>) {
-        match lasting {
-            Lasting::State => self.state(event.into()),
-            Lasting::Begin => {
+    pub(super) fn tell(&mut self, state: ReplayableState, event: impl Into<RepeatedEvent>) {
+        match state {
+            ReplayableState::Latest => self.state(event.into()),
+            ReplayableState::Hello => {
                 self.meanings.void();
                 self.statics.void();
                 self.state(event.into());
             }
-            Lasting::Meaning => self.meanings.push(event.into()),
-            Lasting::Forget => self.meanings.void(),
-            Lasting::Table => {
+            ReplayableState::Definition => self.meanings.push(event.into()),
+            ReplayableState::Forget => self.meanings.void(),
+            ReplayableState::AllStatics => {
                 self.statics.void();
                 self.statics.push(event.into());
             }
-            Lasting::Change => self.statics.push(event.into()),
+            ReplayableState::StaticsChange => self.statics.push(event.into()),
         }
         if self.marks.is_empty() {
             self.drop_void();
@@ -167,11 +167,11 @@ mod tests {
         let mut carried = Carried::default();
         let turns = 4 * MOST_BYTES / 4096;
         let info = allocation_counter::measure(|| {
-            carried.tell(Lasting::Table, event(1));
+            carried.tell(ReplayableState::AllStatics, event(1));
             for turn in 0..turns {
-                carried.tell(Lasting::Meaning, event(2));
-                carried.tell(Lasting::Change, event(1));
-                carried.tell(Lasting::State, event(turn as u32));
+                carried.tell(ReplayableState::Definition, event(2));
+                carried.tell(ReplayableState::StaticsChange, event(1));
+                carried.tell(ReplayableState::Latest, event(turn as u32));
             }
         });
         assert!(info.bytes_max < 3 * MOST_BYTES as u64, "{} bytes", info.bytes_max);

@@ -12,7 +12,7 @@ use super::Rotation;
 use super::carried::Carried;
 use super::name::Name;
 use super::part::Part;
-use crate::gc::lasting::Lasting;
+use crate::gc::replayable_state::ReplayableState;
 
 /// Writes one recording.
 #[derive(Debug)]
@@ -69,9 +69,9 @@ impl Recorder {
     }
 
     /// An event that later files need; told in the order of the stream, before [`write`](Self::write) gets its bytes.
-    pub(crate) fn lasting(&mut self, lasting: Lasting, event: impl Into<RepeatedEvent>) {
+    pub(crate) fn replayable_state(&mut self, state: ReplayableState, event: impl Into<RepeatedEvent>) {
         if let Some(rotating) = &mut self.rotating {
-            rotating.carried.tell(lasting, event);
+            rotating.carried.tell(state, event);
         }
     }
 

@@ -151,11 +151,21 @@ fn each_file_repeats_what_was_in_force_at_its_start() -> io::Result<()> {
     }
     block(&mut stream, "MetadataBlock", &described);
     // What the stream says before each sequence point; all of it comes in one piece.
-    let told: [&[(Lasting, &[u8])]; 4] = [
-        &[(Lasting::Begin, b"B"), (Lasting::Meaning, b"a"), (Lasting::Table, b"T"), (Lasting::Change, b"c")],
-        &[(Lasting::Meaning, b"b"), (Lasting::Change, b"d")],
-        &[(Lasting::Forget, b"!"), (Lasting::Meaning, b"e"), (Lasting::Table, b"U"), (Lasting::State, b"S")],
-        &[(Lasting::Begin, b"C"), (Lasting::Meaning, b"f")],
+    let told: [&[(ReplayableState, &[u8])]; 4] = [
+        &[
+            (ReplayableState::Hello, b"B"),
+            (ReplayableState::Definition, b"a"),
+            (ReplayableState::AllStatics, b"T"),
+            (ReplayableState::StaticsChange, b"c"),
+        ],
+        &[(ReplayableState::Definition, b"b"), (ReplayableState::StaticsChange, b"d")],
+        &[
+            (ReplayableState::Forget, b"!"),
+            (ReplayableState::Definition, b"e"),
+            (ReplayableState::AllStatics, b"U"),
+            (ReplayableState::Latest, b"S"),
+        ],
+        &[(ReplayableState::Hello, b"C"), (ReplayableState::Definition, b"f")],
     ];
     for at in 1..=4 {
         point(&mut stream, at);
@@ -168,10 +178,10 @@ fn each_file_repeats_what_was_in_force_at_its_start() -> io::Result<()> {
     let mut recorder = plan.open(None, None).unwrap();
     let mut at = 0;
     for events in told {
-        for (lasting, payload) in events {
+        for (state, payload) in events {
             at += 1;
-            let id = if *lasting == Lasting::State { 2 } else { 1 };
-            recorder.lasting(*lasting, RepeatedEvent::new(id, 7, at, payload));
+            let id = if *state == ReplayableState::Latest { 2 } else { 1 };
+            recorder.replayable_state(*state, RepeatedEvent::new(id, 7, at, payload));
         }
         recorder.sequence_point();
     }

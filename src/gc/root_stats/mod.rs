@@ -6,18 +6,18 @@ mod origins;
 mod pinned;
 mod rows;
 mod statics;
-mod sums;
+mod totals;
 mod types;
 
 use super::names::{Name, Tables};
 
 pub(crate) use origins::Origins;
 pub(crate) use pinned::PinnedRow;
-pub(super) use rows::Coming;
-pub(crate) use rows::{Row, Watched};
+pub(super) use rows::IncomingRootRows;
+pub(crate) use rows::{RootRows, Row};
 pub(crate) use statics::StaticRow;
-pub(super) use sums::asker;
-pub(crate) use sums::{HoldersSum, InducedSum, PinnedSum};
+pub(super) use totals::inducing_method;
+pub(crate) use totals::{InducedTotals, PinnedTotals, RootStatsTotals};
 pub(crate) use types::TypeRow;
 
 /// A method and the slots of its frames.
@@ -40,7 +40,7 @@ pub(crate) const STATICS: u8 = 4;
 
 /// Who holds what, in one collection. Each list is whole, the largest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Holders {
+pub(crate) struct RootStats {
     pub(crate) methods: Vec<MethodRow>,
     pub(crate) types: Vec<TypeRow>,
     /// `None`: the static fields are not known.
@@ -51,11 +51,11 @@ pub(crate) struct Holders {
     pub(crate) untyped: u64,
 }
 
-impl Holders {
+impl RootStats {
     /// Adds rows up, by the names that are known now.
-    pub(super) fn of(seen: &Watched, names: &mut Tables) -> Holders {
+    pub(super) fn of(seen: &RootRows, names: &mut Tables) -> RootStats {
         let rows = types::typed(&seen.rows, names);
-        Holders {
+        RootStats {
             methods: methods::methods(&seen.rows, names),
             types: types::types(&rows),
             statics: seen.statics.as_ref().map(|values| statics::statics(values, names)),

@@ -1,18 +1,18 @@
-//! Holders added up over collections.
+//! RootStats added up over collections.
 
 use std::cmp::Reverse;
 
-use super::{Holders, Origins, TypeRow};
+use super::{Origins, RootStats, TypeRow};
 use crate::gc::map::HashMap;
 use crate::gc::names::Name;
 use crate::gc::record::Gc;
 
 /// A bound on memory, for each list; beyond it new names are not added.
-const MOST: usize = 10_000;
+const MAX_NAMES: usize = 10_000;
 
 /// A method in all collections.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct MethodSum {
+pub(crate) struct MethodTotals {
     pub(crate) name: Name,
     /// Collections in which it held something.
     pub(crate) gcs: u64,
@@ -24,7 +24,7 @@ pub(crate) struct MethodSum {
 
 /// Objects of a type behind one kind of holder, in all collections.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct TypeSum {
+pub(crate) struct TypeTotals {
     pub(crate) name: Name,
     /// Index into [`super::HOLDER_KINDS`].
     pub(crate) kind: u8,
@@ -41,11 +41,11 @@ pub(crate) struct TypeSum {
 
 /// What was pinned the same way, in all collections.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PinnedSum {
+pub(crate) struct PinnedTotals {
     pub(crate) type_name: Name,
     pub(crate) by: &'static str,
     pub(crate) handle_type: Option<&'static str>,
-    pub(crate) created_by: Option<Name>,
+    pub(crate) allocated_by: Option<Name>,
     /// Where the last of them lay.
     pub(crate) generation: Option<u8>,
     pub(crate) gcs: u64,
@@ -58,13 +58,13 @@ pub(crate) struct PinnedSum {
 
 /// Over all collections that told names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct HoldersSum {
+pub(crate) struct RootStatsTotals {
     pub(crate) gcs: u64,
     /// Stack slots of all methods.
     pub(crate) slots: u64,
-    methods: HashMap<Name, MethodSum>,
-    types: HashMap<(Name, u8), TypeSum>,
-    pinned: HashMap<PinnedKey, PinnedSum>,
+    methods: HashMap<Name, MethodTotals>,
+    types: HashMap<(Name, u8), TypeTotals>,
+    pinned: HashMap<PinnedKey, PinnedTotals>,
     pub(crate) untyped: u64,
     /// Sums over all collections.
     pub(crate) origins: Origins,
@@ -82,14 +82,14 @@ fn entry<K: Eq + std::hash::Hash, V>(
     key: K,
     new: impl FnOnce() -> V,
 ) -> Option<&mut V> {
-    if map.len() >= MOST && !map.contains_key(&key) {
+    if map.len() >= MAX_NAMES && !map.contains_key(&key) {
         return None;
     }
     Some(map.entry(key).or_insert_with(new))
 }
 
-impl HoldersSum {
-    pub(crate) fn add(&mut self, holders: &Holders) {
+impl RootStatsTotals {
+    pub(crate) fn add(&mut self, holders: &RootStats) {
         self.gcs += 1;
         add(&mut self.untyped, holders.untyped);
         add(&mut self.origins.runtime, holders.origins.runtime);
@@ -98,7 +98,7 @@ impl HoldersSum {
         for row in &holders.methods {
             add(&mut self.slots, row.slots);
             let new =
-                || MethodSum { name: row.name.clone(), gcs: 0, slots: 0, pinned_slots: 0, own: row.own };
+                || MethodTotals { name: row.name.clone(), gcs: 0, slots: 0, pinned_slots: 0, own: row.own };
             let Some(sum) = entry(&mut self.methods, row.name.clone(), new) else { continue };
             sum.gcs += 1;
             add(&mut sum.slots, row.slots);
@@ -106,14 +106,14 @@ impl HoldersSum {
         }
         self.add_types(&holders.types);
         // One row for each generation.
-        let mut now: HashMap<PinnedKey, PinnedSum> = HashMap::default();
+        let mut now: HashMap<PinnedKey, PinnedTotals> = HashMap::default();
         for row in &holders.pinned {
-            let key = (row.type_name.clone(), row.by, row.handle_type, row.created_by.clone());
-            let sum = now.entry(key).or_insert_with(|| PinnedSum {
+            let key = (row.type_name.clone(), row.by, row.handle_type, row.allocated_by.clone());
+            let sum = now.entry(key).or_insert_with(|| PinnedTotals {
                 type_name: row.type_name.clone(),
                 by: row.by,
                 handle_type: row.handle_type,
-                created_by: row.created_by.clone(),
+                allocated_by: row.allocated_by.clone(),
                 generation: row.generation,
                 gcs: 1,
                 max_count: 0,
@@ -125,7 +125,7 @@ impl HoldersSum {
             sum.seen_in_gcs = sum.seen_in_gcs.max(row.seen_in_gcs);
         }
         for (key, row) in now {
-            let Some(sum) = entry(&mut self.pinned, key, || PinnedSum { gcs: 0, ..row.clone() }) else {
+            let Some(sum) = entry(&mut self.pinned, key, || PinnedTotals { gcs: 0, ..row.clone() }) else {
                 continue;
             };
             sum.gcs += 1;
@@ -148,7 +148,7 @@ impl HoldersSum {
             add(bytes, row.bytes);
         }
         for (key, (count, bytes)) in now {
-            let new = || TypeSum {
+            let new = || TypeTotals {
                 name: key.0.clone(),
                 kind: key.1,
                 gcs: 0,
@@ -168,28 +168,28 @@ impl HoldersSum {
     }
 
     /// Those with most slots first.
-    pub(crate) fn methods(&self) -> Vec<&MethodSum> {
-        let mut all: Vec<&MethodSum> = self.methods.values().collect();
+    pub(crate) fn methods(&self) -> Vec<&MethodTotals> {
+        let mut all: Vec<&MethodTotals> = self.methods.values().collect();
         all.sort_by(|a, b| Reverse(a.slots).cmp(&Reverse(b.slots)).then_with(|| a.name.cmp(&b.name)));
         all
     }
 
     /// The largest first.
-    pub(crate) fn types(&self) -> Vec<&TypeSum> {
-        let mut all: Vec<&TypeSum> = self.types.values().collect();
+    pub(crate) fn types(&self) -> Vec<&TypeTotals> {
+        let mut all: Vec<&TypeTotals> = self.types.values().collect();
         all.sort_by(|a, b| {
-            let size = |t: &TypeSum| (Reverse(t.max_bytes), Reverse(t.total_count), t.kind);
+            let size = |t: &TypeTotals| (Reverse(t.max_bytes), Reverse(t.total_count), t.kind);
             size(a).cmp(&size(b)).then_with(|| a.name.cmp(&b.name))
         });
         all
     }
 
     /// The largest first.
-    pub(crate) fn pinned(&self) -> Vec<&PinnedSum> {
-        let mut all: Vec<&PinnedSum> = self.pinned.values().collect();
+    pub(crate) fn pinned(&self) -> Vec<&PinnedTotals> {
+        let mut all: Vec<&PinnedTotals> = self.pinned.values().collect();
         all.sort_by(|a, b| {
-            let size = |p: &PinnedSum| (Reverse(p.max_bytes), Reverse(p.max_count), p.by, p.handle_type);
-            let names = |p: &PinnedSum| (p.type_name.clone(), p.created_by.clone());
+            let size = |p: &PinnedTotals| (Reverse(p.max_bytes), Reverse(p.max_count), p.by, p.handle_type);
+            let names = |p: &PinnedTotals| (p.type_name.clone(), p.allocated_by.clone());
             size(a).cmp(&size(b)).then_with(|| names(a).cmp(&names(b)))
         });
         all
@@ -206,17 +206,17 @@ pub(crate) struct InducedBy {
 
 /// Who asked for collections.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct InducedSum(HashMap<Name, (u64, u64)>);
+pub(crate) struct InducedTotals(HashMap<Name, (u64, u64)>);
 
 /// The one in a stack that asked: the first frame that is not the class `GC` itself.
-pub(in crate::gc) fn asker(frames: &[Name]) -> Option<&Name> {
+pub(in crate::gc) fn inducing_method(frames: &[Name]) -> Option<&Name> {
     frames.iter().find(|name| !name.starts_with("GC."))
 }
 
-impl InducedSum {
+impl InducedTotals {
     pub(crate) fn add(&mut self, gc: &Gc) {
-        let Some(asker) = gc.triggered_by.as_deref().and_then(asker) else { return };
-        if let Some((count, ns)) = entry(&mut self.0, asker.clone(), || (0, 0)) {
+        let Some(inducing_method) = gc.induced_by.as_deref().and_then(inducing_method) else { return };
+        if let Some((count, ns)) = entry(&mut self.0, inducing_method.clone(), || (0, 0)) {
             *count += 1;
             *ns = ns.saturating_add(gc.pause_ns.unwrap_or(0));
         }

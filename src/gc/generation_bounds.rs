@@ -2,16 +2,16 @@
 
 /// One range of one generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Bound {
+pub(crate) struct GenerationRange {
     pub(crate) start: u64,
     pub(crate) bytes: u64,
     /// 0, 1, 2, 3 = LOH, 4 = POH; anything above is no GC generation (frozen heap).
     pub(crate) generation: u8,
 }
 
-impl Bound {
+impl GenerationRange {
     /// Holds no address.
-    pub(crate) const NONE: Bound = Bound { start: 0, bytes: 0, generation: 5 };
+    pub(crate) const NONE: GenerationRange = GenerationRange { start: 0, bytes: 0, generation: 5 };
 
     /// Whether an address lies in it.
     #[inline]
@@ -22,17 +22,17 @@ impl Bound {
 
 /// A table of bounds, complete as of one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Bounds {
-    sorted: Vec<Bound>,
+pub(crate) struct GenerationBounds {
+    sorted: Vec<GenerationRange>,
     last_hit: usize,
 }
 
-impl Bounds {
+impl GenerationBounds {
     /// From ranges in any order.
-    pub(crate) fn new(mut ranges: Vec<Bound>) -> Bounds {
+    pub(crate) fn new(mut ranges: Vec<GenerationRange>) -> GenerationBounds {
         // The runtime tells generation by generation, of which each is in order mostly: this sort makes use of that.
         ranges.sort();
-        Bounds { sorted: ranges, last_hit: 0 }
+        GenerationBounds { sorted: ranges, last_hit: 0 }
     }
 
     /// Nothing is known.
@@ -41,16 +41,16 @@ impl Bounds {
     }
 
     /// The bound an address lies in; one of no bytes and generation 5 outside all of them.
-    pub(crate) fn bound(&mut self, address: u64) -> Bound {
+    pub(crate) fn bound(&mut self, address: u64) -> GenerationRange {
         match self.generation(address) {
-            Some(generation) => Bound { generation, ..self.sorted[self.last_hit] },
-            None => Bound::NONE,
+            Some(generation) => GenerationRange { generation, ..self.sorted[self.last_hit] },
+            None => GenerationRange::NONE,
         }
     }
 
     /// The generation an address lies in; `None` outside all of them. Neighbours hit the cache.
     pub(crate) fn generation(&mut self, address: u64) -> Option<u8> {
-        let holds = |b: &Bound| b.holds(address);
+        let holds = |b: &GenerationRange| b.holds(address);
         if !self.sorted.get(self.last_hit).is_some_and(holds) {
             self.last_hit = self.sorted.partition_point(|b| b.start <= address).checked_sub(1)?;
         }
@@ -59,33 +59,33 @@ impl Bounds {
 }
 
 /// Bounds that are taken: a heap of two terabytes has so many regions.
-const MOST_BOUNDS: usize = 1 << 19;
+const MAX_BOUNDS: usize = 1 << 19;
 /// How often a table is put in order while it is being told. Beyond it that is done only when it has grown by a quarter:
 /// each time takes time in proportion to the whole table.
 const PARTS: u32 = 16;
 
 /// A table that one thread is telling, while others may tell something else.
 #[derive(Debug, Default)]
-pub(crate) struct Table {
+pub(crate) struct IncomingBounds {
     thread: u64,
     /// The thread has gone on to something else: what comes next is another table.
-    told: bool,
+    finished: bool,
     /// There are more than were taken.
     fresh: bool,
-    bounds: Vec<Bound>,
+    bounds: Vec<GenerationRange>,
     /// How often it was put in order, and how many there were the last time.
     taken: (u32, usize),
-    /// Those beyond [`MOST_BOUNDS`].
+    /// Those beyond [`MAX_BOUNDS`].
     left_out: u64,
 }
 
-impl Table {
+impl IncomingBounds {
     /// The next row. Whether it follows another one, with nothing told in between.
-    pub(crate) fn add(&mut self, thread: u64, bound: Bound) -> bool {
-        if self.told || self.thread != thread {
-            *self = Table { thread, left_out: self.left_out, ..Table::default() };
+    pub(crate) fn add(&mut self, thread: u64, bound: GenerationRange) -> bool {
+        if self.finished || self.thread != thread {
+            *self = IncomingBounds { thread, left_out: self.left_out, ..IncomingBounds::default() };
         }
-        if self.bounds.len() < MOST_BOUNDS {
+        if self.bounds.len() < MAX_BOUNDS {
             self.bounds.push(bound);
         } else {
             self.left_out += 1;
@@ -94,17 +94,17 @@ impl Table {
     }
 
     /// A thread tells something else: the table so far, if it has grown.
-    pub(crate) fn interrupted(&mut self, thread: u64) -> Option<Bounds> {
-        self.told |= self.thread == thread;
+    pub(crate) fn interrupted(&mut self, thread: u64) -> Option<GenerationBounds> {
+        self.finished |= self.thread == thread;
         let (parts, last) = self.taken;
-        let due = self.told || parts < PARTS || self.bounds.len() - last > last / 4;
+        let due = self.finished || parts < PARTS || self.bounds.len() - last > last / 4;
         if !(due && std::mem::take(&mut self.fresh)) {
             return None;
         }
         self.taken = (parts.saturating_add(1), self.bounds.len());
         // The thread is done with it.
-        let bounds = if self.told { std::mem::take(&mut self.bounds) } else { self.bounds.clone() };
-        Some(Bounds::new(bounds))
+        let bounds = if self.finished { std::mem::take(&mut self.bounds) } else { self.bounds.clone() };
+        Some(GenerationBounds::new(bounds))
     }
 
     /// How many bounds were left out since this was asked last.
@@ -120,9 +120,9 @@ mod tests {
     /// Bytes that are allocated for `n` bounds of one thread, with another thread's event after each.
     fn allocated(n: u64) -> u64 {
         let info = allocation_counter::measure(|| {
-            let mut table = Table::default();
+            let mut table = IncomingBounds::default();
             for start in 0..n {
-                table.add(1, Bound { start, bytes: 1, generation: 0 });
+                table.add(1, GenerationRange { start, bytes: 1, generation: 0 });
                 table.interrupted(2);
             }
             let last = table.interrupted(1).expect("it has grown since");
@@ -134,26 +134,26 @@ mod tests {
     #[test]
     fn a_table_that_is_interrupted_again_and_again_is_not_copied_each_time() {
         let (once, twice) = (allocated(20_000), allocated(40_000));
-        assert!(once < 16 * 20_000 * size_of::<Bound>() as u64, "{once} bytes");
+        assert!(once < 16 * 20_000 * size_of::<GenerationRange>() as u64, "{once} bytes");
         assert!(twice <= 5 * once / 2, "{once} and {twice} bytes");
     }
 
     #[test]
     fn bounds_are_bounded_and_those_left_out_are_counted() {
-        let mut table = Table::default();
-        let most = MOST_BOUNDS as u64;
+        let mut table = IncomingBounds::default();
+        let most = MAX_BOUNDS as u64;
         for start in 0..most + 7 {
-            table.add(1, Bound { start, bytes: 1, generation: 0 });
+            table.add(1, GenerationRange { start, bytes: 1, generation: 0 });
         }
         assert_eq!((table.bounds.len() as u64, table.take_left_out()), (most, 7));
     }
 
     #[test]
     fn lookup() {
-        let b = |start, bytes, generation| Bound { start, bytes, generation };
-        let mut t = Bounds::new(vec![b(300, 50, 2), b(100, 100, 0), b(400, 10, 5)]);
+        let b = |start, bytes, generation| GenerationRange { start, bytes, generation };
+        let mut t = GenerationBounds::new(vec![b(300, 50, 2), b(100, 100, 0), b(400, 10, 5)]);
         let hits: Vec<_> = [99, 100, 199, 200, 300, 349, 350, 405, 150].map(|a| t.generation(a)).into();
         assert_eq!(hits, [None, Some(0), Some(0), None, Some(2), Some(2), None, None, Some(0)]);
-        assert_eq!(Bounds::default().generation(7), None);
+        assert_eq!(GenerationBounds::default().generation(7), None);
     }
 }

@@ -14,7 +14,7 @@ pub(crate) struct Row {
     pub(crate) class: u64,
     pub(crate) bytes: u64,
     /// FunctionID of what made the handle; 0: unknown.
-    pub(crate) creator: u64,
+    pub(crate) allocated_by: u64,
     /// Index into [`super::HOLDER_KINDS`].
     pub(crate) kind: u8,
     /// Bits in the order of `ROOT_FLAGS`.
@@ -35,7 +35,7 @@ impl Row {
 
 /// All that was seen of one collection's holders.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Watched {
+pub(crate) struct RootRows {
     pub(crate) rows: Vec<Row>,
     /// Objects that are pinned, and in how many collections in a row they have been.
     pub(crate) pinned_for: HashMap<u64, u64>,
@@ -44,7 +44,7 @@ pub(crate) struct Watched {
     pub(crate) untyped: u64,
 }
 
-impl Watched {
+impl RootRows {
     /// Rows of all lists.
     pub(in crate::gc) fn len(&self) -> usize {
         self.rows.len() + self.statics.as_ref().map_or(0, Vec::len)
@@ -52,16 +52,16 @@ impl Watched {
 }
 
 /// Roots of one collection that are taken. The profiler tells of 10,000 at most.
-const MOST_ROWS: usize = 1 << 16;
+const MAX_ROWS: usize = 1 << 16;
 /// Static fields that are taken. The profiler watches 4,096 at most.
-const MOST_STATICS: usize = 1 << 13;
+const MAX_STATICS: usize = 1 << 13;
 
 /// What comes before a collection's totals, and what stays from the collection before.
 #[derive(Debug, Default)]
-pub(in crate::gc) struct Coming {
+pub(in crate::gc) struct IncomingRootRows {
     gc_seq: u64,
     rows: Vec<Row>,
-    holders_parts: u32,
+    roots_parts: u32,
     statics_parts: u32,
     statics: HashMap<u32, Value>,
     /// The whole table has come, and every change since.
@@ -76,26 +76,26 @@ fn generation(g: wire::Generation) -> Option<u8> {
     Some(g.0).filter(|g| *g <= wire::Generation::FROZEN.0)
 }
 
-impl Coming {
+impl IncomingRootRows {
     fn part_of(&mut self, gc_seq: u64) {
         if self.gc_seq != gc_seq {
             self.gc_seq = gc_seq;
             self.rows.clear();
-            (self.holders_parts, self.statics_parts, self.left_out) = (0, 0, 0);
+            (self.roots_parts, self.statics_parts, self.left_out) = (0, 0, 0);
         }
     }
 
-    pub(in crate::gc) fn holders(&mut self, part: &wire::Holders<'_>, kind: fn(wire::RootKind) -> u8) {
+    pub(in crate::gc) fn roots(&mut self, part: &wire::Holders<'_>, kind: fn(wire::RootKind) -> u8) {
         self.part_of(part.gc_seq);
-        self.holders_parts = self.holders_parts.saturating_add(1);
-        let room = MOST_ROWS - self.rows.len();
+        self.roots_parts = self.roots_parts.saturating_add(1);
+        let room = MAX_ROWS - self.rows.len();
         let mut rows = part.rows;
         self.rows.extend(rows.by_ref().take(room).map(|r| Row {
             object: r.object,
             id: r.root_id,
             class: r.class_id,
             bytes: r.bytes,
-            creator: r.creator,
+            allocated_by: r.creator,
             kind: kind(r.kind),
             flags: if r.flags == wire::RootFlags::UNKNOWN { 0 } else { r.flags.0 & 15 },
             generation: generation(r.generation),
@@ -123,7 +123,7 @@ impl Coming {
                     bytes: r.bytes,
                     generation: generation(r.generation),
                 };
-                if self.statics.len() < MOST_STATICS || self.statics.contains_key(&r.field) {
+                if self.statics.len() < MAX_STATICS || self.statics.contains_key(&r.field) {
                     self.statics.insert(r.field, value);
                 } else {
                     left_out = true;
@@ -134,9 +134,9 @@ impl Coming {
     }
 
     /// The totals have come: what belongs to them, and how many parts are missing.
-    pub(in crate::gc) fn whole(&mut self, gc_seq: u64, naming: &wire::Naming) -> (Watched, u64) {
+    pub(in crate::gc) fn take(&mut self, gc_seq: u64, naming: &wire::Naming) -> (RootRows, u64) {
         self.part_of(gc_seq);
-        let holders_missing = naming.holders_parts.saturating_sub(self.holders_parts);
+        let roots_missing = naming.holders_parts.saturating_sub(self.roots_parts);
         let statics_missing = naming.statics_parts.saturating_sub(self.statics_parts);
         let left_out = std::mem::take(&mut self.left_out);
         if statics_missing > 0 {
@@ -145,7 +145,7 @@ impl Coming {
         let rows = std::mem::take(&mut self.rows);
         // An object that is pinned keeps its address, so the same address in the next collection is
         // the same object, if no collection was missed between the two.
-        let in_a_row = gc_seq == self.pinned_seq.wrapping_add(1) && holders_missing == 0;
+        let in_a_row = gc_seq == self.pinned_seq.wrapping_add(1) && roots_missing == 0;
         let before = std::mem::take(&mut self.pinned_for);
         for row in rows.iter().filter(|r| r.pinning()) {
             let times = if in_a_row { before.get(&row.object).copied().unwrap_or(0) } else { 0 };
@@ -158,7 +158,7 @@ impl Coming {
             values
         });
         let seen =
-            Watched { rows, pinned_for: self.pinned_for.clone(), statics, untyped: naming.untyped_roots };
-        (seen, u64::from(holders_missing) + u64::from(statics_missing) + left_out)
+            RootRows { rows, pinned_for: self.pinned_for.clone(), statics, untyped: naming.untyped_roots };
+        (seen, u64::from(roots_missing) + u64::from(statics_missing) + left_out)
     }
 }

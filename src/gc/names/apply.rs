@@ -17,7 +17,7 @@ fn texts(of: &wire::Texts<'_>) -> Vec<String> {
 }
 
 /// Puts a record into the tables, if it belongs there.
-pub(crate) fn tell(tables: &mut Tables, record: &Record<'_>) {
+pub(crate) fn apply(tables: &mut Tables, record: &Record<'_>) {
     match record {
         Record::Class(c) => {
             let shape = match c.shape {

@@ -15,7 +15,7 @@ pub(crate) struct PinnedRow {
     /// Where the handle was seen being made.
     pub(crate) handle_type: Option<&'static str>,
     /// The method that made the handle, or whose local it is.
-    pub(crate) created_by: Option<Name>,
+    pub(crate) allocated_by: Option<Name>,
     pub(crate) generation: Option<u8>,
     /// Different objects.
     pub(crate) count: u64,
@@ -50,21 +50,21 @@ pub(super) fn pinned(
     type Key = (Name, &'static str, Option<&'static str>, Option<Name>, Option<u8>);
     let mut found: HashMap<Key, (PinnedRow, HashSet<u64>)> = HashMap::default();
     for (row, type_name) in rows.iter().filter(|(row, _)| row.pinning()) {
-        let (by, created_by) = match row.kind {
+        let (by, allocated_by) = match row.kind {
             0 => ("fixed local", Some(names.method_name(row.id))),
-            1 => ("handle", (row.creator != 0).then(|| names.method_name(row.creator))),
+            1 => ("handle", (row.allocated_by != 0).then(|| names.method_name(row.allocated_by))),
             _ => ("other", None),
         };
         let handle_type =
             row.handle_kind.filter(|_| row.kind == 1).map(|k| HANDLE_TYPES.get(usize::from(k)).copied());
         let handle_type = handle_type.flatten();
-        let key = (type_name.clone(), by, handle_type, created_by.clone(), row.generation);
+        let key = (type_name.clone(), by, handle_type, allocated_by.clone(), row.generation);
         let (pinned, objects) = found.entry(key).or_insert_with(|| {
             let pinned = PinnedRow {
                 type_name: type_name.clone(),
                 by,
                 handle_type,
-                created_by,
+                allocated_by,
                 generation: row.generation,
                 count: 0,
                 bytes: 0,
@@ -81,7 +81,7 @@ pub(super) fn pinned(
     let mut all: Vec<PinnedRow> = found.into_values().map(|(pinned, _)| pinned).collect();
     all.sort_by(|a, b| {
         let key = |p: &PinnedRow| (Reverse(p.bytes), Reverse(p.count), p.by, p.handle_type, p.generation);
-        let names = |p: &PinnedRow| (p.type_name.clone(), p.created_by.clone());
+        let names = |p: &PinnedRow| (p.type_name.clone(), p.allocated_by.clone());
         key(a).cmp(&key(b)).then_with(|| names(a).cmp(&names(b)))
     });
     all

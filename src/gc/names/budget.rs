@@ -5,17 +5,17 @@ use std::cell::Cell;
 
 /// What is left to spend.
 #[derive(Debug)]
-pub(super) struct Effort(Cell<usize>);
+pub(super) struct Budget(Cell<usize>);
 
-impl Effort {
+impl Budget {
     /// Enough for a text several times as long as the longest that is shown; in bytes, and one for each class.
-    pub(super) fn of_a_text() -> Effort {
-        Effort(Cell::new(16 << 10))
+    pub(super) fn of_a_text() -> Budget {
+        Budget(Cell::new(16 << 10))
     }
 
     /// Enough for all classes of any type that a programmer writes.
-    pub(super) fn of_an_origin() -> Effort {
-        Effort(Cell::new(1 << 10))
+    pub(super) fn of_an_origin() -> Budget {
+        Budget(Cell::new(1 << 10))
     }
 
     /// Takes some of it; `false` where that is more than there is.

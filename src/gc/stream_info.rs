@@ -5,13 +5,13 @@ use std::time::Duration;
 use netcore_profiler::wire;
 
 use super::events;
-use super::facts::{Arming, BackgroundGc, Each, GcSettings, Sample, StepBackLimits, Windows};
+use super::facts::{Arming, BackgroundGc, GcSettings, Sample, StepBackLimits, WindowCounts, WindowLength};
 use super::record::Level;
 use crate::visible::{LONGEST_LINE, cut};
 
 /// The profiler came to stay until it costs too much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stay {
+pub(crate) struct StepBackPlan {
     /// When it came, ns since the watch began.
     pub(crate) since_ns: u64,
     pub(crate) limits: StepBackLimits,
@@ -19,17 +19,17 @@ pub(crate) struct Stay {
     pub(crate) every: Duration,
 }
 
-impl Stay {
+impl StepBackPlan {
     /// How it is told in the profiler's greeting.
     pub(crate) fn window(limits: StepBackLimits, every_ms: u32) -> wire::Window {
-        let StepBackLimits { share_ppm: busy, at_once_ms: length_ms } = limits;
+        let StepBackLimits { share_ppm: busy, max_pause_ms: length_ms } = limits;
         wire::Window { number: 1, gcs: wire::Window::STAYS, length_ms, every_ms, busy }
     }
 
-    fn of(window: &wire::Window, since_ns: u64) -> Option<Stay> {
-        (window.gcs == wire::Window::STAYS).then(|| Stay {
+    fn of(window: &wire::Window, since_ns: u64) -> Option<StepBackPlan> {
+        (window.gcs == wire::Window::STAYS).then(|| StepBackPlan {
             since_ns,
-            limits: StepBackLimits { share_ppm: window.busy, at_once_ms: window.length_ms },
+            limits: StepBackLimits { share_ppm: window.busy, max_pause_ms: window.length_ms },
             every: Duration::from_millis(window.every_ms.into()),
         })
     }
@@ -37,7 +37,7 @@ impl Stay {
 
 /// Gathered as the events come; each `None` until told.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Told {
+pub(crate) struct StreamInfo {
     pub(crate) command_line: Option<String>,
     pub(crate) os: Option<String>,
     pub(crate) arch: Option<String>,
@@ -45,23 +45,23 @@ pub(crate) struct Told {
     pub(crate) gc: GcSettings,
     pub(crate) hello: Option<wire::Hello>,
     /// It was the profiler that came first.
-    pub(crate) stay: Option<Stay>,
+    pub(crate) step_back: Option<StepBackPlan>,
     stepped_back: bool,
     /// The profiler has said that it leaves, and none has come since.
     left: bool,
     /// It was there for a window and has said so, and no background collection has started since.
     leaving: bool,
-    makers_given_up: bool,
+    handle_watch_off: bool,
     /// What the user has to be told: each code once, until it is taken.
     notices: Vec<wire::Note>,
     ranges_seen: bool,
     fell_back: bool,
-    windows: Windows,
+    windows: WindowCounts,
     /// Number of the last window before those that are counted, and how many of these were skipped.
     before: (u64, u64),
 }
 
-impl Told {
+impl StreamInfo {
     pub(crate) fn process_info(&mut self, payload: &[u8]) {
         let (command_line, os, arch) = events::process_info(payload);
         self.command_line = Some(cut(command_line, LONGEST_LINE));
@@ -118,8 +118,8 @@ impl Told {
         (self.left, self.leaving) = (false, false);
         let Some(window) = hello.window else { return before.is_some_and(|b| b.window.is_some()) };
         let another = before.and_then(|b| b.window).is_none_or(|w| w.number != window.number);
-        if let Some(stay) = Stay::of(&window, at_ns) {
-            self.stay.get_or_insert(stay);
+        if let Some(plan) = StepBackPlan::of(&window, at_ns) {
+            self.step_back.get_or_insert(plan);
             self.before = (window.number.into(), 0);
         } else if another {
             let w = &mut self.windows;
@@ -136,7 +136,7 @@ impl Told {
         match note.code {
             wire::NoteCode::FELL_BACK_ALWAYS => self.fell_back = true,
             wire::NoteCode::LEAVING => (self.left, self.leaving) = (true, self.sampled()),
-            wire::NoteCode::HANDLE_WATCH_OFF => self.makers_given_up = true,
+            wire::NoteCode::HANDLE_WATCH_OFF => self.handle_watch_off = true,
             wire::NoteCode::LEASE_TAKEN | wire::NoteCode::LEASE_SILENT | wire::NoteCode::DETACH_REFUSED
                 if self.notices.iter().all(|before| before.code != note.code) =>
             {
@@ -177,16 +177,16 @@ impl Told {
         let window = self.hello.and_then(|hello| hello.window).unwrap_or_default();
         let busy = if self.stays() { 0 } else { window.busy };
         self.before = (window.number.into(), busy.into());
-        self.windows = Windows::default();
+        self.windows = WindowCounts::default();
     }
 
     /// The plan of a sampling watch, and what became of its windows.
-    pub(crate) fn windows(&self) -> (Option<Sample>, Windows) {
+    pub(crate) fn windows(&self) -> (Option<Sample>, WindowCounts) {
         let ms = |ms: u32| Duration::from_millis(ms.into());
         // Where it was to stay, windows are a matter of stepping back.
-        let window = self.hello.and_then(|hello| hello.window).filter(|_| self.stay.is_none());
+        let window = self.hello.and_then(|hello| hello.window).filter(|_| self.step_back.is_none());
         let sample = window.map(|w| Sample {
-            each: if w.gcs == 0 { Each::Time(ms(w.length_ms)) } else { Each::Gcs(w.gcs) },
+            each: if w.gcs == 0 { WindowLength::Time(ms(w.length_ms)) } else { WindowLength::Gcs(w.gcs) },
             every: ms(w.every_ms),
             between: if self.ranges_seen { Level::Moves } else { Level::Basic },
         });
@@ -199,12 +199,12 @@ impl Told {
     }
 
     /// The profiler costs too much to stay: it goes, and the watch goes on.
-    pub(crate) fn steps_back(&mut self) {
+    pub(crate) fn set_stepped_back(&mut self) {
         self.stepped_back = true;
     }
 
     /// The watch is not over when the profiler that was heard of last has gone.
-    pub(crate) fn goes_on_without(&self) -> bool {
+    pub(crate) fn outlasts_profiler(&self) -> bool {
         self.sampled() && (self.stepped_back || !self.stays())
     }
 
@@ -239,8 +239,8 @@ impl Told {
     }
 
     /// Too many handles are made to see who makes them.
-    pub(crate) fn makers_given_up(&self) -> bool {
-        self.makers_given_up
+    pub(crate) fn handle_watch_off(&self) -> bool {
+        self.handle_watch_off
     }
 
     /// The highest level anything in the stream was seen with.
@@ -264,7 +264,7 @@ impl Told {
             return BackgroundGc::None;
         }
         match &self.hello {
-            Some(h) if h.window.is_some() && self.stay.is_none() => BackgroundGc::OffInWindows,
+            Some(h) if h.window.is_some() && self.step_back.is_none() => BackgroundGc::OffInWindows,
             Some(h) if h.load == wire::Load::STARTUP => BackgroundGc::OffUntilExit,
             Some(_) => BackgroundGc::OffWhileWatched,
             None if self.ranges_seen => BackgroundGc::Walked,
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn what_the_profiler_did_by_itself_is_said_once() {
-        let mut told = Told::default();
+        let mut told = StreamInfo::default();
         let note = |code| wire::Note { code, hresult: 0x8013_1376_u32 as i32, tick_ns: 0 };
         for _ in 0..1000 {
             told.note(&note(wire::NoteCode::DETACH_REFUSED));

@@ -3,7 +3,7 @@ use netcore_profiler::wire::{
     RootFlags, RootKind, Row, StaticRow, StaticsPhase,
 };
 
-use super::{Coming, Holders};
+use super::{IncomingRootRows, RootStats};
 use crate::gc::names::Tables;
 
 fn kind(kind: RootKind) -> u8 {
@@ -39,7 +39,7 @@ fn batch(id: u32, header: BatchHeader, rows: Vec<u8>, take: impl FnOnce(Record<'
     take(wire::decode(id, &payload).expect("it is what was written"));
 }
 
-fn tell(coming: &mut Coming, gc_seq: u64, part: u32, rows: &[HolderRow]) {
+fn tell(coming: &mut IncomingRootRows, gc_seq: u64, part: u32, rows: &[HolderRow]) {
     let (mut packer, mut packed) = (Packer::new(), Vec::new());
     for row in rows {
         let mut room = [0; PACKED_ROW_BYTES];
@@ -49,11 +49,11 @@ fn tell(coming: &mut Coming, gc_seq: u64, part: u32, rows: &[HolderRow]) {
     let header = BatchHeader { gc_seq, part, rows: rows.len() as u32, phase: wire::Holders::PACKED };
     batch(wire::event_id::HOLDERS, header, packed, |record| {
         let Record::Holders(part) = record else { panic!("{record:?}") };
-        coming.holders(&part, kind);
+        coming.roots(&part, kind);
     });
 }
 
-fn tell_statics(coming: &mut Coming, gc_seq: u64, phase: StaticsPhase, rows: &[StaticRow]) {
+fn tell_statics(coming: &mut IncomingRootRows, gc_seq: u64, phase: StaticsPhase, rows: &[StaticRow]) {
     let mut encoded = Vec::new();
     for row in rows {
         let mut room = [0; 64];
@@ -71,14 +71,14 @@ fn totals(holders_parts: u32, statics_parts: u32) -> Naming {
     Naming { naming_ns: 1, typed_roots: 0, untyped_roots: 3, holders_parts, statics_parts }
 }
 
-fn named(coming: &mut Coming, gc_seq: u64, naming: &Naming) -> (Holders, u64) {
-    let (seen, missing) = coming.whole(gc_seq, naming);
-    (Holders::of(&seen, &mut Tables::default()), missing)
+fn named(coming: &mut IncomingRootRows, gc_seq: u64, naming: &Naming) -> (RootStats, u64) {
+    let (seen, missing) = coming.take(gc_seq, naming);
+    (RootStats::of(&seen, &mut Tables::default()), missing)
 }
 
 #[test]
 fn slots_objects_and_bytes_are_counted_each_its_own_way() {
-    let mut coming = Coming::default();
+    let mut coming = IncomingRootRows::default();
     let rows = [
         root(8, RootKind::STACK, 0, 2),
         root(8, RootKind::STACK, 1, 0),
@@ -100,7 +100,7 @@ fn slots_objects_and_bytes_are_counted_each_its_own_way() {
 
 #[test]
 fn a_pinned_object_is_counted_while_no_collection_is_missed() {
-    let mut coming = Coming::default();
+    let mut coming = IncomingRootRows::default();
     let mut seen = |gc_seq: u64, object: u64, parts: u32| {
         tell(&mut coming, gc_seq, 0, &[root(object, RootKind::HANDLE, 1, 0)]);
         let (holders, missing) = named(&mut coming, gc_seq, &totals(parts, 0));
@@ -114,9 +114,10 @@ fn a_pinned_object_is_counted_while_no_collection_is_missed() {
 
 #[test]
 fn static_fields_are_a_table_with_changes() {
-    let mut coming = Coming::default();
-    let bytes =
-        |holders: Holders| holders.statics.map(|rows| rows.iter().map(|row| row.bytes).collect::<Vec<u64>>());
+    let mut coming = IncomingRootRows::default();
+    let bytes = |holders: RootStats| {
+        holders.statics.map(|rows| rows.iter().map(|row| row.bytes).collect::<Vec<u64>>())
+    };
     tell_statics(&mut coming, 1, StaticsPhase::CHANGES, &[static_value(1, 8, 10)]);
     assert_eq!(bytes(named(&mut coming, 1, &totals(0, 1)).0), None, "the table has not come");
     tell_statics(&mut coming, 2, StaticsPhase::FULL, &[static_value(1, 8, 10), static_value(2, 16, 20)]);
@@ -129,8 +130,8 @@ fn static_fields_are_a_table_with_changes() {
 
 #[test]
 fn counts_from_the_wire_do_not_overflow() {
-    let mut coming = Coming::default();
-    let mut sum = super::HoldersSum::default();
+    let mut coming = IncomingRootRows::default();
+    let mut sum = super::RootStatsTotals::default();
     for gc_seq in 1..4 {
         let rows: Vec<_> = [RootKind::STACK, RootKind::HANDLE].map(|kind| root(8, kind, 1, u16::MAX)).into();
         tell(&mut coming, gc_seq, 0, &rows);
@@ -153,7 +154,7 @@ fn counts_from_the_wire_do_not_overflow() {
 
 #[test]
 fn rows_and_fields_are_bounded_and_parts_that_are_left_out_are_counted() {
-    let mut coming = Coming::default();
+    let mut coming = IncomingRootRows::default();
     // Rows that say the same as the one before take a few bytes each.
     let rows = vec![root(8, RootKind::HANDLE, 0, 0); 10_000];
     let fields: Vec<_> = (0..1_000).collect();
@@ -165,6 +166,6 @@ fn rows_and_fields_are_bounded_and_parts_that_are_left_out_are_counted() {
         }
     });
     assert!(info.bytes_max < 16 << 20, "{} bytes", info.bytes_max);
-    let (seen, missing) = coming.whole(1, &totals(100, 100));
+    let (seen, missing) = coming.take(1, &totals(100, 100));
     assert_eq!((seen.rows.len(), missing), (1 << 16, 94 + 92));
 }

@@ -1,28 +1,28 @@
 //! The blocks of one event added up. A recording may hold a thousand million of them: what is added stays in registers as
 //! far as it can.
 
-use super::bounds::{Bound, Bounds};
 use super::events::MovedRow;
-use super::histogram::Many;
+use super::generation_bounds::{GenerationBounds, GenerationRange};
+use super::histogram::Counting;
 use super::record::{BlockCount, Moved};
 
 /// By generation of the old address; the last is for addresses outside all bounds.
 pub(super) type ByGeneration = [BlockCount; 6];
 
 /// Blocks that were moved, or could have been.
-pub(super) struct MovedSums<'a> {
-    sizes: Many<'a>,
-    distances: Many<'a>,
-    by: ByBound<'a>,
+pub(super) struct MovedTotals<'a> {
+    sizes: Counting<'a>,
+    distances: Counting<'a>,
+    by: ByRange<'a>,
     count: &'a mut BlockCount,
     stayed: &'a mut BlockCount,
 }
 
-impl<'a> MovedSums<'a> {
+impl<'a> MovedTotals<'a> {
     /// To be added to what is there.
-    pub(super) fn new(moved: &'a mut Moved, by: ByBound<'a>) -> MovedSums<'a> {
+    pub(super) fn new(moved: &'a mut Moved, by: ByRange<'a>) -> MovedTotals<'a> {
         let Moved { count, stayed, sizes, distances, .. } = moved;
-        MovedSums { sizes: sizes.many(), distances: distances.many(), by, count, stayed }
+        MovedTotals { sizes: sizes.many(), distances: distances.many(), by, count, stayed }
     }
 
     /// Takes in all rows.
@@ -64,20 +64,20 @@ impl<'a> MovedSums<'a> {
 }
 
 /// Blocks by generation. Neighbours lie in one bound mostly, and are counted together.
-pub(super) struct ByBound<'a> {
+pub(super) struct ByRange<'a> {
     counts: &'a mut ByGeneration,
-    bounds: &'a mut Bounds,
-    bound: Bound,
+    bounds: &'a mut GenerationBounds,
+    bound: GenerationRange,
     /// Those in the present bound.
     here: BlockCount,
     /// Those before.
     all: BlockCount,
 }
 
-impl<'a> ByBound<'a> {
-    pub(super) fn new(counts: &'a mut ByGeneration, bounds: &'a mut Bounds) -> ByBound<'a> {
+impl<'a> ByRange<'a> {
+    pub(super) fn new(counts: &'a mut ByGeneration, bounds: &'a mut GenerationBounds) -> ByRange<'a> {
         let none = BlockCount::default();
-        ByBound { counts, bounds, bound: Bound::NONE, here: none, all: none }
+        ByRange { counts, bounds, bound: GenerationRange::NONE, here: none, all: none }
     }
 
     /// Goes to the bound of an address. Whether there is one.
@@ -87,7 +87,7 @@ impl<'a> ByBound<'a> {
             self.count();
             self.bound = self.bounds.bound(address);
         }
-        self.bound.generation != Bound::NONE.generation
+        self.bound.generation != GenerationRange::NONE.generation
     }
 
     /// Counts a block where it lies.
