@@ -7,6 +7,7 @@
 use core::ffi::c_void;
 
 use crate::agent::Profiler;
+use crate::build_options::{LATEST_CALLBACK, PLAIN};
 use crate::com::{Class, Guid, IID_UNKNOWN};
 use crate::hresult::{E_FAIL, E_POINTER, HResult, S_OK};
 
@@ -24,43 +25,6 @@ pub const IIDS: [Guid; 11] = [
     Guid::from_u128(0xcec5b60e_c69c_495f_87f6_84d28ee16ffb),
     Guid::from_u128(0x42350846_aaed_47f7_b128_fd0c98881cde),
 ];
-
-/// The latest version that is answered. Tests build the library with a lower one to see how it does
-/// with a runtime that knows no more.
-pub const LATEST: usize = if cfg!(max_callback = "2") {
-    2
-} else if cfg!(max_callback = "3") {
-    3
-} else if cfg!(max_callback = "4") {
-    4
-} else if cfg!(max_callback = "9") {
-    9
-} else if cfg!(max_callback = "10") {
-    10
-} else {
-    IIDS.len()
-};
-
-/// The version that came with `EventPipeEventDelivered`.
-pub(crate) const DELIVERS_EVENTS: usize = 10;
-
-/// A build for tests that knows the first versions of the callbacks with data only. `RootReferences2` is older than
-/// the other second versions, and no runtime does without it: such a build lets it pass.
-pub(crate) const FIRST_VERSIONS_ONLY: bool = LATEST < 4;
-
-/// A build for benchmarks that keeps the flag on and answers `S_OK` to everything: what a profiler costs that takes no
-/// care.
-pub(crate) const PLAIN: bool = cfg!(measured = "plain");
-
-/// What builds for benchmarks answer to callbacks with data, at once: late arming with such callbacks is the least that
-/// a profiler can cost.
-pub(crate) const EMPTY_ANSWER: Option<HResult> = if PLAIN {
-    Some(S_OK)
-} else if cfg!(measured = "floor") {
-    Some(E_FAIL)
-} else {
-    None
-};
 
 com_table! {
     /// The functions of `ICorProfilerCallback11`, with `IUnknown`'s in front.
@@ -213,7 +177,7 @@ unsafe impl Class for Profiler {
     const TABLE: &'static Callback11Table = Callback11Table::VALUE;
 
     fn answers(iid: &Guid) -> bool {
-        *iid == IID_UNKNOWN || IIDS.iter().take(LATEST).any(|known| known == iid)
+        *iid == IID_UNKNOWN || IIDS.iter().take(LATEST_CALLBACK).any(|known| known == iid)
     }
 }
 

@@ -46,3 +46,11 @@ pub const NO_THREAD: HResult = 0xa047_000a_u32 as i32;
 pub const fn succeeded(result: HResult) -> bool {
     result >= 0
 }
+
+/// The value if the result is a success.
+///
+/// # Errors
+/// The result, if it is a failure.
+pub const fn checked<T: Copy>(result: HResult, value: T) -> Result<T, HResult> {
+    if succeeded(result) { Ok(value) } else { Err(result) }
+}

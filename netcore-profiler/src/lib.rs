@@ -19,6 +19,7 @@
 #[macro_use]
 pub mod com;
 pub mod agent;
+pub mod build_options;
 pub mod callback;
 pub mod config;
 pub mod hresult;

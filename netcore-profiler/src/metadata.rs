@@ -4,7 +4,7 @@ use core::ffi::c_void;
 use core::ptr::{self, NonNull};
 
 use crate::com::Guid;
-use crate::hresult::{HResult, S_OK, succeeded};
+use crate::hresult::{HResult, S_OK, checked, succeeded};
 use crate::info::Info;
 
 /// `IMetaDataImport2`, with generic parameters.
@@ -41,28 +41,9 @@ pub struct FieldProps<'a> {
     pub length: usize,
 }
 
-/// Calls slot `$slot` with the arguments; evaluates to its result.
-macro_rules! call {
-    ($this:expr, $slot:literal, ($($value:expr => $type:ty),* $(,)?) -> $result:ty) => {{
-        let this = $this.0.as_ptr();
-        // SAFETY: `Metadata` is an `IMetaDataImport2`, which has this slot, with this signature
-        // (cor.h); the pointers among the arguments are valid for the call.
-        unsafe {
-            let table: *const *const c_void = this.cast::<*const *const c_void>().read();
-            let method: unsafe extern "system" fn(*mut c_void $(, $type)*) -> $result =
-                core::mem::transmute(table.add($slot).read());
-            method(this $(, $value)*)
-        }
-    }};
-}
-
 /// Units written, of a length that counts the zero and may be more than there was room for.
 fn written(length: u32, room: usize) -> usize {
     (length as usize).min(room).saturating_sub(1)
-}
-
-fn answer<T>(answer: HResult, value: T) -> Result<T, HResult> {
-    if succeeded(answer) { Ok(value) } else { Err(answer) }
 }
 
 impl Metadata {
@@ -78,7 +59,7 @@ impl Metadata {
     /// `GetTypeDefProps`, slot 12: writes the name, with the namespace, and gives its length.
     pub fn type_name(&self, token: u32, name: &mut [u16]) -> Result<usize, HResult> {
         let (mut length, mut flags, mut base) = (0_u32, 0_u32, 0_u32);
-        let result = call!(self, 12, (
+        let result = com_call!(self, 12, (
             token => u32,
             name.as_mut_ptr() => *mut u16,
             name.len() as u32 => u32,
@@ -86,13 +67,13 @@ impl Metadata {
             &raw mut flags => *mut u32,
             &raw mut base => *mut u32,
         ) -> HResult);
-        answer(result, written(length, name.len()))
+        checked(result, written(length, name.len()))
     }
 
     /// `GetNestedClassProps`, slot 62: the type around a type.
     pub fn type_around(&self, token: u32) -> Option<u32> {
         let mut around = 0_u32;
-        let result = call!(self, 62, (token => u32, &raw mut around => *mut u32) -> HResult);
+        let result = com_call!(self, 62, (token => u32, &raw mut around => *mut u32) -> HResult);
         (succeeded(result) && around & 0x00ff_ffff != 0 && around != token).then_some(around)
     }
 
@@ -101,7 +82,7 @@ impl Metadata {
         let (mut type_token, mut length, mut attributes) = (0_u32, 0_u32, 0_u32);
         let (mut signature, mut bytes) = (ptr::null::<u8>(), 0_u32);
         let (mut rva, mut flags) = (0_u32, 0_u32);
-        let result = call!(self, 30, (
+        let result = com_call!(self, 30, (
             token => u32,
             &raw mut type_token => *mut u32,
             name.as_mut_ptr() => *mut u16,
@@ -113,13 +94,13 @@ impl Metadata {
             &raw mut rva => *mut u32,
             &raw mut flags => *mut u32,
         ) -> HResult);
-        answer(result, MethodProps { type_token, length: written(length, name.len()) })
+        checked(result, MethodProps { type_token, length: written(length, name.len()) })
     }
 
     /// `FindTypeDefByName`, slot 9: a type that is not within another one. The name is zero-terminated.
     pub fn find_type(&self, name: &[u16]) -> Option<u32> {
         let mut token = 0_u32;
-        let result = call!(self, 9, (
+        let result = com_call!(self, 9, (
             name.as_ptr() => *const u16,
             0 => u32,
             &raw mut token => *mut u32,
@@ -132,7 +113,7 @@ impl Metadata {
         let mut list = Enum { metadata: self, handle: ptr::null_mut() };
         let mut tokens = [0_u32; 256];
         let mut count = 0_u32;
-        let result = call!(self, 18, (
+        let result = com_call!(self, 18, (
             &raw mut list.handle => *mut *mut c_void,
             type_token => u32,
             tokens.as_mut_ptr() => *mut u32,
@@ -148,7 +129,7 @@ impl Metadata {
     pub fn has_method(&self, type_token: u32, name: &[u16]) -> bool {
         let mut list = Enum { metadata: self, handle: ptr::null_mut() };
         let (mut found, mut count) = (0_u32, 0_u32);
-        let result = call!(self, 19, (
+        let result = com_call!(self, 19, (
             &raw mut list.handle => *mut *mut c_void,
             type_token => u32,
             name.as_ptr() => *const u16,
@@ -163,7 +144,7 @@ impl Metadata {
     pub fn fields<'a>(&self, token: u32, tokens: &'a mut [u32]) -> &'a [u32] {
         let mut list = Enum { metadata: self, handle: ptr::null_mut() };
         let mut count = 0_u32;
-        let result = call!(self, 20, (
+        let result = com_call!(self, 20, (
             &raw mut list.handle => *mut *mut c_void,
             token => u32,
             tokens.as_mut_ptr() => *mut u32,
@@ -179,7 +160,7 @@ impl Metadata {
         let (mut type_token, mut length, mut attributes) = (0_u32, 0_u32, 0_u32);
         let (mut signature, mut bytes) = (ptr::null::<u8>(), 0_u32);
         let (mut kind, mut value, mut value_length) = (0_u32, ptr::null::<u8>(), 0_u32);
-        let result = call!(self, 57, (
+        let result = com_call!(self, 57, (
             token => u32,
             &raw mut type_token => *mut u32,
             name.as_mut_ptr() => *mut u16,
@@ -192,7 +173,7 @@ impl Metadata {
             &raw mut value => *mut *const u8,
             &raw mut value_length => *mut u32,
         ) -> HResult);
-        answer(result, ())?;
+        checked(result, ())?;
         let signature = if signature.is_null() {
             &[]
         } else {
@@ -207,7 +188,7 @@ impl Metadata {
         const NAME: &[u8; 29] = b"System.ThreadStaticAttribute\0";
         let name = NAME.map(u16::from);
         let (mut data, mut bytes) = (ptr::null::<u8>(), 0_u32);
-        let result = call!(self, 60, (
+        let result = com_call!(self, 60, (
             token => u32,
             name.as_ptr() => *const u16,
             &raw mut data => *mut *const u8,
@@ -220,7 +201,7 @@ impl Metadata {
     pub fn generic_params<'a>(&self, token: u32, params: &'a mut [u32]) -> &'a [u32] {
         let mut list = Enum { metadata: self, handle: ptr::null_mut() };
         let mut count = 0_u32;
-        let result = call!(self, 65, (
+        let result = com_call!(self, 65, (
             &raw mut list.handle => *mut *mut c_void,
             token => u32,
             params.as_mut_ptr() => *mut u32,
@@ -235,7 +216,7 @@ impl Metadata {
     pub fn param_name(&self, param: u32, name: &mut [u16]) -> Result<usize, HResult> {
         let (mut sequence, mut flags, mut owner) = (0_u32, 0_u32, 0_u32);
         let (mut reserved, mut length) = (0_u32, 0_u32);
-        let result = call!(self, 66, (
+        let result = com_call!(self, 66, (
             param => u32,
             &raw mut sequence => *mut u32,
             &raw mut flags => *mut u32,
@@ -245,20 +226,20 @@ impl Metadata {
             name.len() as u32 => u32,
             &raw mut length => *mut u32,
         ) -> HResult);
-        answer(result, written(length, name.len()))
+        checked(result, written(length, name.len()))
     }
 }
 
 impl Drop for Metadata {
     fn drop(&mut self) {
-        call!(self, 2, () -> u32);
+        com_call!(self, 2, () -> u32);
     }
 }
 
 impl Drop for Enum<'_> {
     fn drop(&mut self) {
         if !self.handle.is_null() {
-            call!(self.metadata, 3, (self.handle => *mut c_void) -> ());
+            com_call!(self.metadata, 3, (self.handle => *mut c_void) -> ());
         }
     }
 }

@@ -1,12 +1,11 @@
 //! What one GC thread has been told: sums, and raw rows where they are wanted.
 
 use super::bounds::{Bounds, Span};
-use super::events::Events;
-use crate::info::Info;
+use super::events::{ROWS_BYTES, Sink};
 use crate::wire::histogram::{BUCKETS, bucket};
 use crate::wire::{
-    BLOCK_GENERATIONS, BatchHeader, Histogram, MAX_EVENT_BYTES, MovedRange, ROOT_CELLS, RangeTotals, Root,
-    RootCounts, RootFlags, RootKind, Row, SurvivingRange, event_id, root_cell,
+    BLOCK_GENERATIONS, Histogram, MAX_EVENT_BYTES, MovedRange, ROOT_CELLS, RangeTotals, Root, RootCounts,
+    RootFlags, RootKind, Row, SurvivingRange, event_id, root_cell,
 };
 
 /// Entries of a full batch: the runtime collects that many before it calls.
@@ -198,20 +197,10 @@ struct Waiting {
     rows: u32,
 }
 
-/// Bytes of rows in one event.
-pub(super) const ROWS_BYTES: usize = MAX_EVENT_BYTES.saturating_sub(BatchHeader::SIZE);
 /// Kinds of rows that an accumulator keeps apart.
 const KINDS: usize = 3;
 /// Memory that one accumulator needs for raw rows.
 pub(super) const RAW_BYTES: usize = KINDS.saturating_mul(MAX_EVENT_BYTES);
-
-/// Where rows go when there are enough of them.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Sink<'a> {
-    pub(super) info: Info,
-    pub(super) events: &'a Events,
-    pub(super) gc_seq: u64,
-}
 
 /// A batch of roots, as the runtime gives them: arrays of one length.
 #[derive(Debug, Clone, Copy)]

@@ -180,7 +180,7 @@ impl Mask {
     }
 
     /// Gives up on late arming: the flag is on from now on. Not on a collection's thread.
-    pub(super) fn always(&self, info: Info) -> HResult {
+    pub(super) fn arm_always(&self, info: Info) -> HResult {
         if !self.late.swap(false, SeqCst) {
             return S_OK;
         }

@@ -3,9 +3,9 @@
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::arming::Armed;
+use super::profiler::{Phase, Profiler};
 use super::references::array;
 use super::text::{terminated, utf16};
-use super::{Phase, Profiler};
 use crate::hresult::{HResult, S_OK};
 use crate::info::{Info, ProviderConfig};
 use crate::sys;
@@ -48,7 +48,7 @@ pub(super) fn start_handle_session(info: Info) -> Result<u64, HResult> {
 /// As a session ends, the runtime works out what is still listened to while that session is on its list, so that its
 /// events go on being made and offered to nobody. It is worked out anew when a session begins: one that hears nothing,
 /// of no keyword and below the level of all events.
-pub(super) fn settle_events(info: Info) {
+pub(super) fn refresh_enabled_events(info: Info) {
     if let Ok(session) = start(info, 0, LOG_ALWAYS) {
         info.stop_session(session);
     }
@@ -106,9 +106,9 @@ impl Profiler {
                     self.collection.delivered(&self.mask, number, kind);
                 }
             }
-            GC_TRIGGERED => self.triggered(info, payload),
-            SET_HANDLE => self.handle_made(info, payload),
-            _ => self.handle_freed(payload),
+            GC_TRIGGERED => self.gc_triggered(info, payload),
+            SET_HANDLE => self.handle_created(info, payload),
+            _ => self.handle_destroyed(payload),
         }
         S_OK
     }

@@ -3,25 +3,30 @@
 //! The runtime never frees a provider or an event definition, so they are made once in the life of the
 //! process and found again by every later stay.
 
-use core::ffi::c_void;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
-use super::accumulator::Sink;
 use super::text::{terminated, utf16};
-use super::{Profiler, profiler};
 use crate::hresult::{E_FAIL, HResult};
-use crate::info::{EventData, EventDefinition, Info, ParamDesc};
+use crate::info::{EventData, EventDefinition, Info, ParamDesc, ProviderCallback};
 use crate::sys;
 use crate::wire::describe::{self, Description, EVENTS, MAX_FIELDS};
-use crate::wire::{
-    ABI_VERSION, BatchHeader, Hello, LEVEL, MAX_EVENT_BYTES, Note, NoteCode, PROVIDER_NAME, Parts, event_id,
-};
+use crate::wire::{ABI_VERSION, BatchHeader, LEVEL, MAX_EVENT_BYTES, PROVIDER_NAME, Parts, event_id};
 
 const NAME: [u16; 32] = utf16(PROVIDER_NAME);
 
 /// Longest name of a field, with its zero.
 const FIELD_NAME: usize = 24;
+
+/// Bytes of rows in one event.
+pub(super) const ROWS_BYTES: usize = MAX_EVENT_BYTES.saturating_sub(BatchHeader::SIZE);
+/// What an event of a collection needs: the interface, our provider, and the collection's number.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sink<'a> {
+    pub(super) info: Info,
+    pub(super) events: &'a Events,
+    pub(super) gc_seq: u64,
+}
 
 #[derive(Debug)]
 pub(super) struct Events {
@@ -49,7 +54,12 @@ impl Events {
 
     /// Makes provider and events, or finds those of an earlier stay. `info14` is the same runtime's
     /// `ICorProfilerInfo14`, where it has one.
-    pub(super) fn prepare(&self, info: Info, info14: Option<Info>) -> Result<(), HResult> {
+    pub(super) fn prepare(
+        &self,
+        info: Info,
+        info14: Option<Info>,
+        switched: ProviderCallback,
+    ) -> Result<(), HResult> {
         if self.scratch.load(Ordering::Acquire).is_null() {
             let memory = sys::map(MAX_EVENT_BYTES).ok_or(E_FAIL)?;
             self.scratch.store(memory.as_ptr(), Ordering::Release);
@@ -62,7 +72,7 @@ impl Events {
         }
         let provider = match info14 {
             // SAFETY: queried as `ICorProfilerInfo14`.
-            Some(info14) => unsafe { info14.create_provider2(name, provider_switched) }?,
+            Some(info14) => unsafe { info14.create_provider2(name, switched) }?,
             None => info.create_provider(name)?,
         };
         for (event, handle) in describe::events().zip(&self.events) {
@@ -79,6 +89,11 @@ impl Events {
 
     pub(super) fn is_enabled(&self) -> bool {
         self.enabled.load(Ordering::SeqCst)
+    }
+
+    /// Notes whether somebody listens to the provider; returns whether somebody did before.
+    pub(super) fn set_enabled(&self, enabled: bool) -> bool {
+        self.enabled.swap(enabled, Ordering::SeqCst)
     }
 
     /// Writes an event from its parts. Unheard where nobody listens.
@@ -157,57 +172,4 @@ fn define(info: Info, provider: usize, event: &Description) -> Result<usize, HRe
             params: params.get(..count).unwrap_or_default(),
         },
     )
-}
-
-/// The runtime's word that somebody began to listen to the provider, or that nobody does any more.
-/// It may come at any time, also long after the profiler has left.
-unsafe extern "system" fn provider_switched(
-    _source: *const u8,
-    enabled: u32,
-    _level: u8,
-    _any_keywords: u64,
-    _all_keywords: u64,
-    _filter: *const c_void,
-    _context: *mut c_void,
-) {
-    let profiler = profiler();
-    let before = profiler.events.enabled.swap(enabled != 0, Ordering::SeqCst);
-    if enabled != 0 {
-        profiler.lease.ask_for_hello();
-    } else if before {
-        profiler.lease.ask_to_check_listener();
-    }
-}
-
-impl Profiler {
-    /// Says who is there.
-    pub(super) fn write_hello(&self, info: Info) {
-        let tick_ns = sys::tick_ns();
-        let hello = Hello {
-            abi: ABI_VERSION,
-            load: self.loaded_by(),
-            arming: self.arming(),
-            blocks: self.blocks.load(Ordering::Relaxed),
-            names: self.names.are_on(),
-            clr_version: info.runtime_version(),
-            slots: u32::try_from(self.slots.count()).unwrap_or(u32::MAX),
-            lease_connected: self.lease.is_connected(),
-            tick_ns,
-            window: self.window.get(),
-            age_ns: tick_ns.saturating_sub(self.loaded_tick_ns.load(Ordering::Relaxed)),
-        };
-        let mut buffer = [0; 64];
-        if let Ok(length) = hello.encode(&mut buffer) {
-            self.events.write_payload(info, event_id::HELLO, buffer.get(..length).unwrap_or_default());
-        }
-        self.tell_handle_watch(info);
-    }
-
-    /// Says what happened.
-    pub(super) fn write_note(&self, info: Info, code: NoteCode, hresult: HResult) {
-        let mut buffer = [0; 16];
-        if let Ok(length) = (Note { code, hresult, tick_ns: sys::tick_ns() }).encode(&mut buffer) {
-            self.events.write_payload(info, event_id::NOTE, buffer.get(..length).unwrap_or_default());
-        }
-    }
 }

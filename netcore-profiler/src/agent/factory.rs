@@ -5,7 +5,7 @@
 use core::ffi::c_void;
 use core::ptr;
 
-use super::{PROFILER, Profiler};
+use super::profiler::{PROFILER, Profiler};
 use crate::com::{Class, Guid, IID_CLASS_FACTORY, IID_UNKNOWN, Object, query_interface};
 use crate::hresult::{CLASS_E_CLASSNOTAVAILABLE, CLASS_E_NOAGGREGATION, E_POINTER, HResult};
 use crate::wire::{ABI_VERSION, CLSID};

@@ -2,11 +2,12 @@
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use super::Profiler;
-use super::accumulator::{ROWS_BYTES, Sink};
 use super::collection::Closed;
+use super::events::{ROWS_BYTES, Sink};
+use super::lease::ARM_ALWAYS;
+use super::profiler::Profiler;
 use super::slots::Collected;
-use crate::callback::EMPTY_ANSWER;
+use crate::build_options::EMPTY_ANSWER;
 use crate::hresult::{HResult, S_OK};
 use crate::info::Info;
 use crate::sys;
@@ -64,12 +65,12 @@ impl Profiler {
             self.send_bounds(sink, BoundsPhase::FINISHED);
         }
         // SAFETY: here and now.
-        let naming = unsafe { self.tell_holders(sink, naming_began_ns) };
+        let naming = unsafe { self.send_named_roots(sink, naming_began_ns) };
         self.bounds.forget();
         if let Some(worked) = closed.late_arming_worked
             && self.mask.book(worked)
         {
-            self.lease.ask_for_always();
+            self.lease.request(ARM_ALWAYS);
         }
         let names_pending = self.names_are_pending();
         if names_pending {
@@ -77,7 +78,7 @@ impl Profiler {
         }
         self.send_totals(sink, &closed, &collected, naming, entered_ns);
         if names_pending {
-            self.ask_for_names(closed.seq);
+            self.request_names_done(closed.seq);
         }
         collected.total.clear();
     }

@@ -2,8 +2,8 @@
 
 use core::sync::atomic::Ordering;
 
-use super::lease::STEP_MS;
-use super::{Phase, Profiler};
+use super::lease_thread::POLL_INTERVAL_MS;
+use super::profiler::{Phase, Profiler};
 use crate::hresult::{E_FAIL, HResult, S_OK, succeeded};
 use crate::info::Info;
 use crate::sys;
@@ -48,8 +48,8 @@ impl Profiler {
         // A thread that never comes back would come back into a runtime that let us go: `be_detached` looks again.
         self.names.thread_has_ended();
         self.mask.leave(info);
-        self.write_note(info, NoteCode::LEAVING, S_OK);
-        self.leave_handles(info);
+        self.write_note(info, NoteCode::GOODBYE, S_OK);
+        self.stop_handle_session(info);
         let session = self.session.swap(0, Ordering::SeqCst);
         if session != 0 {
             info.stop_session(session);
@@ -76,7 +76,7 @@ impl Profiler {
                 info.set_event_mask2(0, 0);
                 self.write_note(info, NoteCode::DETACH_REFUSED, answer);
                 // The other end need not wait for it.
-                self.lease.hang_up();
+                self.lease.close();
             }
             self.rest_while_gone(pause_ms);
             pause_ms = pause_ms.saturating_mul(2).min(longest_ms);
@@ -85,7 +85,7 @@ impl Profiler {
         let mut step_ms = 10_u32;
         while self.phase() == Phase::GONE {
             sys::sleep_ms(step_ms);
-            step_ms = step_ms.saturating_mul(2).min(STEP_MS);
+            step_ms = step_ms.saturating_mul(2).min(POLL_INTERVAL_MS);
         }
     }
 
@@ -93,7 +93,7 @@ impl Profiler {
     fn rest_while_gone(&self, duration_ms: u32) {
         let mut left_ms = duration_ms;
         while left_ms > 0 && self.phase() == Phase::GONE {
-            let step_ms = left_ms.min(STEP_MS);
+            let step_ms = left_ms.min(POLL_INTERVAL_MS);
             sys::sleep_ms(step_ms);
             left_ms = left_ms.saturating_sub(step_ms);
         }
@@ -107,7 +107,7 @@ impl Profiler {
     /// `ProfilerDetachSucceeded`: the runtime's last call.
     pub(crate) fn detach_succeeded(&self) -> HResult {
         self.forget_info();
-        self.lease.hang_up();
+        self.lease.close();
         self.enter(Phase::IDLE);
         S_OK
     }

@@ -4,9 +4,14 @@ use core::ffi::c_void;
 use core::slice;
 use core::sync::atomic::Ordering;
 
+use super::delivered;
+use super::hello::provider_switched;
+use super::lease::CHECK_LISTENER;
+use super::lease_thread::lease_thread;
+use super::names::thread::names_thread;
+use super::profiler::{PROFILER, Phase, Profiler};
 use super::text::{terminated, utf8, utf16};
-use super::{PROFILER, Phase, Profiler, delivered};
-use crate::callback;
+use crate::build_options::{EVENTS_ARE_DELIVERED, PLAIN};
 use crate::config::{self, Config, ConfigError};
 use crate::hresult::{
     CONFIG_MALFORMED, CONFIG_MISSING, CONFIG_VERSION, HResult, NO_LEASE, NO_MEMORY, NO_PROVIDER, NO_THREAD,
@@ -88,7 +93,7 @@ impl Profiler {
             Err(ConfigError::Malformed) => return CONFIG_MALFORMED,
         };
         let (idle, loading) = (Phase::IDLE.0, Phase::LOADING.0);
-        if !self.lease.is_free()
+        if !self.lease.thread_has_ended()
             || !self.names.thread_has_ended()
             || self.phase.compare_exchange(idle, loading, Ordering::SeqCst, Ordering::SeqCst).is_err()
         {
@@ -104,7 +109,7 @@ impl Profiler {
         if succeeded(answer) {
             self.enter(Phase::ACTIVE);
         } else {
-            self.lease.hang_up();
+            self.lease.close();
             self.enter(Phase::IDLE);
         }
         answer
@@ -121,7 +126,7 @@ impl Profiler {
         self.window.begin(config.window);
         self.session.store(0, Ordering::SeqCst);
         self.collection.reset();
-        self.lease.forget_requests();
+        self.lease.clear_requests();
         let knows_frozen = info14.is_some_and(|info14| info14.pointer() == info.pointer());
         if !self.names.prepare(info, config.names, knows_frozen) {
             return NO_MEMORY;
@@ -129,7 +134,7 @@ impl Profiler {
         if !self.slots.prepare(config.blocks) || !self.bounds.prepare() {
             return NO_MEMORY;
         }
-        if self.events.prepare(info, info14).is_err() {
+        if self.events.prepare(info, info14, provider_switched).is_err() {
             return NO_PROVIDER;
         }
         self.lease.connect(config.lease);
@@ -138,12 +143,11 @@ impl Profiler {
             // Nothing would tell us to leave: a sampling watch listens to the provider between its windows, too.
             return NO_LEASE;
         }
-        if !self.lease.start_thread() || !self.names.start_thread() {
+        if !self.lease.start_thread(lease_thread) || !self.names.start_thread(names_thread) {
             return NO_THREAD;
         }
         // Without events delivered there is no moment to arm at.
-        let can_be_late = callback::LATEST >= callback::DELIVERS_EVENTS && !callback::PLAIN;
-        let late = config.arming != Arming::ALWAYS && can_be_late;
+        let late = config.arming != Arming::ALWAYS && EVENTS_ARE_DELIVERED && !PLAIN;
         let answer = self.mask.load(info, late, config.names);
         if !succeeded(answer) {
             return answer;
@@ -158,16 +162,16 @@ impl Profiler {
         }
         match delivered::start_session(info) {
             Ok(session) => self.session.store(session, Ordering::SeqCst),
-            Err(answer) => self.fall_back(info, NoteCode::SESSION_FAILED, answer),
+            Err(answer) => self.give_up_late_arming(info, NoteCode::SESSION_FAILED, answer),
         }
-        if callback::LATEST >= callback::DELIVERS_EVENTS {
-            self.watch_handles(info);
+        if EVENTS_ARE_DELIVERED {
+            self.start_handle_session(info);
         }
-        self.lease.forget_requests();
+        self.lease.clear_requests();
         if config.lease.is_some() && !self.lease.is_connected() {
             // gcwatch may have given up before the runtime got here: then the provider was never switched on,
             // and nobody would switch it off.
-            self.lease.ask_to_check_listener();
+            self.lease.request(CHECK_LISTENER);
         }
         self.write_hello(info);
         S_OK

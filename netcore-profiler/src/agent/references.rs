@@ -7,10 +7,11 @@
 use core::slice;
 use core::sync::atomic::Ordering;
 
-use super::Profiler;
-use super::accumulator::{Roots, Sink};
+use super::accumulator::Roots;
+use super::events::Sink;
+use super::profiler::Profiler;
 use super::slots::Taken;
-use crate::callback::{EMPTY_ANSWER, FIRST_VERSIONS_ONLY};
+use crate::build_options::{EMPTY_ANSWER, FIRST_VERSIONS_ONLY};
 use crate::hresult::{E_FAIL, HResult, S_OK};
 use crate::info::Info;
 use crate::sys;

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use crate::wire::Window;
 
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct WindowState {
     /// 0: none.
     number: AtomicU32,
     gcs: AtomicU32,
@@ -16,7 +16,7 @@ pub(super) struct State {
     armed: AtomicU32,
 }
 
-impl State {
+impl WindowState {
     pub(super) const fn new() -> Self {
         Self {
             number: AtomicU32::new(0),

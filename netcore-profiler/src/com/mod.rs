@@ -5,6 +5,8 @@
 //! freed, so counting references has nothing to free either. Methods get `&T`, never `&mut T`.
 
 #[macro_use]
+mod call;
+#[macro_use]
 mod table;
 
 use core::ffi::c_void;

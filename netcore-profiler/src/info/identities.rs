@@ -3,9 +3,9 @@
 use core::ffi::c_void;
 use core::ptr::{self, NonNull};
 
-use super::Info;
 use crate::com::Guid;
-use crate::hresult::{E_FAIL, E_NOINTERFACE, HResult, S_OK, succeeded};
+use crate::hresult::{E_FAIL, E_NOINTERFACE, HResult, S_OK, checked, succeeded};
+use crate::info::interface::Info;
 
 /// What `IsArrayClass` tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,13 +141,15 @@ unsafe extern "system" fn frame(
     }
 }
 
+/// Whether module and token name a definition. The runtime answers with module 0, or a token without a row, if there is none.
+#[must_use]
+pub fn is_definition(module: usize, token: u32) -> bool {
+    module != 0 && token & 0x00ff_ffff != 0
+}
+
 /// Where to write to; nowhere where there is no room. An empty slice has an address, too.
 fn start<T>(room: &mut [T]) -> *mut T {
     if room.is_empty() { ptr::null_mut() } else { room.as_mut_ptr() }
-}
-
-fn answer<T>(answer: HResult, value: T) -> Result<T, HResult> {
-    if succeeded(answer) { Ok(value) } else { Err(answer) }
 }
 
 impl Info {
@@ -157,8 +159,8 @@ impl Info {
     /// `object` is the address of an object, and the collection is over or at its end.
     pub unsafe fn class_of(self, object: usize) -> Result<usize, HResult> {
         let mut class = 0;
-        let result = call!(self, 3, (object => usize, &raw mut class => *mut usize) -> HResult);
-        answer(result, class)
+        let result = com_call!(self, 3, (object => usize, &raw mut class => *mut usize) -> HResult);
+        checked(result, class)
     }
 
     /// `GetObjectSize2`, slot 80.
@@ -167,8 +169,8 @@ impl Info {
     /// As [`Info::class_of`].
     pub unsafe fn object_size(self, object: usize) -> Result<usize, HResult> {
         let mut bytes = 0;
-        let result = call!(self, 80, (object => usize, &raw mut bytes => *mut usize) -> HResult);
-        answer(result, bytes)
+        let result = com_call!(self, 80, (object => usize, &raw mut bytes => *mut usize) -> HResult);
+        checked(result, bytes)
     }
 
     /// `GetFunctionFromIP3`, slot 88: the method whose code an address lies in, also one without metadata.
@@ -177,19 +179,19 @@ impl Info {
     /// `UNSUPPORTED_CALL_SEQUENCE` where the runtime answers on no thread of its own (.NET 8 and 9).
     pub fn function_at(self, address: usize) -> Result<usize, HResult> {
         let (mut function, mut rejit) = (0, 0_usize);
-        let result = call!(self, 88, (
+        let result = com_call!(self, 88, (
             address => usize,
             &raw mut function => *mut usize,
             &raw mut rejit => *mut usize,
         ) -> HResult);
-        answer(result, function)
+        checked(result, function)
     }
 
     /// `GetFunctionFromIP`, slot 7: the method with metadata whose code an address lies in.
     pub fn method_at(self, address: usize) -> Result<usize, HResult> {
         let mut function = 0;
-        let result = call!(self, 7, (address => usize, &raw mut function => *mut usize) -> HResult);
-        answer(result, function)
+        let result = com_call!(self, 7, (address => usize, &raw mut function => *mut usize) -> HResult);
+        checked(result, function)
     }
 
     /// `GetDynamicFunctionInfo`, slot 89: writes the name of a method without metadata and gives its length.
@@ -199,7 +201,7 @@ impl Info {
     pub unsafe fn dynamic_name(self, function: usize, name: &mut [u16]) -> Result<usize, HResult> {
         let (mut module, mut signature, mut bytes) = (0_usize, ptr::null::<u8>(), 0_u32);
         let mut length = 0_u32;
-        let result = call!(self, 89, (
+        let result = com_call!(self, 89, (
             function => usize,
             &raw mut module => *mut usize,
             &raw mut signature => *mut *const u8,
@@ -208,7 +210,7 @@ impl Info {
             &raw mut length => *mut u32,
             start(name) => *mut u16,
         ) -> HResult);
-        answer(result, (length as usize).min(name.len()).saturating_sub(1))
+        checked(result, (length as usize).min(name.len()).saturating_sub(1))
     }
 
     /// `DoStackSnapshot`, slot 36: the methods on the calling thread's own stack, innermost first, as
@@ -227,7 +229,7 @@ impl Info {
             None => (ptr::null(), 0),
         };
         let mut walk = Walk { frames, count: 0 };
-        let result = call!(self, 36, (
+        let result = com_call!(self, 36, (
             CALLING_THREAD => usize,
             frame => StackSnapshotCallback,
             NO_CONTEXT => u32,
@@ -238,7 +240,7 @@ impl Info {
         let Walk { frames, count } = walk;
         // A walk that we ended counts as a failure.
         if count == 0 {
-            answer(result, ())?;
+            checked(result, ())?;
         }
         Ok(frames.get(..count).unwrap_or_default())
     }
@@ -247,17 +249,17 @@ impl Info {
     /// thread.
     pub fn os_thread(self) -> Result<u32, HResult> {
         let (mut thread, mut number) = (0_usize, 0_u32);
-        let found = call!(self, 13, (&raw mut thread => *mut usize) -> HResult);
-        answer(found, ())?;
-        let result = call!(self, 12, (thread => usize, &raw mut number => *mut u32) -> HResult);
-        answer(result, number)
+        let found = com_call!(self, 13, (&raw mut thread => *mut usize) -> HResult);
+        checked(found, ())?;
+        let result = com_call!(self, 12, (thread => usize, &raw mut number => *mut u32) -> HResult);
+        checked(result, number)
     }
 
     /// `EnumModules`, slot 66.
     pub fn modules(self) -> Result<Modules, HResult> {
         let mut out: *mut c_void = ptr::null_mut();
-        let result = call!(self, 66, (&raw mut out => *mut *mut c_void) -> HResult);
-        NonNull::new(answer(result, out)?).map(Modules).ok_or(E_NOINTERFACE)
+        let result = com_call!(self, 66, (&raw mut out => *mut *mut c_void) -> HResult);
+        NonNull::new(checked(result, out)?).map(Modules).ok_or(E_NOINTERFACE)
     }
 
     /// `IsArrayClass`, slot 11; `None` where it is no array.
@@ -266,7 +268,7 @@ impl Info {
     /// `class` is a `ClassID` that cannot be unloaded meanwhile.
     pub unsafe fn array_class(self, class: usize) -> Option<ArrayClass> {
         let (mut element_type, mut element_class, mut rank) = (0_u32, 0_usize, 0_u32);
-        let result = call!(self, 11, (
+        let result = com_call!(self, 11, (
             class => usize,
             &raw mut element_type => *mut u32,
             &raw mut element_class => *mut usize,
@@ -281,7 +283,7 @@ impl Info {
     /// As [`Info::array_class`].
     pub unsafe fn class_info(self, class: usize, args: &mut [usize]) -> Result<ClassInfo, HResult> {
         let (mut module, mut token, mut parent, mut count) = (0_usize, 0_u32, 0_usize, 0_u32);
-        let result = call!(self, 41, (
+        let result = com_call!(self, 41, (
             class => usize,
             &raw mut module => *mut usize,
             &raw mut token => *mut u32,
@@ -290,7 +292,7 @@ impl Info {
             &raw mut count => *mut u32,
             start(args) => *mut usize,
         ) -> HResult);
-        answer(result, ClassInfo { module, token, args: count })
+        checked(result, ClassInfo { module, token, args: count })
     }
 
     /// `GetFunctionInfo2`, slot 38, without a frame.
@@ -299,7 +301,7 @@ impl Info {
     /// `function` is a `FunctionID` that cannot be unloaded meanwhile.
     pub unsafe fn function_info(self, function: usize, args: &mut [usize]) -> Result<FunctionInfo, HResult> {
         let (mut class, mut module, mut token, mut count) = (0_usize, 0_usize, 0_u32, 0_u32);
-        let result = call!(self, 38, (
+        let result = com_call!(self, 38, (
             function => usize,
             0 => usize,
             &raw mut class => *mut usize,
@@ -309,7 +311,7 @@ impl Info {
             &raw mut count => *mut u32,
             start(args) => *mut usize,
         ) -> HResult);
-        answer(result, FunctionInfo { class, module, token, args: count })
+        checked(result, FunctionInfo { class, module, token, args: count })
     }
 
     /// `IsFunctionDynamic`, slot 87: whether a method has no metadata.
@@ -318,8 +320,8 @@ impl Info {
     /// As [`Info::function_info`].
     pub unsafe fn is_dynamic(self, function: usize) -> Result<bool, HResult> {
         let mut dynamic = 0_i32;
-        let result = call!(self, 87, (function => usize, &raw mut dynamic => *mut i32) -> HResult);
-        answer(result, dynamic != 0)
+        let result = com_call!(self, 87, (function => usize, &raw mut dynamic => *mut i32) -> HResult);
+        checked(result, dynamic != 0)
     }
 
     /// `GetModuleInfo2`, slot 70.
@@ -329,7 +331,7 @@ impl Info {
     pub unsafe fn module_info(self, module: usize, path: &mut [u16]) -> Result<ModuleInfo, HResult> {
         let (mut base, mut assembly) = (ptr::null::<u8>(), 0_usize);
         let (mut length, mut flags) = (0_u32, 0_u32);
-        let result = call!(self, 70, (
+        let result = com_call!(self, 70, (
             module => usize,
             &raw mut base => *mut *const u8,
             path.len() as u32 => u32,
@@ -339,7 +341,7 @@ impl Info {
             &raw mut flags => *mut u32,
         ) -> HResult);
         let units = (length as usize).min(path.len()).saturating_sub(1);
-        answer(result, ModuleInfo { length: units, flags })
+        checked(result, ModuleInfo { length: units, flags })
     }
 
     /// `GetModuleMetaData`, slot 21, for reading.
@@ -349,13 +351,13 @@ impl Info {
     pub unsafe fn module_metadata(self, module: usize, iid: &Guid) -> Result<NonNull<c_void>, HResult> {
         const READ: u32 = 0;
         let mut out: *mut c_void = ptr::null_mut();
-        let result = call!(self, 21, (
+        let result = com_call!(self, 21, (
             module => usize,
             READ => u32,
             ptr::from_ref(iid) => *const Guid,
             &raw mut out => *mut *mut c_void,
         ) -> HResult);
-        NonNull::new(answer(result, out)?).ok_or(E_NOINTERFACE)
+        NonNull::new(checked(result, out)?).ok_or(E_NOINTERFACE)
     }
 
     /// `GetModuleInfo2` and `GetAssemblyInfo`, slots 70 and 26: the `AppDomainID` of a module.
@@ -365,7 +367,7 @@ impl Info {
     pub unsafe fn domain_of(self, module: usize) -> Result<usize, HResult> {
         let (mut base, mut assembly) = (ptr::null::<u8>(), 0_usize);
         let (mut length, mut flags) = (0_u32, 0_u32);
-        let found = call!(self, 70, (
+        let found = com_call!(self, 70, (
             module => usize,
             &raw mut base => *mut *const u8,
             0 => u32,
@@ -374,9 +376,9 @@ impl Info {
             &raw mut assembly => *mut usize,
             &raw mut flags => *mut u32,
         ) -> HResult);
-        answer(found, ())?;
+        checked(found, ())?;
         let (mut domain, mut manifest) = (0_usize, 0_usize);
-        let result = call!(self, 26, (
+        let result = com_call!(self, 26, (
             assembly => usize,
             0 => u32,
             &raw mut length => *mut u32,
@@ -384,14 +386,14 @@ impl Info {
             &raw mut domain => *mut usize,
             &raw mut manifest => *mut usize,
         ) -> HResult);
-        answer(result, domain)
+        checked(result, domain)
     }
 
     /// `EnumJITedFunctions`, slot 57: the methods that were compiled in this process.
     pub fn compiled_methods(self) -> Result<Methods, HResult> {
         let mut out: *mut c_void = ptr::null_mut();
-        let result = call!(self, 57, (&raw mut out => *mut *mut c_void) -> HResult);
-        NonNull::new(answer(result, out)?).map(Methods).ok_or(E_NOINTERFACE)
+        let result = com_call!(self, 57, (&raw mut out => *mut *mut c_void) -> HResult);
+        NonNull::new(checked(result, out)?).map(Methods).ok_or(E_NOINTERFACE)
     }
 
     /// `GetAppDomainStaticAddress`, slot 50: where a static field is.
@@ -400,13 +402,13 @@ impl Info {
     /// As [`Info::array_class`].
     pub unsafe fn static_address(self, class: usize, field: u32, domain: usize) -> Result<usize, HResult> {
         let mut address: *mut c_void = ptr::null_mut();
-        let result = call!(self, 50, (
+        let result = com_call!(self, 50, (
             class => usize,
             field => u32,
             domain => usize,
             &raw mut address => *mut *mut c_void,
         ) -> HResult);
-        answer(result, address.expose_provenance())
+        checked(result, address.expose_provenance())
     }
 
     /// `GetNonGCHeapBounds`, slot 112: fills the table and gives the number of ranges there are.
@@ -415,12 +417,12 @@ impl Info {
     /// The interface is an `ICorProfilerInfo14`.
     pub unsafe fn frozen_bounds(self, ranges: &mut [HeapRange]) -> Result<usize, HResult> {
         let mut count = 0_u32;
-        let result = call!(self, 112, (
+        let result = com_call!(self, 112, (
             ranges.len() as u32 => u32,
             &raw mut count => *mut u32,
             ranges.as_mut_ptr() => *mut HeapRange,
         ) -> HResult);
-        answer(result, count as usize)
+        checked(result, count as usize)
     }
 }
 
@@ -433,7 +435,7 @@ impl Modules {
     #[must_use]
     pub fn next(&self) -> Option<usize> {
         let (mut module, mut count) = (0_usize, 0_u32);
-        let result = call!(self, 7, (
+        let result = com_call!(self, 7, (
             1 => u32,
             &raw mut module => *mut usize,
             &raw mut count => *mut u32,
@@ -444,7 +446,7 @@ impl Modules {
 
 impl Drop for Modules {
     fn drop(&mut self) {
-        call!(self, 2, () -> u32);
+        com_call!(self, 2, () -> u32);
     }
 }
 
@@ -457,7 +459,7 @@ impl Methods {
     #[must_use]
     pub fn next(&self) -> Option<usize> {
         let (mut function, mut count) = ([0_usize; 2], 0_u32);
-        let result = call!(self, 7, (
+        let result = com_call!(self, 7, (
             1 => u32,
             &raw mut function => *mut [usize; 2],
             &raw mut count => *mut u32,
@@ -469,6 +471,6 @@ impl Methods {
 
 impl Drop for Methods {
     fn drop(&mut self) {
-        call!(self, 2, () -> u32);
+        com_call!(self, 2, () -> u32);
     }
 }

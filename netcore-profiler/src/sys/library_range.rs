@@ -9,7 +9,7 @@ pub(crate) fn library_range(address: *const core::ffi::c_void) -> Option<(usize,
     /// Of `Elf64_Phdr`: offset of `p_vaddr` and `p_memsz`; `p_type` comes first.
     const SEGMENT: (usize, usize) = (16, 40);
     const PT_LOAD: u32 = 1;
-    let base = super::library_base(address)?;
+    let base = super::unix::library_base(address)?;
     // SAFETY: the loader keeps a library's header and its list of segments mapped, at offsets that the ELF format sets.
     // The library is loaded as long as the runtime is, whose code the address is.
     unsafe {

@@ -1,55 +1,29 @@
-//! What is needed of the operating system: a clock, memory, a thread, one connection. Both systems
-//! offer the same functions.
+//! What the agent needs of the operating system: a clock, memory, threads, one connection. All systems offer the same
+//! functions.
 
+mod lease_sign;
 mod library_range;
 mod own_stack;
+mod prefetch;
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]
 mod windows;
 
+pub(crate) use lease_sign::LeaseSign;
 pub(crate) use library_range::library_range;
 pub(crate) use own_stack::OwnStack;
+pub(crate) use prefetch::prefetch;
+#[cfg(unix)]
+pub(crate) use unix::lease::Lease;
 #[cfg(unix)]
 pub(crate) use unix::*;
 #[cfg(windows)]
 pub(crate) use windows::*;
 
-/// What the lease connection had to say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LeaseSign {
-    /// At least one byte: the other end is there.
-    Alive,
-    /// Nothing.
-    Silent,
-    /// The other end is gone.
-    Closed,
-    /// The program has closed the connection. Its number may mean something of the program's by now.
-    Taken,
-}
-
-/// Has the memory at an address brought near, where there is any. Nothing is read, and nothing can fail.
-pub(crate) fn fetch(address: u64) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: every x86-64 has the instruction, and it takes any address.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(core::ptr::without_provenance(address as usize)) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = address;
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn any_address_may_be_fetched() {
-        for address in [0, 1, 0x1000, 1 << 47, 1 << 63, u64::MAX] {
-            fetch(address);
-        }
-    }
 
     #[test]
     fn the_clock_does_not_run_backwards() {

@@ -16,7 +16,7 @@ mod linked {
     use core::arch::asm;
     use core::ptr;
 
-    use crate::sys::thread_id;
+    use crate::sys::unix::thread_id;
 
     const PAGE: usize = 4096;
     const WORD: usize = size_of::<usize>();

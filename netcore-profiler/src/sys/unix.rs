@@ -1,15 +1,13 @@
 //! Linux and macOS, by functions that every C library has. They are declared here rather than taken
 //! from a crate because the agent links to no library: the process it is loaded into has one.
 
-mod lease;
+pub(super) mod lease;
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 use core::ptr::{self, NonNull};
 use core::sync::atomic::AtomicU32;
 #[cfg(not(target_os = "linux"))]
 use core::sync::atomic::Ordering;
-
-pub(crate) use lease::Lease;
 
 /// Numbers that differ between the systems.
 #[cfg(target_os = "linux")]

@@ -5,7 +5,7 @@ use core::ffi::{CStr, c_void};
 use core::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use super::LeaseSign;
+use super::lease_sign::LeaseSign;
 
 type Handle = isize;
 const INVALID_HANDLE: Handle = -1;

@@ -97,7 +97,7 @@ pub struct BatchHeader {
     /// Number of rows that follow.
     pub rows: u32,
     /// [`BoundsPhase`] of bounds, [`StaticsPhase`](super::StaticsPhase) of statics,
-    /// [`Holders::PACKED`](super::Holders::PACKED) of holders; 0 elsewhere.
+    /// [`TypedRoots::PACKED`](super::TypedRoots::PACKED) of holders; 0 elsewhere.
     pub phase: u8,
 }
 

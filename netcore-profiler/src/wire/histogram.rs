@@ -6,6 +6,7 @@
 
 use super::batch::layout::Layout;
 use super::batch::{Row, Rows};
+use super::cursor::{Reader, WireError, Writer};
 
 /// Number of buckets; every `u64` has one.
 pub const BUCKETS: usize = 977;
@@ -61,11 +62,11 @@ impl Row for Bucket {}
 impl Layout for Bucket {
     const SIZE: usize = 18;
 
-    fn read(reader: &mut super::cursor::Reader<'_>) -> Result<Self, super::WireError> {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, WireError> {
         Ok(Self { index: reader.u16()?, count: reader.u64()?, bytes: reader.u64()? })
     }
 
-    fn write(&self, writer: &mut super::cursor::Writer<'_>) {
+    fn write(&self, writer: &mut Writer<'_>) {
         writer.u16(self.index);
         writer.u64(self.count);
         writer.u64(self.bytes);

@@ -9,7 +9,7 @@
 //! only where the configuration asks for `blocks`: in numbered parts of at most
 //! [`MAX_EVENT_BYTES`], before the totals, which say how many parts there were.
 //!
-//! Names come in two steps. What holds the heap ([`Holders`], [`Statics`]) is told by identifiers, and
+//! Names come in two steps. What holds the heap ([`TypedRoots`], [`Statics`]) is told by identifiers, and
 //! each identifier's facts ([`Class`], [`Method`]) before the totals of the first collection that
 //! needs them: they are read while the world stands still. The names that the facts point to
 //! ([`TypeDef`], [`MethodDef`]) follow later, and [`NamesDone`] says how far. [`event_id::FORGET`] makes all
@@ -22,11 +22,12 @@ pub mod describe;
 mod facts;
 mod hello;
 pub mod histogram;
-mod holders;
 mod note;
 mod packed;
+mod statics;
 mod text;
 mod totals;
+mod typed_root;
 
 pub use batch::{
     BatchHeader, Bounds, BoundsPhase, BoundsRange, MovedRange, MovedRanges, Root, RootBatch, RootFlags,
@@ -37,14 +38,15 @@ pub use definitions::{DefStatus, FieldDef, MethodDef, Module, NamesDone, TypeDef
 pub use facts::{CODE_WITHOUT_METHOD, Class, ClassShape, Ids, MAX_FRAMES, Method, MethodShape, Trigger};
 pub use hello::{Arming, Hello, Load, Window};
 pub use histogram::{Bucket, Histogram};
-pub use holders::{Generation, HandleKind, HolderRow, Holders, StaticRow, Statics, StaticsPhase};
 pub use note::{Note, NoteCode};
-pub use packed::{PACKED_ROW_BYTES, PackedRows, Packer};
+pub use packed::{PACKED_ROW_BYTES, PackedRows, Packer, TypedRoots};
+pub use statics::{StaticRow, Statics, StaticsPhase};
 pub use text::{MAX_TEXT_UNITS, MAX_TEXTS, Text, Texts};
 pub use totals::{
     BLOCK_GENERATIONS, GcFlags, GcTotals, Naming, Parts, ROOT_CELLS, RangeTotals, RootCount, RootCounts,
     RootTotals, root_cell,
 };
+pub use typed_root::{Generation, HandleKind, TypedRoot};
 
 /// Name of the EventPipe provider that carries the events.
 pub const PROVIDER_NAME: &str = "Gcwatch-Profiler";
@@ -66,7 +68,7 @@ pub const KEYWORD_TOTALS: u64 = 1;
 /// Keyword of the raw events: bounds, moved, surviving and roots.
 pub const KEYWORD_RAW: u64 = 2;
 
-/// Keyword of everything that names need, [`event_id::HOLDERS`] and above.
+/// Keyword of everything that names need, [`event_id::TYPED_ROOTS`] and above.
 pub const KEYWORD_NAMES: u64 = 4;
 
 /// Level of every event: 4, informational.
@@ -91,8 +93,8 @@ pub mod event_id {
     pub const ROOTS: u32 = 6;
     /// Something worth knowing happened: [`Note`](super::Note).
     pub const NOTE: u32 = 7;
-    /// Roots with types: [`Holders`](super::Holders).
-    pub const HOLDERS: u32 = 8;
+    /// Roots with types: [`TypedRoots`](super::TypedRoots).
+    pub const TYPED_ROOTS: u32 = 8;
     /// Facts of a class: [`Class`](super::Class).
     pub const CLASS: u32 = 9;
     /// Facts of a method: [`Method`](super::Method).
@@ -135,7 +137,7 @@ pub enum Record<'a> {
     /// A notice.
     Note(Note),
     /// Roots with types.
-    Holders(Holders<'a>),
+    TypedRoots(TypedRoots<'a>),
     /// Facts of a class.
     Class(Class<'a>),
     /// Facts of a method.
@@ -174,7 +176,9 @@ pub fn decode(event_id: u32, payload: &[u8]) -> Result<Record<'_>, WireError> {
         event_id::SURVIVING => Record::Surviving(SurvivingRanges::decode(payload)?),
         event_id::ROOTS => Record::Roots(RootBatch::decode(payload)?),
         event_id::NOTE => Record::Note(Note::decode(payload)?),
-        event_id::HOLDERS => Holders::decode(payload)?.map_or(Record::Unknown(event_id), Record::Holders),
+        event_id::TYPED_ROOTS => {
+            TypedRoots::decode(payload)?.map_or(Record::Unknown(event_id), Record::TypedRoots)
+        }
         event_id::CLASS => Record::Class(Class::decode(payload)?),
         event_id::METHOD => Record::Method(Method::decode(payload)?),
         event_id::MODULE => Record::Module(Module::decode(payload)?),

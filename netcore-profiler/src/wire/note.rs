@@ -1,42 +1,43 @@
-//! Notices: what the profiler did that a reader should know of.
+//! Notes: what happened to the profiler that a reader should know.
 
 use super::cursor::{Reader, WireError, Writer};
 
-/// What happened. An open set.
+/// What happened. Later versions may add codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NoteCode(pub u32);
 
 impl NoteCode {
-    /// The profiler stops watching and asks to be detached. The reason was noted before.
-    pub const LEAVING: Self = Self(1);
-    /// The runtime refused to detach it (`hresult` says why). It stays loaded, does nothing, and asks again, once a
-    /// minute at most.
+    /// The goodbye: the profiler has switched its event mask off and is about to ask the runtime to detach it. A note with
+    /// the reason came before.
+    pub const GOODBYE: Self = Self(1);
+    /// The runtime refused to detach the profiler (`hresult` says why). It stays loaded, does nothing, and asks again, at
+    /// most once a minute.
     pub const DETACH_REFUSED: Self = Self(2);
-    /// `COR_PRF_MONITOR_GC` could not be set in the mark phase; that collection is unarmed.
+    /// `COR_PRF_MONITOR_GC` could not be set in the mark phase; that collection is not armed.
     pub const TOGGLE_FAILED: Self = Self(3);
-    /// Setting it failed three times in a row, and it is now on all the time.
+    /// Setting it failed three times in a row; it stays on from now on.
     pub const FELL_BACK_ALWAYS: Self = Self(4);
-    /// The lease connection was closed by the other end.
+    /// gcwatch closed the lease.
     pub const LEASE_LOST: Self = Self(5);
-    /// The lease connection was silent for too long.
+    /// No heartbeat came over the lease for too long.
     pub const LEASE_SILENT: Self = Self(6);
-    /// The provider was switched off, which ends the lease where there is no connection.
+    /// Nobody listens to the provider any more, which is the sign to leave if there is no lease.
     pub const PROVIDER_OFF: Self = Self(7);
-    /// The in-process session for late arming could not be started; fell back to always on.
+    /// The in-process session for late arming could not be started; the flag stays on.
     pub const SESSION_FAILED: Self = Self(8);
-    /// So many handles were made at once, in this stay or an earlier one in the process, that watching them would cost
-    /// too much: from here on the kind and the creator of handles are not known.
+    /// The program allocates handles so fast, now or since the library was loaded, that watching them would cost too
+    /// much. From here on it is unknown of what kind handles are and which methods allocated them.
     pub const HANDLE_WATCH_OFF: Self = Self(9);
-    /// The program has closed the lease connection, by mistake.
+    /// The target has closed the descriptor of the lease by mistake.
     pub const LEASE_TAKEN: Self = Self(10);
 }
 
-/// One notice.
+/// One note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Note {
     /// What happened.
     pub code: NoteCode,
-    /// The runtime's answer that belongs to it, 0 where there is none.
+    /// The runtime's answer that belongs to it, or 0.
     pub hresult: i32,
     /// Monotonic clock of the process in nanoseconds.
     pub tick_ns: u64,

@@ -4,9 +4,9 @@
 //! beginning of a part, so that each part is read alone): three bytes with the lengths of the six, half a byte for
 //! each, lowest first, then as many bytes of each difference. Differences have their sign in the lowest bit.
 
-use super::batch::{RootFlags, RootKind};
+use super::batch::{BatchHeader, RootFlags, RootKind};
 use super::cursor::{Reader, WireError};
-use super::holders::{Generation, HandleKind, HolderRow};
+use super::typed_root::{Generation, HandleKind, TypedRoot};
 
 const WORDS: usize = 6;
 /// Bytes that hold the lengths.
@@ -16,24 +16,24 @@ const WORD: usize = size_of::<u64>();
 /// The room that a row may need.
 pub const PACKED_ROW_BYTES: usize = LENGTHS.saturating_add(WORDS.saturating_mul(WORD));
 
-impl HolderRow {
+impl TypedRoot {
     /// All zeros: what the first row of a part differs from.
     const ZERO: [u64; WORDS] = [0; WORDS];
 
     fn words(&self) -> [u64; WORDS] {
         let [low, high] = self.repeats.to_le_bytes();
         let rest = [low, high, self.kind.0, self.flags.0, self.generation.0, self.handle_kind.0, 0, 0];
-        [self.object, self.root_id, self.class_id, self.bytes, self.creator, u64::from_le_bytes(rest)]
+        [self.object, self.root_id, self.class_id, self.bytes, self.allocated_by, u64::from_le_bytes(rest)]
     }
 
-    fn of_words([object, root_id, class_id, bytes, creator, rest]: [u64; WORDS]) -> Self {
+    fn of_words([object, root_id, class_id, bytes, allocated_by, rest]: [u64; WORDS]) -> Self {
         let [low, high, kind, flags, generation, handle_kind, _, _] = rest.to_le_bytes();
         Self {
             object,
             root_id,
             class_id,
             bytes,
-            creator,
+            allocated_by,
             kind: RootKind(kind),
             flags: RootFlags(flags),
             generation: Generation(generation),
@@ -53,14 +53,14 @@ impl Packer {
     /// At the beginning of a part.
     #[must_use]
     pub fn new() -> Self {
-        Self { before: HolderRow::ZERO }
+        Self { before: TypedRoot::ZERO }
     }
 
     /// Writes a row to the front of `buffer`, which has [`PACKED_ROW_BYTES`], and returns its size.
     ///
     /// # Errors
     /// [`WireError::BufferFull`].
-    pub fn encode(&mut self, row: &HolderRow, buffer: &mut [u8]) -> Result<usize, WireError> {
+    pub fn encode(&mut self, row: &TypedRoot, buffer: &mut [u8]) -> Result<usize, WireError> {
         let capacity = buffer.len();
         let full = WireError::BufferFull { capacity };
         let space: &mut [u8; PACKED_ROW_BYTES] = buffer.first_chunk_mut().ok_or(full)?;
@@ -123,14 +123,14 @@ impl<'a> PackedRows<'a> {
             reader.take(bytes)?;
         }
         let length = all.len().saturating_sub(reader.rest().len());
-        Ok(Self { rest: all.get(..length).unwrap_or_default(), count, before: HolderRow::ZERO })
+        Ok(Self { rest: all.get(..length).unwrap_or_default(), count, before: TypedRoot::ZERO })
     }
 }
 
 impl Iterator for PackedRows<'_> {
-    type Item = HolderRow;
+    type Item = TypedRoot;
 
-    fn next(&mut self) -> Option<HolderRow> {
+    fn next(&mut self) -> Option<TypedRoot> {
         self.count = self.count.checked_sub(1)?;
         let mut reader = Reader::new(self.rest);
         let lengths = lengths(&mut reader).ok()?;
@@ -144,7 +144,7 @@ impl Iterator for PackedRows<'_> {
             *word = word.wrapping_add(difference);
         }
         self.rest = reader.rest();
-        Some(HolderRow::of_words(self.before))
+        Some(TypedRoot::of_words(self.before))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -153,3 +153,30 @@ impl Iterator for PackedRows<'_> {
 }
 
 impl ExactSizeIterator for PackedRows<'_> {}
+
+/// Roots with types, in the order in which the runtime told them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TypedRoots<'a> {
+    /// The collection.
+    pub gc_seq: u64,
+    /// Number of this part, from 0.
+    pub part: u32,
+    /// The roots.
+    pub rows: PackedRows<'a>,
+}
+
+impl<'a> TypedRoots<'a> {
+    /// [`BatchHeader::phase`] of packed rows. Rows of the first version were told otherwise, with 0.
+    pub const PACKED: u8 = 1;
+
+    /// `None`: rows that are told another way.
+    pub(super) fn decode(payload: &'a [u8]) -> Result<Option<Self>, WireError> {
+        let mut reader = Reader::new(payload);
+        let header = BatchHeader::read(&mut reader)?;
+        if header.phase != Self::PACKED {
+            return Ok(None);
+        }
+        let rows = PackedRows::take(&mut reader, header.rows)?;
+        Ok(Some(Self { gc_seq: header.gc_seq, part: header.part, rows }))
+    }
+}

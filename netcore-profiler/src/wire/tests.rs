@@ -125,7 +125,7 @@ const BATCHES: [u32; 6] = [
     event_id::MOVED,
     event_id::SURVIVING,
     event_id::ROOTS,
-    event_id::HOLDERS,
+    event_id::TYPED_ROOTS,
     event_id::STATICS,
 ];
 
@@ -254,7 +254,7 @@ impl Dense {
                 naming_ns: random.value(),
                 typed_roots: random.value(),
                 untyped_roots: random.value(),
-                holders_parts: random.next() as u32,
+                typed_root_parts: random.next() as u32,
                 statics_parts: random.next() as u32,
             }),
         }
@@ -404,7 +404,7 @@ fn arbitrary_bytes_never_panic() {
             Record::Moved(moved) => moved.ranges.count(),
             Record::Surviving(surviving) => surviving.ranges.count(),
             Record::Roots(roots) => roots.roots.count(),
-            Record::Holders(holders) => holders.rows.count(),
+            Record::TypedRoots(holders) => holders.rows.count(),
             Record::Statics(statics) => statics.rows.count(),
             Record::Class(class) => class.args.iter().count(),
             Record::Method(method) => method.args.iter().count(),

@@ -209,13 +209,13 @@ pub struct Parts {
 pub struct Naming {
     /// Time of the look-ups, inside the pause and part of [`GcTotals::callback_ns`], in nanoseconds.
     pub naming_ns: u64,
-    /// Roots that are told in [`Holders`](super::Holders), repeats included.
+    /// Roots that are told in [`TypedRoots`](super::TypedRoots), repeats included.
     pub typed_roots: u64,
     /// Roots that are not null and not told there: there were too many, or looking up took more than
     /// one part in twenty of the time of late.
     pub untyped_roots: u64,
-    /// Parts of [`Holders`](super::Holders).
-    pub holders_parts: u32,
+    /// Parts of [`TypedRoots`](super::TypedRoots).
+    pub typed_root_parts: u32,
     /// Parts of [`Statics`](super::Statics).
     pub statics_parts: u32,
 }
@@ -286,7 +286,7 @@ impl Naming {
             naming_ns: r.u64()?,
             typed_roots: r.u64()?,
             untyped_roots: r.u64()?,
-            holders_parts: r.u32()?,
+            typed_root_parts: r.u32()?,
             statics_parts: r.u32()?,
         }))
     }
@@ -295,7 +295,7 @@ impl Naming {
         for value in [self.naming_ns, self.typed_roots, self.untyped_roots] {
             w.u64(value);
         }
-        w.u32(self.holders_parts);
+        w.u32(self.typed_root_parts);
         w.u32(self.statics_parts);
     }
 }

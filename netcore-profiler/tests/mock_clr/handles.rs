@@ -15,7 +15,7 @@ use crate::naming::{LIMIT, attach, collect, heap, learn_helpers, root, rows};
 fn maker(library: &Library, clr: &Clr, handle: u64) -> (u64, HandleKind) {
     let written = collect(library, clr, vec![root(heap().start as u64, handle, RootKind::HANDLE)]);
     let [row] = rows(&written)[..] else { panic!("one root") };
-    (row.creator, row.handle_kind)
+    (row.allocated_by, row.handle_kind)
 }
 
 const NOBODY: (u64, HandleKind) = (0, HandleKind::UNKNOWN);

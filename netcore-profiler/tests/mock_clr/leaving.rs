@@ -26,7 +26,7 @@ fn wait_until_gone(clr: &Clr, requests: u32) {
     wait_until_asked(clr, requests);
     assert_eq!(clr.session.load(SeqCst), 0, "the session is stopped first");
     assert!(!clr.is_armed());
-    assert!(clr.has_note(NoteCode::LEAVING));
+    assert!(clr.has_note(NoteCode::GOODBYE));
 }
 
 #[test]
@@ -193,7 +193,7 @@ mod lease {
             wait_for("noticing", LIMIT, || clr.has_note(NoteCode::LEASE_LOST));
             // Time to do it wrong.
             std::thread::sleep(Duration::from_millis(50));
-            assert!(clr.is_armed() && !clr.has_note(NoteCode::LEAVING), "the collection is not over");
+            assert!(clr.is_armed() && !clr.has_note(NoteCode::GOODBYE), "the collection is not over");
         });
         let before: Vec<_> = clr.take_written();
         assert_eq!(totals(&before).moved.blocks, 5000 - 1, "the one at 0 stayed");

@@ -2,7 +2,8 @@
 
 use std::sync::atomic::Ordering::SeqCst;
 
-use netcore_profiler::callback::{IIDS, LATEST};
+use netcore_profiler::build_options::LATEST_CALLBACK;
+use netcore_profiler::callback::IIDS;
 use netcore_profiler::com::{Guid, IID_CLASS_FACTORY, IID_UNKNOWN};
 use netcore_profiler::hresult::{
     CLASS_E_CLASSNOTAVAILABLE, CONFIG_MALFORMED, CONFIG_MISSING, CONFIG_VERSION, E_NOINTERFACE, HResult,
@@ -16,7 +17,7 @@ use crate::mock::{Clr, Library};
 #[test]
 fn it_is_every_callback_interface() {
     let library = Library::load();
-    for iid in &IIDS[..LATEST] {
+    for iid in &IIDS[..LATEST_CALLBACK] {
         assert_eq!(library.query(iid), 0, "{iid:?}");
     }
     assert_eq!(library.query(&IID_UNKNOWN), 0);

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use netcore_profiler::hresult::S_OK;
 use netcore_profiler::info::{GenerationRange, MONITOR_MODULE_LOADS, STACK_SNAPSHOT};
 use netcore_profiler::wire::{
-    ClassShape, DefStatus, GcFlags, Generation, HandleKind, HolderRow, MethodShape, Naming, Record, Root,
-    RootFlags, RootKind, event_id,
+    ClassShape, DefStatus, GcFlags, Generation, HandleKind, MethodShape, Naming, Record, Root, RootFlags,
+    RootKind, TypedRoot, event_id,
 };
 
 use crate::mock::info::{lock, totals, wait_for};
@@ -76,12 +76,12 @@ pub(crate) fn collect(library: &Library, clr: &Clr, roots: Vec<Root>) -> Vec<Wri
     clr.take_written()
 }
 
-pub(crate) fn rows(written: &[Written]) -> Vec<HolderRow> {
+pub(crate) fn rows(written: &[Written]) -> Vec<TypedRoot> {
     let mut rows = Vec::new();
     for (part, holders) in written
         .iter()
         .filter_map(|event| match event.record() {
-            Record::Holders(holders) => Some(holders),
+            Record::TypedRoots(holders) => Some(holders),
             _ => None,
         })
         .enumerate()
@@ -172,7 +172,7 @@ fn roots_are_told_with_what_they_hold_and_who_they_are() {
     }
     let naming = naming(&written);
     assert_eq!((naming.typed_roots, naming.untyped_roots), (roots.len() as u64, 0));
-    assert!(naming.holders_parts >= 2, "{}", naming.holders_parts);
+    assert!(naming.typed_root_parts >= 2, "{}", naming.typed_root_parts);
 
     let (mut classes, mut methods) = (HashSet::new(), HashSet::new());
     for event in &written {
@@ -224,8 +224,8 @@ fn more_roots_than_there_is_room_for_are_counted() {
     assert_eq!((naming.typed_roots, naming.untyped_roots), (10_000, 90_000));
     assert_eq!(rows(&written).len(), 10_000);
     assert_eq!(clr.world.looked_at.load(SeqCst), 8, "once for each class");
-    let parts = written.iter().filter(|event| matches!(event.record(), Record::Holders(_)));
-    assert_eq!(naming.holders_parts as usize, parts.count());
+    let parts = written.iter().filter(|event| matches!(event.record(), Record::TypedRoots(_)));
+    assert_eq!(naming.typed_root_parts as usize, parts.count());
     let written = collect(&library, clr, handles(3));
     assert_eq!(rows(&written).len(), 3, "and the next begins anew");
 }
@@ -387,14 +387,14 @@ fn a_module_that_goes_while_its_method_is_told_is_not_read() {
         collection.join().unwrap()
     });
     let [row] = rows(&written)[..] else { panic!("one root") };
-    assert_eq!((row.creator, row.handle_kind), (made_by as u64, HandleKind(3)));
+    assert_eq!((row.allocated_by, row.handle_kind), (made_by as u64, HandleKind(3)));
     let named = definitions(&names(clr, written, 1));
     let (id, token) = definition(made_by);
     assert_eq!(named[&(id as u64, 0x0600_0000 | token)], None, "it was unloaded");
     // From then on the method is not known.
     let written = collect(&library, clr, roots);
     let [row] = rows(&written)[..] else { panic!("one root") };
-    assert_eq!((row.creator, row.handle_kind), (0, HandleKind(3)));
+    assert_eq!((row.allocated_by, row.handle_kind), (0, HandleKind(3)));
 }
 
 #[test]

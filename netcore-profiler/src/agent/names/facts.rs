@@ -1,49 +1,44 @@
-//! What classes and methods are. Only while something that needs them is there: an object in the
-//! pause, a frame on the thread's own stack.
+//! Reports classes and methods by module, token and type arguments. Only while something keeps them loaded: an object
+//! during the pause, or a frame on the calling thread's stack.
 
 use core::sync::atomic::Ordering::SeqCst;
 
 use super::known::Added;
 use super::queue::Request;
-use crate::agent::Profiler;
-use crate::info::Info;
+use crate::agent::profiler::Profiler;
+use crate::info::{Info, is_definition};
 use crate::wire::{Class, ClassShape, Ids, Method, MethodShape, event_id};
 
-/// How deep types made of types are followed.
-const DEPTH: u32 = 6;
-/// How many classes one class or method may need at once.
-const MOST: u32 = 64;
-/// Generic arguments that are told.
-const ARGS: usize = 32;
-/// Room for the facts of one.
-const BYTES: usize = 64 + 8 * ARGS;
+/// How deep type arguments and element types are followed.
+const MAX_DEPTH: u32 = 6;
+/// How many classes one report may take along.
+const MAX_CLASSES: u32 = 64;
+/// How many type arguments are reported.
+const MAX_ARGS: usize = 32;
+/// Room for one event.
+const BYTES: usize = 64 + 8 * MAX_ARGS;
 
-fn ids(args: &[usize]) -> [u64; ARGS] {
-    let mut ids = [0; ARGS];
+fn ids(args: &[usize]) -> [u64; MAX_ARGS] {
+    let mut ids = [0; MAX_ARGS];
     for (to, from) in ids.iter_mut().zip(args) {
         *to = *from as u64;
     }
     ids
 }
 
-/// Module 0 and a token without a row stand for nothing.
-pub(super) fn is_definition(module: usize, token: u32) -> bool {
-    module != 0 && token & 0x00ff_ffff != 0
-}
-
 impl Profiler {
-    /// Tells a class that has not been told yet, and what it is made of.
+    /// Sends a class that was not sent yet, with its type arguments and element type.
     ///
     /// # Safety
     /// `class` is a `ClassID` that cannot be unloaded meanwhile.
-    pub(super) unsafe fn tell_class(&self, info: Info, class: usize) {
+    pub(super) unsafe fn report_class(&self, info: Info, class: usize) {
         // SAFETY: by the contract.
-        unsafe { self.tell_classes(info, &[class], DEPTH, &mut { MOST }) };
+        unsafe { self.report_classes(info, &[class], MAX_DEPTH, &mut { MAX_CLASSES }) };
     }
 
     /// # Safety
-    /// As [`Profiler::tell_class`], for each that is not 0.
-    unsafe fn tell_classes(&self, info: Info, classes: &[usize], depth: u32, left: &mut u32) {
+    /// As [`Profiler::report_class`], for each that is not 0.
+    unsafe fn report_classes(&self, info: Info, classes: &[usize], depth: u32, left: &mut u32) {
         let Some(deeper) = depth.checked_sub(1) else { return };
         for class in classes.iter().copied().filter(|class| *class != 0) {
             let Some(fewer) = left.checked_sub(1) else { return };
@@ -51,14 +46,14 @@ impl Profiler {
                 continue;
             }
             *left = fewer;
-            // SAFETY: by the contract; a class keeps those it is made of.
-            unsafe { self.tell_new_class(info, class, deeper, left) };
+            // SAFETY: by the contract; a class keeps its type arguments and element type loaded.
+            unsafe { self.report_new_class(info, class, deeper, left) };
         }
     }
 
     /// # Safety
-    /// As [`Profiler::tell_class`].
-    unsafe fn tell_new_class(&self, info: Info, class: usize, depth: u32, left: &mut u32) {
+    /// As [`Profiler::report_class`].
+    unsafe fn report_new_class(&self, info: Info, class: usize, depth: u32, left: &mut u32) {
         let unknown = Class {
             class_id: class as u64,
             shape: ClassShape::UNKNOWN,
@@ -82,14 +77,14 @@ impl Profiler {
                 info,
             );
             // SAFETY: as above.
-            unsafe { self.tell_classes(info, &[array.element_class], depth, left) };
+            unsafe { self.report_classes(info, &[array.element_class], depth, left) };
             return;
         }
-        let (mut args, seen) = ([0_usize; ARGS], self.names.modules.now());
+        let (mut args, seen) = ([0_usize; MAX_ARGS], self.names.modules.now());
         // SAFETY: as above.
         match unsafe { info.class_info(class, &mut args) } {
             Ok(found) if is_definition(found.module, found.token) => {
-                let args = args.get(..(found.args as usize).min(ARGS)).unwrap_or_default();
+                let args = args.get(..(found.args as usize).min(MAX_ARGS)).unwrap_or_default();
                 let ids = ids(args);
                 self.write_class(
                     &Class {
@@ -101,9 +96,9 @@ impl Profiler {
                     },
                     info,
                 );
-                self.ask(Request { module: found.module, token: found.token, seen });
+                self.request_name(Request { module: found.module, token: found.token, seen });
                 // SAFETY: as above.
-                unsafe { self.tell_classes(info, args, depth, left) };
+                unsafe { self.report_classes(info, args, depth, left) };
             }
             _ => self.write_class(&unknown, info),
         }
@@ -116,11 +111,11 @@ impl Profiler {
         }
     }
 
-    /// Tells a method that has not been told yet.
+    /// Sends a method that was not sent yet.
     ///
     /// # Safety
     /// `function` is 0 or a `FunctionID` that cannot be unloaded meanwhile.
-    pub(super) unsafe fn tell_method(&self, info: Info, function: usize) {
+    pub(super) unsafe fn report_method(&self, info: Info, function: usize) {
         if function == 0 || self.names.known.add(function) != Added::New {
             return;
         }
@@ -132,7 +127,7 @@ impl Profiler {
             token: 0,
             args: Ids::new(&[]),
         };
-        let (mut args, seen) = ([0_usize; ARGS], self.names.modules.now());
+        let (mut args, seen) = ([0_usize; MAX_ARGS], self.names.modules.now());
         // SAFETY: by the contract.
         if unsafe { info.is_dynamic(function) } == Ok(true) {
             self.write_method(&Method { shape: MethodShape::DYNAMIC, ..unnamed }, info);
@@ -141,7 +136,7 @@ impl Profiler {
         // SAFETY: as above.
         match unsafe { info.function_info(function, &mut args) } {
             Ok(found) if is_definition(found.module, found.token) => {
-                let args = args.get(..(found.args as usize).min(ARGS)).unwrap_or_default();
+                let args = args.get(..(found.args as usize).min(MAX_ARGS)).unwrap_or_default();
                 let ids = ids(args);
                 self.write_method(
                     &Method {
@@ -154,11 +149,11 @@ impl Profiler {
                     },
                     info,
                 );
-                self.ask(Request { module: found.module, token: found.token, seen });
-                // SAFETY: as above; a method keeps its class and what it is made of.
+                self.request_name(Request { module: found.module, token: found.token, seen });
+                // SAFETY: as above; a method keeps its class and its type arguments loaded.
                 unsafe {
-                    self.tell_class(info, found.class);
-                    self.tell_classes(info, args, DEPTH, &mut { MOST });
+                    self.report_class(info, found.class);
+                    self.report_classes(info, args, MAX_DEPTH, &mut { MAX_CLASSES });
                 }
             }
             _ => self.write_method(&unnamed, info),
@@ -172,10 +167,10 @@ impl Profiler {
         }
     }
 
-    /// Asks for a definition's name. Where the queue is full it stays without for now.
-    pub(super) fn ask(&self, request: Request) {
+    /// Asks our thread for the name of a definition. If the queue is full, it is asked for again later.
+    pub(super) fn request_name(&self, request: Request) {
         if !self.names.queue.put(request) {
-            self.names.missed.store(true, SeqCst);
+            self.names.request_dropped.store(true, SeqCst);
         }
     }
 }

@@ -1,15 +1,15 @@
-//! Sets of what has been told already.
+//! Sets of what was sent already.
 
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 use crate::sys;
 
-/// Places; a power of two.
+/// Size of the table; a power of two.
 const CAPACITY: usize = 65_536;
-/// No more than that are taken, so that a search soon finds a free one.
-const MOST: usize = CAPACITY / 4 * 3;
-/// With less room than that for one more collection it is time to begin anew.
+/// How many places are used at most, so that a search soon finds a free one.
+const MAX_USED: usize = CAPACITY / 4 * 3;
+/// With fewer free places than this before a collection, the set is emptied.
 const ROOM: usize = 12_288;
 
 /// Where the search for a key begins.
@@ -17,24 +17,23 @@ fn first_place(key: u64) -> usize {
     (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as usize
 }
 
-/// The places in the order of the search.
+/// The places in the order in which they are searched.
 fn places<T>(memory: &[T], key: u64) -> impl Iterator<Item = &T> {
     let (before, after) = memory.split_at_checked(first_place(key)).unwrap_or((memory, &[]));
     after.iter().chain(before)
 }
 
-/// What became of an attempt to add an identifier.
+/// Result of [`Known::add`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Added {
     New,
     Known,
-    /// It is not in the set, and there is no room.
+    /// It is not in the set, and there is no room for it.
     Full,
 }
 
-/// Identifiers of classes and methods. Several threads add at once. An entry is the identifier and,
-/// in its high bits, the round it was added in: entries of other rounds are free places, so that
-/// emptying the set is adding one to a number.
+/// `ClassID`s and `FunctionID`s. Several threads may add at once. An entry is the identifier with the round it was added
+/// in above it. Entries of other rounds are free places, so the set is emptied by raising the round.
 #[derive(Debug)]
 pub(super) struct Known {
     memory: AtomicPtr<AtomicU64>,
@@ -66,11 +65,11 @@ impl Known {
         if memory.is_null() {
             return &[];
         }
-        // SAFETY: `prepare` mapped that many, zeroed, for good.
+        // SAFETY: `prepare` mapped CAPACITY entries, zeroed, for good.
         unsafe { core::slice::from_raw_parts(memory, CAPACITY) }
     }
 
-    /// Adds an identifier. Of two threads that add the same one, one is told that it is new.
+    /// Adds an identifier. If two threads add the same one, only one of them gets [`Added::New`].
     pub(super) fn add(&self, id: usize) -> Added {
         let id = id as u64;
         if id >> ID_BITS != 0 {
@@ -81,7 +80,7 @@ impl Known {
         for place in places(self.all(), id) {
             let mut found = place.load(Ordering::SeqCst);
             while found >> ID_BITS != round {
-                if self.used.load(Ordering::Relaxed) >= MOST {
+                if self.used.load(Ordering::Relaxed) >= MAX_USED {
                     return Added::Full;
                 }
                 match place.compare_exchange(found, entry, Ordering::SeqCst, Ordering::SeqCst) {
@@ -99,16 +98,16 @@ impl Known {
         Added::Full
     }
 
-    /// Whether there may be too little room for what the next collection holds.
-    pub(super) fn is_worn(&self) -> bool {
-        self.used.load(Ordering::Relaxed) > MOST.saturating_sub(ROOM)
+    /// Whether there may be too little room for the next collection.
+    pub(super) fn is_nearly_full(&self) -> bool {
+        self.used.load(Ordering::Relaxed) > MAX_USED.saturating_sub(ROOM)
     }
 
-    /// Empties the set. What another thread adds at the same moment may be lost or stay.
+    /// Empties the set. What another thread adds meanwhile may be in the set afterwards or not.
     pub(super) fn forget(&self) {
         let next = self.round.load(Ordering::SeqCst).wrapping_add(1);
         if next.checked_rem(ROUNDS) == Some(0) {
-            // Rounds begin anew: none of the old ones may be taken for current.
+            // The round wraps around, so entries of old rounds must not be taken for current ones.
             self.all().iter().for_each(|place| place.store(0, Ordering::SeqCst));
             self.round.store(next.wrapping_add(1), Ordering::SeqCst);
         } else {
@@ -118,7 +117,7 @@ impl Known {
     }
 }
 
-/// Definitions, of which only our own thread knows.
+/// Definitions. Only our own thread uses this set.
 #[derive(Debug)]
 pub(super) struct Definitions {
     memory: AtomicPtr<Definition>,
@@ -128,7 +127,7 @@ pub(super) struct Definitions {
 #[derive(Debug)]
 struct Definition {
     module: AtomicU64,
-    /// Token, and above it when the address was last given up by another module.
+    /// Token, and above it [`Modules::unloaded_at`](super::modules::Modules::unloaded_at) of the module's address.
     rest: AtomicU64,
 }
 
@@ -153,11 +152,11 @@ impl Definitions {
         if memory.is_null() {
             return &[];
         }
-        // SAFETY: `prepare` mapped that many, zeroed, for good.
+        // SAFETY: `prepare` mapped CAPACITY entries, zeroed, for good.
         unsafe { core::slice::from_raw_parts(memory, CAPACITY) }
     }
 
-    /// Whether something was added for the address alone.
+    /// Whether anything was added with this address.
     pub(super) fn has(&self, address: usize) -> bool {
         let address = address as u64;
         for place in places(self.all(), address) {
@@ -170,9 +169,9 @@ impl Definitions {
         false
     }
 
-    /// Whether it is new. Where there is no room left, everything is forgotten and told again.
+    /// Adds a definition; returns whether it is new. If there is no room, the set is emptied first.
     pub(super) fn add(&self, module: usize, token: u32, unloaded_at: u64) -> bool {
-        if self.used.load(Ordering::Relaxed) >= MOST {
+        if self.used.load(Ordering::Relaxed) >= MAX_USED {
             self.forget();
         }
         let (module, rest) = (module as u64, unloaded_at << 32 | u64::from(token));
@@ -225,16 +224,16 @@ mod tests {
     #[test]
     fn a_full_set_says_so_and_keeps_what_it_has() {
         let known = known();
-        let ids = (8..).step_by(8).take(MOST);
+        let ids = (8..).step_by(8).take(MAX_USED);
         assert!(ids.clone().all(|id| known.add(id) == Added::New));
         assert_eq!(known.add(usize::MAX >> 20), Added::Full);
         assert!(ids.clone().all(|id| known.add(id) == Added::Known));
         known.forget();
         assert_eq!(known.add(8), Added::New);
         assert_eq!(known.add(1 << 60), Added::Full, "such an address cannot be kept");
-        assert!(!known.is_worn());
-        (8..).step_by(8).take(MOST - ROOM + 1).for_each(|id| assert_ne!(known.add(id), Added::Full));
-        assert!(known.is_worn());
+        assert!(!known.is_nearly_full());
+        (8..).step_by(8).take(MAX_USED - ROOM + 1).for_each(|id| assert_ne!(known.add(id), Added::Full));
+        assert!(known.is_nearly_full());
     }
 
     #[test]
@@ -272,7 +271,7 @@ mod tests {
         for token in 0..200_000 {
             definitions.add(0x2000, token, 0);
         }
-        assert!(definitions.used.load(Ordering::Relaxed) <= MOST);
+        assert!(definitions.used.load(Ordering::Relaxed) <= MAX_USED);
         definitions.forget();
         assert!(definitions.add(0x1000, 0x0200_0001, 0));
     }

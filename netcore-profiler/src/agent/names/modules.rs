@@ -1,8 +1,8 @@
-//! Modules that were unloaded, and the gate that keeps one from being unloaded while it is read.
+//! Modules that were unloaded, and the gate that keeps a module loaded while it is read.
 //!
-//! The order makes it safe. Who reads stamps what it saw of a module ([`Modules::now`]) before it looked, enters the
-//! gate, and then asks whether the module has gone since. Who unloads first notes that ([`Modules::unloaded`]), and then
-//! waits for the one reading that may have begun before ([`Gate::wait`]).
+//! The order makes this safe. A reader takes a stamp ([`Modules::now`]) before it looks at a module, enters the gate, and
+//! then checks that the module was not unloaded after the stamp. A thread that unloads a module first records that
+//! ([`Modules::unloaded`]), and then waits for the one read that may have begun before ([`Gate::wait`]).
 
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
@@ -11,16 +11,16 @@ use crate::sys;
 
 const CAPACITY: usize = 4096;
 
-/// When each address was last given up by a module.
+/// When a module at each address was last unloaded.
 #[derive(Debug)]
 pub(super) struct Modules {
     memory: AtomicPtr<Gone>,
     used: AtomicUsize,
-    /// A thread that unloads is writing. Another one waits for it.
+    /// Whether a thread is writing. Others that unload a module wait for it.
     writing: AtomicBool,
-    /// How many modules have been unloaded since the process began.
+    /// How many unloads were recorded since the library was loaded.
     unloads: AtomicU64,
-    /// So many had been when the table was full last: of what was seen before, nothing is known.
+    /// That number when the table was last emptied: every stamp before it counts as too old.
     lost: AtomicU64,
 }
 
@@ -46,7 +46,7 @@ impl Modules {
             let Some(memory) = sys::map(CAPACITY.saturating_mul(size_of::<Gone>())) else { return false };
             self.memory.store(memory.cast().as_ptr(), Ordering::Release);
         }
-        // Between two stays nobody told of unloads.
+        // While the profiler was not loaded, unloads were not recorded.
         let now = self.unloads.fetch_add(1, Ordering::SeqCst).wrapping_add(1);
         self.lost.store(now, Ordering::SeqCst);
         true
@@ -57,11 +57,11 @@ impl Modules {
         if memory.is_null() {
             return &[];
         }
-        // SAFETY: `prepare` mapped that many, zeroed, for good.
+        // SAFETY: `prepare` mapped CAPACITY entries, zeroed, for good.
         unsafe { core::slice::from_raw_parts(memory, CAPACITY) }
     }
 
-    /// The stamp of what is seen of a module: taken before it is looked at.
+    /// The stamp to take before looking at a module.
     pub(super) fn now(&self) -> u64 {
         self.unloads.load(Ordering::SeqCst)
     }
@@ -74,21 +74,21 @@ impl Modules {
         self.used().iter().find(|gone| gone.module.load(Ordering::Relaxed) == module)
     }
 
-    /// When the address was last given up; 0 never. What was stamped earlier is of a module that has gone.
+    /// The stamp of the last unload at this address; 0: none. What was seen with an older stamp is gone.
     pub(super) fn unloaded_at(&self, module: usize) -> u64 {
         let gone = self.find(module).map_or(0, |gone| gone.unloaded_at.load(Ordering::SeqCst));
-        // Read after the table: where that begins anew, this is written first.
+        // Read after the table: when the table is emptied, this is written first.
         gone.max(self.lost.load(Ordering::SeqCst))
     }
 
-    /// The module at this address is about to go. Facts of it that are kept elsewhere are marked before.
+    /// Records that the module at this address is being unloaded. The caller has marked what it keeps of the module.
     pub(super) fn unloaded(&self, module: usize) {
         while self.writing.swap(true, Ordering::SeqCst) {
             sys::sleep_ms(1);
         }
         let next = self.now().wrapping_add(1);
         self.note(module, next);
-        // Last: a stamp that is as new was taken when this could be seen.
+        // Last: whoever gets this stamp can see the record.
         self.unloads.store(next, Ordering::SeqCst);
         self.writing.store(false, Ordering::SeqCst);
     }
@@ -113,18 +113,18 @@ impl Modules {
     }
 }
 
-/// Lets a thread that unloads a module wait for our thread to be done with the definition that it is reading.
+/// Makes a thread that unloads a module wait until our thread has read the definition that it is reading.
 ///
-/// There is no limit to that wait, since what comes after it frees what is being read. Nor is one needed: our thread
-/// calls nothing behind the gate but look-ups in metadata. These take locks that the runtime holds for one such look-up
-/// at a time and never while it unloads; the thread that unloads lets collections go on meanwhile.
+/// The wait has no limit, because the runtime frees the module afterwards. It is short: behind the gate our thread only
+/// looks up metadata. The locks for that are held by the runtime for one look-up at a time and never while it unloads,
+/// and collections can run while a thread waits here.
 #[derive(Debug)]
 pub(super) struct Gate {
-    /// Odd while our thread reads.
+    /// Odd while our thread is reading.
     turn: AtomicU32,
 }
 
-/// Our thread is reading.
+/// Our thread is reading until this is dropped.
 #[derive(Debug)]
 pub(super) struct Inside<'a>(&'a Gate);
 
@@ -139,15 +139,15 @@ impl Gate {
         Self { turn: AtomicU32::new(0) }
     }
 
-    /// Enters. Only our own thread does, and not twice.
+    /// Begins a read. Only our own thread may call this, and reads do not nest.
     pub(super) fn enter(&self) -> Inside<'_> {
         self.turn.fetch_add(1, Ordering::SeqCst);
-        // With the one in `wait`: either we see what that thread noted, or it sees us.
+        // Pairs with the fence in `wait`: either we see the record of the unload, or `wait` sees that we read.
         fence(Ordering::SeqCst);
         Inside(self)
     }
 
-    /// Waits until the reading that is under way, if any, is over; at most so long where there is a limit.
+    /// Waits until the current read, if any, is over; at most `limit_ms`, if there is a limit.
     pub(super) fn wait(&self, limit_ms: Option<u32>) {
         const SPINS: u32 = 2000;
         fence(Ordering::SeqCst);
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_module_is_gone_for_those_who_saw_it_before() {
+    fn an_unload_voids_what_was_seen_before() {
         let modules = modules();
         let before = modules.now();
         modules.unloaded(0x1000);
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_no_room_all_that_was_seen_counts_as_gone() {
+    fn a_full_table_voids_everything_that_was_seen_before() {
         let modules = modules();
         for module in 0..=CAPACITY {
             assert_eq!(modules.lost.load(Ordering::SeqCst), 1);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn who_unloads_waits_for_the_reading_that_is_under_way_and_no_other() {
+    fn unloading_waits_for_the_current_read_only() {
         let gate = Gate::new();
         gate.wait(None);
         let inside = gate.enter();
@@ -217,16 +217,16 @@ mod tests {
             std::thread::sleep(std::time::Duration::from_millis(50));
             assert!(!unloads.is_finished());
             drop(inside);
-            // The next reading does not keep it.
+            // The next read does not delay it.
             let _next = gate.enter();
             unloads.join().unwrap();
         });
     }
 
-    /// As the profiler does it: facts that are kept are marked, the unloading is noted, the gate is passed, and then the
-    /// module is freed. Who stamps before reading such facts finds their module there, or is told that it has gone.
+    /// As in the profiler: what is kept of a module is marked, the unload is recorded, the gate is passed, and the module
+    /// is freed. A reader that takes a stamp first finds the module loaded, or learns that it is gone.
     #[test]
-    fn nothing_is_read_that_is_gone() {
+    fn no_unloaded_module_is_read() {
         const MODULES: usize = 3;
         let (modules, gate) = (modules(), Gate::new());
         let flags = || -> [AtomicBool; MODULES] { std::array::from_fn(|_| AtomicBool::new(true)) };
@@ -255,9 +255,15 @@ mod tests {
                     let _inside = gate.enter();
                     if seen >= modules.unloaded_at(module) {
                         read += 1;
-                        assert!(there[module].load(Ordering::SeqCst), "{module} was read when it had gone");
+                        assert!(
+                            there[module].load(Ordering::SeqCst),
+                            "{module} was read after it was unloaded"
+                        );
                         spin();
-                        assert!(there[module].load(Ordering::SeqCst), "{module} went while it was read");
+                        assert!(
+                            there[module].load(Ordering::SeqCst),
+                            "{module} was unloaded while it was read"
+                        );
                     }
                 }
                 if read >= 100_000 || began.elapsed().as_secs() >= 2 {

@@ -1,25 +1,24 @@
-//! What names are wanted for: a bounded queue from the runtime's threads to ours.
+//! A bounded queue of definitions to name, from the runtime's threads to ours.
 
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use crate::sys;
 
-/// Places; a power of two.
+/// Size of the queue; a power of two.
 const CAPACITY: u64 = 16_384;
 
-/// A definition to be named.
+/// A definition to name, or a module to search for helpers (token 0).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) module: usize,
     pub(super) token: u32,
-    /// [`Modules::now`](super::modules::Modules::now) when the module was there.
+    /// [`Modules::now`](super::modules::Modules::now) when the module was known to be loaded.
     pub(super) seen: u64,
 }
 
-/// One place. Its turn says who may use it next: the thread that puts number `n` in, of those with
-/// `n % CAPACITY` equal to its index, waits for turn `n - index`, and leaves `n - index + 1` for the
-/// one that takes it out.
+/// One place. Its turn says who may use it next: request number `n` goes to index `n % CAPACITY`. It may be put in at turn
+/// `n - index`, which becomes `n - index + 1`: then it may be taken out.
 #[derive(Debug)]
 struct Place {
     turn: AtomicU64,
@@ -56,11 +55,11 @@ impl Queue {
             return None;
         }
         let index = number & CAPACITY.wrapping_sub(1);
-        // SAFETY: `prepare` mapped CAPACITY places, zeroed, for good, and the index is below.
+        // SAFETY: `prepare` mapped CAPACITY places, zeroed, for good, and the index is below CAPACITY.
         Some((unsafe { &*memory.wrapping_add(index as usize) }, number.wrapping_sub(index)))
     }
 
-    /// Puts a request in. From any thread. `false` where there is no room.
+    /// Puts a request in, from any thread. `false`: the queue is full.
     pub(super) fn put(&self, request: Request) -> bool {
         let mut number = self.put.load(Ordering::Relaxed);
         loop {
@@ -88,7 +87,7 @@ impl Queue {
         }
     }
 
-    /// Takes the oldest request out. From one thread at a time.
+    /// Takes the oldest request out. One thread at a time.
     pub(super) fn take(&self) -> Option<Request> {
         let number = self.taken.load(Ordering::Relaxed);
         let (place, turn) = self.place(number)?;
@@ -105,7 +104,7 @@ impl Queue {
         Some(request)
     }
 
-    /// How many were put in since the process began.
+    /// How many requests were put in since the library was loaded.
     pub(super) fn count(&self) -> u64 {
         self.put.load(Ordering::SeqCst)
     }

@@ -1,30 +1,30 @@
-//! Our thread: what tokens are called.
+//! Our thread `gcwatch-names`: reads the names of definitions, and sends them.
 
 use core::sync::atomic::Ordering::SeqCst;
 
 use super::queue::Request;
+use crate::agent::profiler::{Phase, Profiler};
 use crate::agent::text::utf16;
-use crate::agent::{Phase, Profiler};
 use crate::hresult::{HResult, S_OK, succeeded};
 use crate::info::Info;
 use crate::metadata::Metadata;
 use crate::sys;
 use crate::wire::{DefStatus, MAX_TEXT_UNITS, MethodDef, Module, NamesDone, Text, Texts, TypeDef, event_id};
 
-/// How long the thread rests where nobody wakes it.
-const REST_MS: u32 = 1000;
-/// Kinds of tokens.
+/// How long the thread waits if nobody wakes it.
+const WAIT_MS: u32 = 1000;
+/// Kinds of tokens (`CorTokenType`).
 const TYPE: u32 = 0x02;
 const METHOD: u32 = 0x06;
-/// One more than is sent, so that what is cut can be seen, and one that the runtime ends it with.
+/// One more than is sent, so that a longer name is noticed, and the runtime's terminating zero.
 const NAME_UNITS: usize = MAX_TEXT_UNITS + 2;
-/// Generic parameters that are named, and the longest name of one.
+/// How many generic parameters are named, and the longest name of one.
 const PARAMS: usize = 32;
 const PARAM_UNITS: usize = 64;
-/// Types within types that are named.
+/// How many levels of nested types are named.
 const NESTED: usize = 16;
-/// Stands for a module as a whole.
-pub(super) const MODULE: u32 = 0;
+/// Token of a request for the whole module.
+const MODULE: u32 = 0;
 /// Room for the largest definition.
 const BYTES: usize = 64 + 2 * NAME_UNITS + PARAMS * (2 + 2 * PARAM_UNITS);
 
@@ -58,15 +58,15 @@ impl Params {
     }
 }
 
-/// What became of an attempt to read a definition.
+/// Result of [`Profiler::read`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reading {
     Done(DefStatus),
-    /// It has been told before.
+    /// It was sent before.
     Known,
 }
 
-/// Writes a type's name with those of the types around it, and gives its length.
+/// Writes a type's name with those of its enclosing types; returns the length.
 fn full_name(metadata: &Metadata, token: u32, name: &mut [u16]) -> Option<usize> {
     let mut chain = [token; NESTED];
     let mut depth = 1_usize;
@@ -89,38 +89,38 @@ fn full_name(metadata: &Metadata, token: u32, name: &mut [u16]) -> Option<usize>
 }
 
 impl Profiler {
-    /// Names what is asked for, until the profiler leaves.
+    /// Serves requests until the profiler leaves.
     pub(super) fn resolve_names(&self) {
         let names = &self.names;
         if let Some(info) = self.info_to_name() {
-            self.survey_loaded(info);
+            self.find_helpers_in_loaded_modules(info);
         }
         loop {
-            let bell = names.bell.load(SeqCst);
+            let wakeups = names.wakeups.load(SeqCst);
             let Some(info) = self.answer_requests() else { return };
-            self.guard_handles();
-            self.look_for_statics(info);
-            sys::wait_while(&names.bell, bell, REST_MS);
+            self.stop_handle_storm();
+            self.search_statics(info);
+            sys::wait_while(&names.wakeups, wakeups, WAIT_MS);
         }
     }
 
-    /// Answers all that was asked for, and says how far names are; `None` where it is time to leave.
+    /// Serves all requests, and sends `NamesDone` if asked to. `None`: the profiler is leaving.
     pub(super) fn answer_requests(&self) -> Option<Info> {
         let names = &self.names;
-        let wanted = names.wanted.load(SeqCst);
+        let requested = names.done_requested.load(SeqCst);
         while let Some(request) = names.queue.take() {
             let info = self.info_to_name()?;
-            if names.again.swap(false, SeqCst) {
+            if names.resend.swap(false, SeqCst) {
                 names.definitions.forget();
             }
             self.resolve(info, request);
-            names.done.fetch_add(1, SeqCst);
-            self.guard_handles();
+            names.served.fetch_add(1, SeqCst);
+            self.stop_handle_storm();
         }
         let info = self.info_to_name()?;
-        if wanted > names.told.fetch_max(wanted, SeqCst) {
+        if requested > names.done_sent.fetch_max(requested, SeqCst) {
             let mut buffer = [0; 8];
-            if (NamesDone { gc_seq: wanted }).encode(&mut buffer).is_ok() {
+            if (NamesDone { gc_seq: requested }).encode(&mut buffer).is_ok() {
                 self.events.write_payload(info, event_id::NAMES_DONE, &buffer);
             }
         }
@@ -131,11 +131,11 @@ impl Profiler {
         match request.token >> 24 {
             TYPE => self.resolve_type(info, request),
             METHOD => self.resolve_method(info, request),
-            _ => self.survey(info, request),
+            _ => self.find_helpers_in(info, request),
         }
     }
 
-    /// Reads a definition behind the gate, unless its module is gone. Nothing is written there.
+    /// Reads a definition behind the gate, unless its module was unloaded. Nothing is sent there.
     fn read(&self, info: Info, request: Request, read: impl FnOnce(&Metadata) -> Option<()>) -> Reading {
         let names = &self.names;
         let _inside = names.gate.enter();
@@ -146,8 +146,8 @@ impl Profiler {
         if !names.definitions.add(request.module, request.token, unloaded_at) {
             return Reading::Known;
         }
-        // SAFETY: the module was there when it was seen and has not been unloaded since; the gate
-        // keeps it until this returns.
+        // SAFETY: the module was loaded when it was seen and has not been unloaded since; the gate keeps it loaded until
+        // this returns.
         let metadata = unsafe { Metadata::of(info, request.module) };
         match metadata.ok().and_then(|metadata| read(&metadata)) {
             Some(()) => Reading::Done(DefStatus::OK),
@@ -155,7 +155,7 @@ impl Profiler {
         }
     }
 
-    /// Tells a module before the first of its definitions.
+    /// Sends a module before the first of its definitions.
     fn resolve_module(&self, info: Info, request: Request) {
         let names = &self.names;
         let mut path = [0; NAME_UNITS];
@@ -239,42 +239,40 @@ impl Profiler {
             self.events.write_payload(info, id, buffer.get(..length).unwrap_or_default());
         }
     }
-}
 
-impl Profiler {
     /// `ModuleLoadFinished`.
     pub(crate) fn module_load_finished(&self, module: usize, result: HResult) -> HResult {
         if succeeded(result) && self.info().is_some() && self.names.are_on() {
             self.names.schedule.hasten();
-            if !self.names.creators.are_ready() {
-                self.ask(Request { module, token: MODULE, seen: self.names.modules.now() });
-                self.names.ring();
+            if !self.names.allocating_methods.knows_helpers() {
+                self.request_name(Request { module, token: MODULE, seen: self.names.modules.now() });
+                self.names.wake();
             }
         }
         S_OK
     }
 
-    /// Looks at the modules that were there before us.
-    fn survey_loaded(&self, info: Info) {
+    /// Searches the modules that were loaded before the profiler.
+    fn find_helpers_in_loaded_modules(&self, info: Info) {
         let seen = self.names.modules.now();
         let Ok(modules) = info.modules() else { return };
         while let Some(module) = modules.next() {
             if self.info_to_name().is_none() {
                 return;
             }
-            self.survey(info, Request { module, token: MODULE, seen });
+            self.find_helpers_in(info, Request { module, token: MODULE, seen });
         }
     }
 
-    /// Looks at a module as a whole.
-    fn survey(&self, info: Info, request: Request) {
-        if !self.names.creators.are_ready() {
+    /// Searches a module for helpers, while they are not known.
+    fn find_helpers_in(&self, info: Info, request: Request) {
+        if !self.names.allocating_methods.knows_helpers() {
             self.behind_gate(info, request, |metadata| self.find_helpers(request.module, metadata));
         }
     }
 
-    /// Reads a module's metadata behind the gate, unless it is gone.
-    pub(super) fn behind_gate(&self, info: Info, request: Request, read: impl FnOnce(&Metadata)) {
+    /// Reads a module's metadata behind the gate, unless the module was unloaded.
+    fn behind_gate(&self, info: Info, request: Request, read: impl FnOnce(&Metadata)) {
         self.with_module(request, || {
             // SAFETY: as in `read`.
             if let Ok(metadata) = unsafe { Metadata::of(info, request.module) } {
@@ -283,7 +281,7 @@ impl Profiler {
         });
     }
 
-    /// Does something behind the gate, unless the module is gone.
+    /// Does something behind the gate, unless the module was unloaded.
     pub(super) fn with_module(&self, request: Request, action: impl FnOnce()) {
         let names = &self.names;
         let _inside = names.gate.enter();

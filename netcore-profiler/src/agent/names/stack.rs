@@ -1,14 +1,13 @@
-//! Where the calling thread left managed code, and from where it came.
+//! The managed methods on the calling thread's stack.
 //!
-//! The runtime's walk of it begins at the last place where managed code was left in an orderly way,
-//! and passes over methods that called straight into the runtime, as those that make handles do. So
-//! the innermost managed frame is looked for first, along the chain of frame pointers that the runtime
-//! is built with. Where the chain is broken and leads away, or the frame is not found, nothing is claimed.
+//! `DoStackSnapshot` begins at the last place where managed code left with a transition frame, and skips methods that call
+//! into the runtime without one, as those that allocate handles do. So we first find the innermost managed frame along the
+//! chain of frame pointers, which the runtime is compiled with, and start the snapshot there. If the chain is broken or the
+//! frame is not found, nothing is reported.
 //!
-//! The runtime's walk also leaves out methods that were made at run time, such as compiled expressions, and with them
-//! whatever was compiled into them. Managed code has frame pointers, too, so the chain goes on through it, and shows
-//! where such methods are. Otherwise their callers would be taken for what called. Where the runtime does not name
-//! such code (.NET 8 and 9), all that is known is that there is some between two methods.
+//! `DoStackSnapshot` also leaves out dynamic methods, such as compiled expressions, and whatever was inlined into them. JIT
+//! compiled code has frame pointers, too, so the chain shows where dynamic methods are; without it their callers would be
+//! taken for the innermost methods. .NET 8 and 9 do not name such code: there we only know that some lies between two methods.
 
 use core::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
@@ -17,41 +16,41 @@ use crate::info::{Info, Seed};
 use crate::sys::{self, OwnStack};
 use crate::wire;
 
-/// Stands for code between two methods that the runtime does not name. No `FunctionID`: nothing is asked about it.
+/// Stands for code between two methods that the runtime does not name. It is no `FunctionID`.
 pub(super) const CODE_WITHOUT_METHOD: usize = wire::CODE_WITHOUT_METHOD as usize;
 
-/// How much of the stack is looked at for the innermost managed frame, and those that follow.
+/// How far up the stack the chain is followed.
 const REACH_BYTES: usize = 32 * 1024;
-/// Links of the chain that are followed: frames of the runtime's own count, too.
-const LINKS: usize = 256;
-/// What the runtime calls its own methods that are made at run time, which pass calls on.
+/// How many links of the chain are followed, frames of native code included.
+const MAX_LINKS: usize = 256;
+/// The names of the runtime's own dynamic methods begin with this. They pass calls on.
 const STUB: &[u8; 7] = b"IL_STUB";
 
-/// Where the runtime's own code begins and ends: the same in every stay. 0 where that is not known.
+/// Address range of the runtime's library; 0: not known.
 static RUNTIME: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
 
-/// Finds out what has to be known before stacks are looked at.
+/// Finds the runtime's address range.
 pub(super) fn prepare(info: Info) {
     if let Some((start, end)) = sys::library_range(info.runtime_code()) {
-        let [first, behind] = &RUNTIME;
+        let [first, last] = &RUNTIME;
         first.store(start, SeqCst);
-        behind.store(end, SeqCst);
+        last.store(end, SeqCst);
     }
 }
 
 fn is_runtime_code(address: usize) -> bool {
-    let [first, behind] = &RUNTIME;
-    (first.load(SeqCst)..behind.load(SeqCst)).contains(&address)
+    let [first, last] = &RUNTIME;
+    (first.load(SeqCst)..last.load(SeqCst)).contains(&address)
 }
 
-/// Frames of the stack, one after the other, outwards.
+/// Walks the chain of frame pointers outwards.
 struct Chain {
     stack: OwnStack,
     frame: usize,
     left: usize,
-    /// The runtime names only code of methods with metadata.
+    /// The runtime names only methods with metadata.
     metadata_only: bool,
-    /// The runtime's own frames were reached, which called us.
+    /// A frame of the runtime was passed.
     in_runtime: bool,
 }
 
@@ -60,7 +59,7 @@ struct Chain {
 struct Link {
     function: usize,
     seed: Seed,
-    /// Code that the runtime does not name lies between this frame and the one before, further in.
+    /// Code that the runtime does not name lies between this frame and the next inner one.
     after_unnamed_code: bool,
 }
 
@@ -102,11 +101,11 @@ impl Chain {
 
 /// What kind of method a frame is of.
 enum Kind {
-    /// With metadata: the runtime's walk tells it.
-    Told,
-    /// Made at run time by the program or a library.
+    /// It has metadata, so the snapshot has it.
+    Static,
+    /// A dynamic method of the program or a library.
     Dynamic,
-    /// Made at run time by the runtime, to pass a call on.
+    /// A dynamic method of the runtime that passes a call on.
     Stub,
 }
 
@@ -115,7 +114,7 @@ enum Kind {
 unsafe fn kind(info: Info, function: usize) -> Kind {
     // SAFETY: by the contract.
     if unsafe { info.is_dynamic(function) } != Ok(true) {
-        return Kind::Told;
+        return Kind::Static;
     }
     let mut name = [0; 64];
     // SAFETY: by the contract.
@@ -124,26 +123,26 @@ unsafe fn kind(info: Info, function: usize) -> Kind {
     if name.iter().copied().take(STUB.len()).eq(STUB.map(u16::from)) { Kind::Stub } else { Kind::Dynamic }
 }
 
-/// The methods of the calling thread's frames, innermost first, as many as there is room for, and
-/// [`CODE_WITHOUT_METHOD`]; `None` where the innermost is not found. `told` is room for as many.
+/// The methods on the calling thread's stack, innermost first, as many as fit, with [`CODE_WITHOUT_METHOD`] between them
+/// where that applies. `None`: the innermost frame was not found. `snapshot` is scratch space of the same size.
 ///
-/// Not inlined, like the walk that needs room for all registers: what is in reach begins at this frame,
-/// and is not to be spent on our own.
+/// Not inlined, and neither is `own_stack`, whose frame is large: the reach begins at this frame and should not be used up
+/// by our own.
 #[inline(never)]
 pub(super) fn own_methods<'a>(
     info: Info,
     methods: &'a mut [usize],
-    told: &mut [usize],
+    snapshot: &mut [usize],
 ) -> Option<&'a [usize]> {
     let (stack, frame) = OwnStack::here(REACH_BYTES)?;
-    let mut chain = Chain { stack, frame, left: LINKS, metadata_only: false, in_runtime: false };
+    let mut chain = Chain { stack, frame, left: MAX_LINKS, metadata_only: false, in_runtime: false };
     let innermost = chain.next(info)?;
     // SAFETY: a frame of this thread.
-    let told = unsafe { info.own_stack(Some(innermost.seed), told) }.unwrap_or_default();
-    let mut told = told.iter().copied().peekable();
+    let snapshot = unsafe { info.own_stack(Some(innermost.seed), snapshot) }.unwrap_or_default();
+    let mut snapshot = snapshot.iter().copied().peekable();
     let (mut link, mut count) = (Some(innermost), 0_usize);
     while let Some(free) = methods.get_mut(count) {
-        // SAFETY: its frame is on the calling thread's stack.
+        // SAFETY: the method's frame is on the calling thread's stack.
         let kind = link.map(|link| unsafe { kind(info, link.function) });
         *free = match (kind, link) {
             (Some(Kind::Stub), _) => {
@@ -151,22 +150,22 @@ pub(super) fn own_methods<'a>(
                 continue;
             }
             (Some(Kind::Dynamic), Some(Link { function, .. })) => function,
-            (Some(Kind::Told), Some(found))
-                if found.after_unnamed_code && told.peek() == Some(&found.function) =>
+            (Some(Kind::Static), Some(found))
+                if found.after_unnamed_code && snapshot.peek() == Some(&found.function) =>
             {
                 *free = CODE_WITHOUT_METHOD;
                 count = count.saturating_add(1);
                 link = Some(Link { after_unnamed_code: false, ..found });
                 continue;
             }
-            (Some(Kind::Told), Some(Link { function, .. })) if told.peek() == Some(&function) => {
-                told.next();
+            (Some(Kind::Static), Some(Link { function, .. })) if snapshot.peek() == Some(&function) => {
+                snapshot.next();
                 function
             }
-            // The chain ends, or is not what the runtime finds: it has the word from here on.
+            // The chain ends, or differs from the snapshot: from here on the snapshot counts.
             _ => {
                 link = None;
-                match told.next() {
+                match snapshot.next() {
                     Some(function) => {
                         *free = function;
                         count = count.saturating_add(1);

@@ -1,33 +1,28 @@
-//! Static fields: where they are, and what they hold after each collection.
+//! The static fields that are known: their slots, and what they referred to when they were last sent.
 //!
-//! Their places are found by our own thread, for classes that are initialised, where modules stay: such a place never moves and never goes. What they hold is read when the collection is
-//! over, one word for each.
+//! Our own thread finds the slots (`static_search`), only of initialised classes in modules that are never unloaded: such a
+//! slot stays valid.
 
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::SeqCst};
 
-use super::holders::Lookup;
-use super::queue::Request;
-use crate::agent::Profiler;
-use crate::agent::accumulator::ROWS_BYTES;
 use crate::sys;
-use crate::wire::{Row, StaticRow, StaticsPhase, event_id};
 
-/// Fields that are watched.
-pub(super) const CAPACITY: usize = 4096;
-/// Everything is told again after so many collections, and so much time.
+/// How many fields are known at most.
+const CAPACITY: usize = 4096;
+/// All fields are sent again after this many collections and this much time.
 const FULL_COLLECTIONS: u32 = 64;
-const FULL_NS: u64 = 1_000_000_000;
+const FULL_INTERVAL_NS: u64 = 1_000_000_000;
 
 #[derive(Debug)]
-struct Field {
+pub(super) struct Field {
     /// Address of the reference.
-    slot: AtomicUsize,
-    /// What was told last.
-    object: AtomicU64,
-    module: AtomicUsize,
-    /// `mdTypeDef` and `mdFieldDef`.
-    type_token: AtomicU32,
+    pub(super) slot: AtomicUsize,
+    /// What was sent last.
+    pub(super) object: AtomicU64,
+    pub(super) module: AtomicUsize,
+    /// `mdTypeDef` of the class, `mdFieldDef` of the field.
+    pub(super) type_token: AtomicU32,
     token: AtomicU32,
 }
 
@@ -74,11 +69,11 @@ impl Fields {
         if memory.is_null() {
             return &[];
         }
-        // SAFETY: `prepare` mapped that many, zeroed, for good.
+        // SAFETY: `prepare` mapped CAPACITY entries, zeroed, for good.
         unsafe { core::slice::from_raw_parts(memory, CAPACITY) }
     }
 
-    fn used(&self) -> &[Field] {
+    pub(super) fn used(&self) -> &[Field] {
         self.all().get(..self.count.load(SeqCst)).unwrap_or_default()
     }
 
@@ -95,7 +90,7 @@ impl Fields {
         self.used().iter().any(is_it)
     }
 
-    /// Begins to watch a field, and gives its number. From our own thread.
+    /// Adds a field and returns its number. Only our own thread may call this.
     pub(super) fn add(&self, found: Found) -> Option<u32> {
         let count = self.count.load(SeqCst);
         let field = self.all().get(count)?;
@@ -108,11 +103,12 @@ impl Fields {
         u32::try_from(count).ok()
     }
 
-    /// Whether everything is to be told again.
-    fn full_is_due(&self) -> bool {
+    /// Whether all fields are to be sent again.
+    pub(super) fn full_is_due(&self) -> bool {
         let (since, now_ns) = (self.since_full.fetch_add(1, SeqCst), sys::tick_ns());
         let due = since == 0
-            || since >= FULL_COLLECTIONS && now_ns.saturating_sub(self.full_ns.load(SeqCst)) >= FULL_NS;
+            || since >= FULL_COLLECTIONS
+                && now_ns.saturating_sub(self.full_ns.load(SeqCst)) >= FULL_INTERVAL_NS;
         if due {
             self.since_full.store(1, SeqCst);
             self.full_ns.store(now_ns, SeqCst);
@@ -121,63 +117,7 @@ impl Fields {
     }
 }
 
-impl Profiler {
-    /// Tells what static fields hold, as far as it is not what was told before.
-    ///
-    /// # Safety
-    /// Only in `GarbageCollectionFinished`, on the one thread that is in it.
-    pub(super) unsafe fn tell_statics(&self, lookup: &mut Lookup<'_>) {
-        const ROWS: usize = ROWS_BYTES / StaticRow::BYTES;
-        let fields = &self.names.fields;
-        let used = fields.used();
-        if used.is_empty() {
-            return;
-        }
-        let full = fields.full_is_due();
-        let phase = if full { StaticsPhase::FULL } else { StaticsPhase::CHANGES };
-        // SAFETY: this thread alone is finishing, and holders' turn is over.
-        let buffer = unsafe { self.events.scratch() };
-        let (mut length, mut rows, mut sent) = (0_usize, 0_u32, false);
-        for (number, field) in used.iter().enumerate() {
-            // SAFETY: the place of a static field of a module that stays; it is aligned, and nobody
-            // writes while the world stands still.
-            let object = unsafe { ptr::with_exposed_provenance::<usize>(field.slot.load(SeqCst)).read() };
-            let object = object as u64;
-            let before = field.object.swap(object, SeqCst);
-            if (object == before && !full) || (object == 0 && full) {
-                continue;
-            }
-            let found = lookup.object(object);
-            self.ask(Request {
-                module: field.module.load(SeqCst),
-                token: field.type_token.load(SeqCst),
-                seen: self.names.modules.now(),
-            });
-            let row = StaticRow {
-                field: u32::try_from(number).unwrap_or(u32::MAX),
-                object,
-                class_id: found.class as u64,
-                bytes: found.bytes,
-                generation: found.generation,
-            };
-            if let Ok(bytes) = row.encode(buffer.get_mut(length..).unwrap_or_default()) {
-                length = length.saturating_add(bytes);
-                rows = rows.saturating_add(1);
-            }
-            if rows as usize >= ROWS {
-                let bytes = buffer.get(..length).unwrap_or_default();
-                self.events.write_rows(lookup.sink, event_id::STATICS, phase.0, rows, bytes);
-                (length, rows, sent) = (0, 0, true);
-            }
-        }
-        if rows > 0 || full && !sent {
-            let bytes = buffer.get(..length).unwrap_or_default();
-            self.events.write_rows(lookup.sink, event_id::STATICS, phase.0, rows, bytes);
-        }
-    }
-}
-
-/// Whether a field's signature is that of a reference to an object.
+/// Whether a field with this signature refers to an object (ECMA-335, II.23.2.4).
 pub(super) fn is_reference(signature: &[u8]) -> bool {
     const FIELD: u8 = 6;
     const MODIFIERS: [u8; 2] = [0x1f, 0x20];
@@ -185,7 +125,7 @@ pub(super) fn is_reference(signature: &[u8]) -> bool {
     let mut rest = rest;
     loop {
         match rest {
-            // String, object, class, array, array of many dimensions.
+            // String, object, class, vector, array; generic class.
             [0x0e | 0x1c | 0x12 | 0x1d | 0x14, ..] | [0x15, 0x12, ..] => return true,
             [modifier, first, after @ ..] if MODIFIERS.contains(modifier) => {
                 // A compressed number of one, two or four bytes.
@@ -207,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn references_are_told_from_values() {
+    fn references_are_distinguished_from_values() {
         for reference in [
             &[6, 0x0e][..],
             &[6, 0x1c],

@@ -10,7 +10,7 @@ use core::ffi::{c_char, c_int, c_short, c_uint, c_ulong, c_void};
 use core::ptr;
 
 use super::{errno, os, sleep_ms, terminated};
-use crate::sys::LeaseSign;
+use crate::sys::lease_sign::LeaseSign;
 
 /// New descriptors get the lowest number that is free. The second one is for processes that may have few.
 const HIGH: [c_int; 2] = [900, 200];

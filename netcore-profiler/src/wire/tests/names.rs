@@ -143,12 +143,12 @@ fn rows_round_trip() {
     round_trip(event_id::STATICS, &payload, Record::Statics(decoded));
 }
 
-const ZERO: HolderRow = HolderRow {
+const ZERO: TypedRoot = TypedRoot {
     object: 0,
     root_id: 0,
     class_id: 0,
     bytes: 0,
-    creator: 0,
+    allocated_by: 0,
     kind: RootKind(0),
     flags: RootFlags(0),
     generation: Generation(0),
@@ -156,7 +156,7 @@ const ZERO: HolderRow = HolderRow {
     repeats: 0,
 };
 
-fn any_row(random: &mut Random, before: &HolderRow) -> HolderRow {
+fn any_row(random: &mut Random, before: &TypedRoot) -> TypedRoot {
     let word = |random: &mut Random, before: u64| match random.below(6) {
         0 => random.next(),
         1 => [0, u64::MAX, 1 << 63, i64::MAX as u64][random.below(4) as usize],
@@ -165,12 +165,12 @@ fn any_row(random: &mut Random, before: &HolderRow) -> HolderRow {
         _ => before,
     };
     let rest = word(random, 0).to_le_bytes();
-    HolderRow {
+    TypedRoot {
         object: word(random, before.object),
         root_id: word(random, before.root_id),
         class_id: word(random, before.class_id),
         bytes: word(random, before.bytes),
-        creator: word(random, before.creator),
+        allocated_by: word(random, before.allocated_by),
         kind: RootKind(rest[0]),
         flags: RootFlags(rest[1]),
         generation: Generation(rest[2]),
@@ -179,10 +179,10 @@ fn any_row(random: &mut Random, before: &HolderRow) -> HolderRow {
     }
 }
 
-fn packed(rows: &[HolderRow]) -> Vec<u8> {
+fn packed(rows: &[TypedRoot]) -> Vec<u8> {
     let count = rows.len() as u32;
     let mut payload =
-        BatchHeader { gc_seq: 9, part: 4, rows: count, phase: Holders::PACKED }.encode().to_vec();
+        BatchHeader { gc_seq: 9, part: 4, rows: count, phase: TypedRoots::PACKED }.encode().to_vec();
     let mut packer = Packer::new();
     for row in rows {
         let mut buffer = [0xee; PACKED_ROW_BYTES];
@@ -196,17 +196,17 @@ fn packed(rows: &[HolderRow]) -> Vec<u8> {
 fn packed_rows_round_trip() {
     let mut random = Random(11);
     for count in (0..200).chain([5000]) {
-        let mut rows: Vec<HolderRow> = Vec::new();
+        let mut rows: Vec<TypedRoot> = Vec::new();
         for _ in 0..count {
             let before = rows.last().copied().unwrap_or(ZERO);
             rows.push(any_row(&mut random, &before));
         }
         let payload = packed(&rows);
-        let Ok(Record::Holders(decoded)) = decode(event_id::HOLDERS, &payload) else { panic!() };
+        let Ok(Record::TypedRoots(decoded)) = decode(event_id::TYPED_ROOTS, &payload) else { panic!() };
         assert_eq!((decoded.gc_seq, decoded.part, decoded.rows.len()), (9, 4, count));
         assert!(decoded.rows.eq(rows.iter().copied()));
         if count == 20 {
-            round_trip(event_id::HOLDERS, &payload, Record::Holders(decoded));
+            round_trip(event_id::TYPED_ROOTS, &payload, Record::TypedRoots(decoded));
         }
     }
     let mut small = [0; PACKED_ROW_BYTES - 1];
@@ -217,19 +217,19 @@ fn packed_rows_round_trip() {
 /// Handles of one sort that one method made, to objects of one class that lie close together.
 #[test]
 fn rows_that_are_alike_are_small() {
-    let row = |n: u64| HolderRow {
+    let row = |n: u64| TypedRoot {
         object: 0x7f00_0000_0000 + n * 48,
         root_id: 0x7e00_0000_1000 + n * 8,
         class_id: 0x7d00_0000_2000,
         bytes: 24,
-        creator: 0x7d00_0000_4000,
+        allocated_by: 0x7d00_0000_4000,
         kind: RootKind::HANDLE,
         flags: RootFlags(RootFlags::PINNING),
         generation: Generation(2),
         handle_kind: HandleKind::PINNED,
         repeats: 0,
     };
-    let rows: Vec<HolderRow> = (0..1000).map(row).collect();
+    let rows: Vec<TypedRoot> = (0..1000).map(row).collect();
     assert!(packed(&rows).len() < 1000 * 5 + 100, "{}", packed(&rows).len());
 }
 
@@ -237,5 +237,5 @@ fn rows_that_are_alike_are_small() {
 #[test]
 fn rows_of_another_layout_are_not_guessed_at() {
     let payload = batch(BatchHeader { gc_seq: 9, part: 0, rows: 0, phase: 0 }, &[] as &[StaticRow]);
-    assert_eq!(decode(event_id::HOLDERS, &payload), Ok(Record::Unknown(event_id::HOLDERS)));
+    assert_eq!(decode(event_id::TYPED_ROOTS, &payload), Ok(Record::Unknown(event_id::TYPED_ROOTS)));
 }

@@ -1,83 +1,31 @@
-//! Looking for static fields, on our own thread, and seldom: at most once a second, less often as
-//! long as nothing new is found, and only while there are collections.
+//! Searches for static fields, on our own thread: at most once a second, less often while nothing new is found, and only
+//! if there was a collection since.
 //!
-//! Asking the runtime for a class by its token would load it, which is not for us to do. But a class
-//! whose fields hold something has run code: that which was compiled in the process is listed, and
-//! each method knows its class. What was listed must not go away meanwhile, so it is done only where
-//! nothing can: no module has been unloaded, and none is loaded that may be. A module that is about to be unloaded is
-//! no longer among the loaded ones, while its methods still are among the compiled ones: so each method is looked at
-//! behind the gate, and only classes of modules that stay are followed.
+//! Asking the runtime for a class by its token would load the class, which a profiler must not cause. But a class whose
+//! static fields refer to anything has run code. So we list the compiled methods of the process and take their classes.
+//! Nothing that was listed may be unloaded meanwhile, so we search only where no module can be unloaded: none was so far,
+//! and none that is loaded is collectible. A module whose unloading has begun is no longer listed among the loaded ones,
+//! though its methods still are among the compiled ones: so each method is looked up behind the gate, and only classes of
+//! modules that cannot be unloaded are followed.
 
-use core::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use core::sync::atomic::Ordering::SeqCst;
 
-use super::facts::is_definition;
 use super::queue::Request;
 use super::statics::{Found, is_reference};
-use crate::agent::Profiler;
-use crate::info::Info;
+use crate::agent::profiler::Profiler;
+use crate::info::{Info, is_definition};
 use crate::metadata::Metadata;
 use crate::sys;
 use crate::wire::{FieldDef, MAX_TEXT_UNITS, Text, event_id};
 
-const SECOND_NS: u64 = 1_000_000_000;
-/// The longest time between two looks.
-const SELDOM_NS: u64 = 64 * SECOND_NS;
 /// `COR_PRF_MODULE_COLLECTIBLE`.
 const COLLECTIBLE: u32 = 8;
-/// Fields of one class that are looked at.
-const MOST: usize = 64;
-/// Room for a field's name.
+/// How many fields of one class are looked at.
+const MAX_FIELDS: usize = 64;
+/// Room for a field's name or a module's path.
 const UNITS: usize = MAX_TEXT_UNITS + 1;
 
-/// When to look.
-#[derive(Debug)]
-pub(super) struct Schedule {
-    next_ns: AtomicU64,
-    wait_ns: AtomicU64,
-    /// The last collection when it was looked.
-    gc_seq: AtomicU64,
-    /// Modules that had been unloaded when the stay began.
-    unloads: AtomicU64,
-}
-
-impl Schedule {
-    pub(super) const fn new() -> Self {
-        Self {
-            next_ns: AtomicU64::new(0),
-            wait_ns: AtomicU64::new(0),
-            gc_seq: AtomicU64::new(0),
-            unloads: AtomicU64::new(0),
-        }
-    }
-
-    pub(super) fn reset(&self, unloads: u64) {
-        self.gc_seq.store(0, SeqCst);
-        self.unloads.store(unloads, SeqCst);
-        self.wait_ns.store(SECOND_NS, SeqCst);
-        // What began to be unloaded before we came has gone by then.
-        self.next_ns.store(sys::tick_ns().saturating_add(SECOND_NS), SeqCst);
-    }
-
-    /// A module was just loaded: look soon.
-    pub(super) fn hasten(&self) {
-        self.wait_ns.store(SECOND_NS, SeqCst);
-        self.next_ns.fetch_min(sys::tick_ns().saturating_add(SECOND_NS), SeqCst);
-    }
-
-    fn is_due(&self, now_ns: u64, gc_seq: u64) -> bool {
-        gc_seq != self.gc_seq.load(SeqCst) && now_ns >= self.next_ns.load(SeqCst)
-    }
-
-    fn looked(&self, now_ns: u64, gc_seq: u64, found: bool) {
-        let wait_ns = self.wait_ns.load(SeqCst);
-        let wait_ns = if found { SECOND_NS } else { wait_ns.saturating_mul(2).min(SELDOM_NS) };
-        self.wait_ns.store(wait_ns, SeqCst);
-        self.next_ns.store(now_ns.saturating_add(wait_ns), SeqCst);
-        self.gc_seq.store(gc_seq, SeqCst);
-    }
-}
-
-/// Whether a module belongs to the framework, by its path.
+/// Whether the path is that of a framework module.
 fn is_framework(path: &[u16]) -> bool {
     const PART: &str = "Microsoft.NETCore.App";
     let mut windows = path.windows(PART.len());
@@ -85,20 +33,20 @@ fn is_framework(path: &[u16]) -> bool {
 }
 
 impl Profiler {
-    /// Looks for static fields that are not watched yet, if it is time.
-    pub(super) fn look_for_statics(&self, info: Info) {
+    /// Searches for static fields that are not known yet, if a search is due.
+    pub(super) fn search_statics(&self, info: Info) {
         let schedule = &self.names.schedule;
         let (now_ns, gc_seq) = (sys::tick_ns(), self.collection.seq());
         if !schedule.is_due(now_ns, gc_seq) || self.names.fields.is_full() {
             return;
         }
         let before = self.names.fields.count();
-        let _ = self.look_at_methods(info);
-        schedule.looked(sys::tick_ns(), gc_seq, self.names.fields.count() != before);
+        let _ = self.search_methods(info);
+        schedule.searched(sys::tick_ns(), gc_seq, self.names.fields.count() != before);
     }
 
-    /// Whether no module can go away: none has, and none is loaded that may.
-    fn nothing_can_go(&self, info: Info) -> bool {
+    /// Whether no module can be unloaded: none was since loading, and none that is loaded is collectible.
+    fn no_module_can_be_unloaded(&self, info: Info) -> bool {
         let seen = self.names.modules.now();
         if seen != self.names.schedule.unloads.load(SeqCst) {
             return false;
@@ -118,13 +66,13 @@ impl Profiler {
         seen == self.names.modules.now()
     }
 
-    fn look_at_methods(&self, info: Info) -> Option<()> {
+    fn search_methods(&self, info: Info) -> Option<()> {
         let methods = info.compiled_methods().ok()?;
-        if !self.nothing_can_go(info) {
+        if !self.no_module_can_be_unloaded(info) {
             return None;
         }
         while let Some(function) = methods.next() {
-            // Names that somebody waits for come first.
+            // Names that gcwatch waits for come first.
             self.answer_requests()?;
             if self.names.fields.is_full() {
                 return None;
@@ -134,31 +82,31 @@ impl Profiler {
                 if self.names.modules.now() != self.names.schedule.unloads.load(SeqCst) {
                     return None;
                 }
-                // SAFETY: no module has begun to go, and the gate keeps all as they are; methods made at run time are
-                // used again, but not given back.
-                unsafe { self.class_to_look_at(info, function) }
+                // SAFETY: no module is being unloaded, and the gate keeps it that way. The runtime reuses dynamic methods,
+                // but does not free them.
+                unsafe { self.class_to_search(info, function) }
             };
             if let Some((class, request)) = wanted {
-                // SAFETY: a class of its own in a module that stays.
-                if unsafe { self.look_at_class(info, class, request) } {
-                    self.names.looked.add(class, 0, 0);
+                // SAFETY: a class without type arguments in a module that is not collectible.
+                if unsafe { self.search_class(info, class, request) } {
+                    self.names.searched_classes.add(class, 0, 0);
                 }
             }
         }
         Some(())
     }
 
-    /// The class of a method, unless it has been looked at or need not be: a class that stays.
+    /// The class of a method, unless it was searched before or need not be. The class can never be unloaded.
     ///
     /// # Safety
     /// `function` is a `FunctionID` that cannot be unloaded meanwhile.
-    unsafe fn class_to_look_at(&self, info: Info, function: usize) -> Option<(usize, Request)> {
+    unsafe fn class_to_search(&self, info: Info, function: usize) -> Option<(usize, Request)> {
         let seen = self.names.modules.now();
-        // SAFETY: by the contract; a method keeps its class and its module.
+        // SAFETY: by the contract; a method keeps its class and its module loaded.
         let method = unsafe { info.function_info(function, &mut []) }.ok()?;
         let is_new = method.class != 0
             && is_definition(method.module, method.token)
-            && !self.names.looked.has(method.class);
+            && !self.names.searched_classes.has(method.class);
         if !is_new {
             return None;
         }
@@ -176,23 +124,23 @@ impl Profiler {
                 Some((method.class, Request { module: found.module, token: found.token, seen }))
             }
             _ => {
-                self.names.looked.add(method.class, 0, 0);
+                self.names.searched_classes.add(method.class, 0, 0);
                 None
             }
         }
     }
 
-    /// Looks at the fields of a class, and says whether that was all.
+    /// Sends the static fields of a class. Returns whether all of them could be sent.
     ///
     /// # Safety
     /// The class and its module, which `request` names, cannot be unloaded.
-    unsafe fn look_at_class(&self, info: Info, class: usize, request: Request) -> bool {
+    unsafe fn search_class(&self, info: Info, class: usize, request: Request) -> bool {
         let module = request.module;
-        let mut fields = [0; MOST];
+        let mut fields = [0; MAX_FIELDS];
         let mut count = 0_usize;
         // SAFETY: by the contract.
         let Ok(metadata) = (unsafe { Metadata::of(info, module) }) else { return true };
-        let mut all = [0; MOST];
+        let mut all = [0; MAX_FIELDS];
         for token in metadata.fields(request.token, &mut all).iter().copied() {
             if let Some(free) = fields.get_mut(count).filter(|_| is_wanted(&metadata, token)) {
                 *free = token;
@@ -210,17 +158,17 @@ impl Profiler {
             match unsafe { info.static_address(class, token, domain) } {
                 Ok(slot) if slot != 0 && slot.is_multiple_of(size_of::<usize>()) => {
                     let found = Found { module, type_token: request.token, token, slot };
-                    self.tell_field(info, request, &metadata, found);
+                    self.send_field(info, request, &metadata, found);
                 }
-                // The class has not been initialised.
+                // The class is not initialised yet.
                 _ => done = false,
             }
         }
         done
     }
 
-    /// Tells a field, and watches it from then on.
-    fn tell_field(&self, info: Info, request: Request, metadata: &Metadata, found: Found) {
+    /// Sends a field and adds it to the known ones.
+    fn send_field(&self, info: Info, request: Request, metadata: &Metadata, found: Found) {
         if self.names.fields.is_full() {
             return;
         }
@@ -241,7 +189,7 @@ impl Profiler {
     }
 }
 
-/// A static field that holds a reference, one for all threads.
+/// Whether it is a static field that refers to an object, and is not thread-static.
 fn is_wanted(metadata: &Metadata, token: u32) -> bool {
     const STATIC: u32 = 0x10;
     const LITERAL: u32 = 0x40;

@@ -1,0 +1,320 @@
+//! The interface the CLR offers: those methods of `ICorProfilerInfo` that are called, by slot.
+
+use core::ffi::c_void;
+use core::ptr::{self, NonNull};
+
+use crate::com::Guid;
+use crate::hresult::{E_FAIL, E_NOINTERFACE, E_POINTER, HResult, checked, succeeded};
+
+/// `ICorProfilerInfo12`: EventPipe sessions and providers, .NET 5.
+pub const IID_INFO12: Guid = Guid::from_u128(0x27b24ccd_1cb1_47c5_96ee_98190dc30959);
+/// `ICorProfilerInfo14`: providers with a callback, .NET 8.
+pub const IID_INFO14: Guid = Guid::from_u128(0xf460e352_d76d_4fe9_835f_f6af9d6e862d);
+
+/// `COR_PRF_MONITOR_MODULE_LOADS`, of the low event mask: modules that come and go.
+pub const MONITOR_MODULE_LOADS: u32 = 0x4;
+/// `COR_PRF_ENABLE_STACK_SNAPSHOT`, of the low event mask: threads may look at their stacks.
+pub const STACK_SNAPSHOT: u32 = 0x1000_0000;
+/// `COR_PRF_MONITOR_GC`, of the low event mask: moved, surviving and root callbacks.
+pub const MONITOR_GC: u32 = 0x80;
+/// `COR_PRF_HIGH_BASIC_GC`, of the high one: start, end and generation bounds.
+pub const HIGH_BASIC_GC: u32 = 0x10;
+/// `COR_PRF_HIGH_MONITOR_EVENT_PIPE`, of the high one: events of in-process sessions.
+pub const HIGH_EVENT_PIPE: u32 = 0x80;
+
+/// `COR_PRF_GC_GENERATION_RANGE`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
+pub struct GenerationRange {
+    /// Generation: 0 to 2, 3 large objects, 4 pinned objects.
+    pub generation: i32,
+    /// First address.
+    pub start: usize,
+    /// Used bytes.
+    pub length: usize,
+    /// Reserved bytes.
+    pub reserved: usize,
+}
+
+/// `COR_PRF_EVENTPIPE_PROVIDER_CONFIG`.
+#[derive(Debug)]
+#[repr(C)]
+pub struct ProviderConfig {
+    /// UTF-16, zero-terminated.
+    pub name: *const u16,
+    /// Keywords to enable.
+    pub keywords: u64,
+    /// Level to enable.
+    pub level: u32,
+    /// UTF-16, zero-terminated, or null.
+    pub filter: *const u16,
+}
+
+/// `COR_PRF_EVENTPIPE_PARAM_DESC`.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct ParamDesc {
+    /// `COR_PRF_EVENTPIPE_PARAM_TYPE`.
+    pub kind: u32,
+    /// The type of an array's elements.
+    pub element: u32,
+    /// UTF-16, zero-terminated.
+    pub name: *const u16,
+}
+
+/// `COR_PRF_EVENT_DATA`.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct EventData {
+    address: u64,
+    size: u32,
+    reserved: u32,
+}
+
+impl EventData {
+    /// Describes a part of a payload. It must outlive the call it is given to.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        Self { address: bytes.as_ptr().addr() as u64, size: bytes.len() as u32, reserved: 0 }
+    }
+}
+
+/// `EventPipeProviderCallback`.
+pub type ProviderCallback = unsafe extern "system" fn(
+    source: *const u8,
+    enabled: u32,
+    level: u8,
+    any_keywords: u64,
+    all_keywords: u64,
+    filter: *const c_void,
+    context: *mut c_void,
+);
+
+/// Definition of an event.
+#[derive(Debug)]
+pub struct EventDefinition<'a> {
+    /// UTF-16, zero-terminated.
+    pub name: &'a [u16],
+    /// Number of the event.
+    pub id: u32,
+    /// Its keywords.
+    pub keywords: u64,
+    /// Its version.
+    pub version: u32,
+    /// Its level.
+    pub level: u32,
+    /// Its first fields.
+    pub params: &'a [ParamDesc],
+}
+
+/// A pointer to one of the runtime's interfaces. Copies share one reference; whoever got it from
+/// [`Info::query`] releases it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Info(pub(super) NonNull<c_void>);
+
+impl Info {
+    /// Asks an object of the runtime for an interface, and takes a reference to it.
+    ///
+    /// # Safety
+    /// `unknown` is null or a COM object.
+    pub unsafe fn query(unknown: *mut c_void, iid: &Guid) -> Result<Self, HResult> {
+        let object = Self(NonNull::new(unknown).ok_or(E_POINTER)?);
+        let mut out: *mut c_void = ptr::null_mut();
+        let result = com_call!(object, 0, (
+            ptr::from_ref(iid) => *const Guid,
+            &raw mut out => *mut *mut c_void,
+        ) -> HResult);
+        NonNull::new(checked(result, out)?).map(Self).ok_or(E_NOINTERFACE)
+    }
+
+    /// The same from a pointer that [`Info::pointer`] gave.
+    ///
+    /// # Safety
+    /// `pointer` is null or an `ICorProfilerInfo12` (or later) that has not been released.
+    #[must_use]
+    pub unsafe fn from_pointer(pointer: *mut c_void) -> Option<Self> {
+        NonNull::new(pointer).map(Self)
+    }
+
+    /// The bare pointer.
+    #[must_use]
+    pub fn pointer(self) -> *mut c_void {
+        self.0.as_ptr()
+    }
+
+    /// An address of the runtime's own code.
+    pub fn runtime_code(self) -> *const c_void {
+        let this = self.0.as_ptr();
+        // SAFETY: an interface begins with the address of its table, whose first row is a function of the runtime.
+        unsafe { this.cast::<*const *const c_void>().read().read() }
+    }
+
+    /// `IUnknown::Release`, slot 2. Nothing may be called through this pointer or its copies then.
+    pub fn release(self) {
+        com_call!(self, 2, () -> u32);
+    }
+
+    /// `GetGenerationBounds`, slot 54: fills the table and gives the number of ranges there are, which
+    /// may be more than it holds.
+    ///
+    /// # Safety
+    /// `ranges` has room for `capacity` entries.
+    pub unsafe fn generation_bounds(
+        self,
+        ranges: *mut GenerationRange,
+        capacity: u32,
+    ) -> Result<u32, HResult> {
+        let mut count = 0;
+        let result = com_call!(self, 54, (
+            capacity => u32,
+            &raw mut count => *mut u32,
+            ranges => *mut GenerationRange,
+        ) -> HResult);
+        checked(result, count)
+    }
+
+    /// `RequestProfilerDetach`, slot 58.
+    pub fn request_profiler_detach(self, expected_ms: u32) -> HResult {
+        com_call!(self, 58, (expected_ms => u32) -> HResult)
+    }
+
+    /// `GetRuntimeInformation`, slot 67: the version; zeros where it is not told.
+    pub fn runtime_version(self) -> [u16; 4] {
+        let (mut instance, mut kind, mut length) = (0_u16, 0_u32, 0_u32);
+        let [mut major, mut minor, mut build, mut qfe] = [0_u16; 4];
+        let result = com_call!(self, 67, (
+            &raw mut instance => *mut u16,
+            &raw mut kind => *mut u32,
+            &raw mut major => *mut u16,
+            &raw mut minor => *mut u16,
+            &raw mut build => *mut u16,
+            &raw mut qfe => *mut u16,
+            0 => u32,
+            &raw mut length => *mut u32,
+            ptr::null_mut() => *mut u16,
+        ) -> HResult);
+        if succeeded(result) { [major, minor, build, qfe] } else { [0; 4] }
+    }
+
+    /// `SetEventMask2`, slot 82.
+    pub fn set_event_mask2(self, low: u32, high: u32) -> HResult {
+        com_call!(self, 82, (low => u32, high => u32) -> HResult)
+    }
+
+    /// `GetEnvironmentVariable`, slot 99: writes the value with its zero and gives its length without.
+    pub fn environment_variable(self, name: &[u16], value: &mut [u16]) -> Result<usize, HResult> {
+        let mut length = 0;
+        let result = com_call!(self, 99, (
+            name.as_ptr() => *const u16,
+            value.len() as u32 => u32,
+            &raw mut length => *mut u32,
+            value.as_mut_ptr() => *mut u16,
+        ) -> HResult);
+        checked(result, ())?;
+        value.iter().position(|unit| *unit == 0).ok_or(E_FAIL)
+    }
+
+    /// `SetEnvironmentVariable`, slot 100, without a value: takes a variable out of the runtime's own copy of the
+    /// environment, which managed code reads and hands on to its children.
+    pub fn remove_environment_variable(self, name: &[u16]) -> HResult {
+        com_call!(self, 100, (name.as_ptr() => *const u16, ptr::null() => *const u16) -> HResult)
+    }
+
+    /// `EventPipeStartSession`, slot 101.
+    pub fn start_session(self, providers: &[ProviderConfig]) -> Result<u64, HResult> {
+        let mut session = 0;
+        let result = com_call!(self, 101, (
+            providers.len() as u32 => u32,
+            providers.as_ptr() => *const ProviderConfig,
+            0 => i32,
+            &raw mut session => *mut u64,
+        ) -> HResult);
+        checked(result, session)
+    }
+
+    /// `EventPipeStopSession`, slot 103.
+    pub fn stop_session(self, session: u64) -> HResult {
+        com_call!(self, 103, (session => u64) -> HResult)
+    }
+
+    /// `EventPipeCreateProvider`, slot 104.
+    pub fn create_provider(self, name: &[u16]) -> Result<usize, HResult> {
+        let mut provider = 0;
+        let result = com_call!(self, 104, (
+            name.as_ptr() => *const u16,
+            &raw mut provider => *mut usize,
+        ) -> HResult);
+        checked(result, provider)
+    }
+
+    /// `EventPipeCreateProvider2`, slot 113.
+    ///
+    /// # Safety
+    /// The interface is an `ICorProfilerInfo14`.
+    pub unsafe fn create_provider2(self, name: &[u16], callback: ProviderCallback) -> Result<usize, HResult> {
+        let mut provider = 0;
+        let result = com_call!(self, 113, (
+            name.as_ptr() => *const u16,
+            callback => ProviderCallback,
+            &raw mut provider => *mut usize,
+        ) -> HResult);
+        checked(result, provider)
+    }
+
+    /// `EventPipeGetProviderInfo`, slot 105: whether that provider exists and has the name, which is
+    /// zero-terminated and shorter than 64 units.
+    pub fn provider_is(self, provider: usize, name: &[u16]) -> bool {
+        let mut found = [0_u16; 64];
+        let mut length = 0;
+        let result = com_call!(self, 105, (
+            provider => usize,
+            found.len() as u32 => u32,
+            &raw mut length => *mut u32,
+            found.as_mut_ptr() => *mut u16,
+        ) -> HResult);
+        succeeded(result) && found.get(..name.len()) == Some(name)
+    }
+
+    /// `EventPipeDefineEvent`, slot 106.
+    pub fn define_event(self, provider: usize, event: &EventDefinition<'_>) -> Result<usize, HResult> {
+        let mut handle = 0;
+        let result = com_call!(self, 106, (
+            provider => usize,
+            event.name.as_ptr() => *const u16,
+            event.id => u32,
+            event.keywords => u64,
+            event.version => u32,
+            event.level => u32,
+            0 => u8,
+            0 => i32,
+            event.params.len() as u32 => u32,
+            event.params.as_ptr() => *const ParamDesc,
+            &raw mut handle => *mut usize,
+        ) -> HResult);
+        checked(result, handle)
+    }
+
+    /// `EventPipeWriteEvent`, slot 107.
+    pub fn write_event(self, event: usize, data: &[EventData]) -> HResult {
+        com_call!(self, 107, (
+            event => usize,
+            data.len() as u32 => u32,
+            data.as_ptr() => *const EventData,
+            ptr::null() => *const Guid,
+            ptr::null() => *const Guid,
+        ) -> HResult)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn structures_have_the_runtime_s_sizes() {
+        assert_eq!(size_of::<GenerationRange>(), 32);
+        assert_eq!(size_of::<ProviderConfig>(), 32);
+        assert_eq!(size_of::<ParamDesc>(), 16);
+        assert_eq!(size_of::<EventData>(), 16);
+    }
+}
