@@ -135,7 +135,7 @@ impl StreamInfo {
     pub(crate) fn note(&mut self, note: &wire::Note) {
         match note.code {
             wire::NoteCode::FELL_BACK_ALWAYS => self.fell_back = true,
-            wire::NoteCode::LEAVING => (self.left, self.leaving) = (true, self.sampled()),
+            wire::NoteCode::GOODBYE => (self.left, self.leaving) = (true, self.sampled()),
             wire::NoteCode::HANDLE_WATCH_OFF => self.handle_watch_off = true,
             wire::NoteCode::LEASE_TAKEN | wire::NoteCode::LEASE_SILENT | wire::NoteCode::DETACH_REFUSED
                 if self.notices.iter().all(|before| before.code != note.code) =>

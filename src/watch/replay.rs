@@ -170,10 +170,10 @@ fn look_into(mut source: Source, fold: &mut Fold) {
 
 /// Events of blocks and roots, which make up nearly all of a large recording.
 pub(super) fn bulky(metadata: &Metadata) -> bool {
-    use wire::event_id::{HOLDERS, MOVED, ROOTS, STATICS, SURVIVING};
+    use wire::event_id::{MOVED, ROOTS, STATICS, SURVIVING, TYPED_ROOTS};
     match &*metadata.provider {
         events::RUNTIME_PROVIDER => events::tells_blocks(metadata.event_id),
-        wire::PROVIDER_NAME => [MOVED, SURVIVING, ROOTS, HOLDERS, STATICS].contains(&metadata.event_id),
+        wire::PROVIDER_NAME => [MOVED, SURVIVING, ROOTS, TYPED_ROOTS, STATICS].contains(&metadata.event_id),
         _ => false,
     }
 }

@@ -29,12 +29,12 @@ impl Fold {
                 if note.code == wire::NoteCode::LEASE_LOST && own {
                     self.lease_lost_ns = Some(at_ns);
                 }
-                if note.code == wire::NoteCode::LEAVING {
+                if note.code == wire::NoteCode::GOODBYE {
                     self.queue.over();
                 }
                 self.stream_info.note(&note);
             }
-            Record::Holders(part) => self.root_rows.roots(&part, profiled::kind_index),
+            Record::TypedRoots(part) => self.root_rows.roots(&part, profiled::kind_index),
             Record::Statics(part) => self.root_rows.statics(&part),
             Record::Forget => self.queue.forget(),
             Record::NamesDone(done) => self.queue.named(done.gc_seq),

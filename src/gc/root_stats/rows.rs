@@ -85,7 +85,7 @@ impl IncomingRootRows {
         }
     }
 
-    pub(in crate::gc) fn roots(&mut self, part: &wire::Holders<'_>, kind: fn(wire::RootKind) -> u8) {
+    pub(in crate::gc) fn roots(&mut self, part: &wire::TypedRoots<'_>, kind: fn(wire::RootKind) -> u8) {
         self.part_of(part.gc_seq);
         self.roots_parts = self.roots_parts.saturating_add(1);
         let room = MAX_ROWS - self.rows.len();
@@ -95,7 +95,7 @@ impl IncomingRootRows {
             id: r.root_id,
             class: r.class_id,
             bytes: r.bytes,
-            allocated_by: r.creator,
+            allocated_by: r.allocated_by,
             kind: kind(r.kind),
             flags: if r.flags == wire::RootFlags::UNKNOWN { 0 } else { r.flags.0 & 15 },
             generation: generation(r.generation),
@@ -136,7 +136,7 @@ impl IncomingRootRows {
     /// The totals have come: what belongs to them, and how many parts are missing.
     pub(in crate::gc) fn take(&mut self, gc_seq: u64, naming: &wire::Naming) -> (RootRows, u64) {
         self.part_of(gc_seq);
-        let roots_missing = naming.holders_parts.saturating_sub(self.roots_parts);
+        let roots_missing = naming.typed_root_parts.saturating_sub(self.roots_parts);
         let statics_missing = naming.statics_parts.saturating_sub(self.statics_parts);
         let left_out = std::mem::take(&mut self.left_out);
         if statics_missing > 0 {

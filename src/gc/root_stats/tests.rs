@@ -1,6 +1,6 @@
 use netcore_profiler::wire::{
-    self, BatchHeader, Generation, HandleKind, HolderRow, Naming, PACKED_ROW_BYTES, Packer, Record,
-    RootFlags, RootKind, Row, StaticRow, StaticsPhase,
+    self, BatchHeader, Generation, HandleKind, Naming, PACKED_ROW_BYTES, Packer, Record, RootFlags, RootKind,
+    Row, StaticRow, StaticsPhase, TypedRoot,
 };
 
 use super::{IncomingRootRows, RootStats};
@@ -14,13 +14,13 @@ fn kind(kind: RootKind) -> u8 {
     }
 }
 
-fn root(object: u64, kind: RootKind, flags: u8, repeats: u16) -> HolderRow {
-    HolderRow {
+fn root(object: u64, kind: RootKind, flags: u8, repeats: u16) -> TypedRoot {
+    TypedRoot {
         object,
         root_id: 0,
         class_id: 1,
         bytes: 24,
-        creator: 0,
+        allocated_by: 0,
         kind,
         flags: RootFlags(flags),
         generation: Generation(0),
@@ -39,16 +39,16 @@ fn batch(id: u32, header: BatchHeader, rows: Vec<u8>, take: impl FnOnce(Record<'
     take(wire::decode(id, &payload).expect("it is what was written"));
 }
 
-fn tell(coming: &mut IncomingRootRows, gc_seq: u64, part: u32, rows: &[HolderRow]) {
+fn tell(coming: &mut IncomingRootRows, gc_seq: u64, part: u32, rows: &[TypedRoot]) {
     let (mut packer, mut packed) = (Packer::new(), Vec::new());
     for row in rows {
         let mut room = [0; PACKED_ROW_BYTES];
         let used = packer.encode(row, &mut room).expect("there is room");
         packed.extend(&room[..used]);
     }
-    let header = BatchHeader { gc_seq, part, rows: rows.len() as u32, phase: wire::Holders::PACKED };
-    batch(wire::event_id::HOLDERS, header, packed, |record| {
-        let Record::Holders(part) = record else { panic!("{record:?}") };
+    let header = BatchHeader { gc_seq, part, rows: rows.len() as u32, phase: wire::TypedRoots::PACKED };
+    batch(wire::event_id::TYPED_ROOTS, header, packed, |record| {
+        let Record::TypedRoots(part) = record else { panic!("{record:?}") };
         coming.roots(&part, kind);
     });
 }
@@ -67,8 +67,8 @@ fn tell_statics(coming: &mut IncomingRootRows, gc_seq: u64, phase: StaticsPhase,
     });
 }
 
-fn totals(holders_parts: u32, statics_parts: u32) -> Naming {
-    Naming { naming_ns: 1, typed_roots: 0, untyped_roots: 3, holders_parts, statics_parts }
+fn totals(typed_root_parts: u32, statics_parts: u32) -> Naming {
+    Naming { naming_ns: 1, typed_roots: 0, untyped_roots: 3, typed_root_parts, statics_parts }
 }
 
 fn named(coming: &mut IncomingRootRows, gc_seq: u64, naming: &Naming) -> (RootStats, u64) {
