@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::visible::visible;
+use crate::escape::escape_untrusted;
 
 /// gcwatch's own exit codes; scripts rely on them (`docs/ci.md`, Exit codes).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,10 +73,10 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Paths, names and answers of targets and files are in it.
-        write!(f, "{}", visible(&self.what))?;
+        write!(f, "{}", escape_untrusted(&self.what))?;
         for (label, lines) in [("seen:", &self.seen), ("do:", &self.remedy)] {
             for (n, line) in lines.iter().enumerate() {
-                write!(f, "\n  {:<5} {}", if n == 0 { label } else { "" }, visible(line))?;
+                write!(f, "\n  {:<5} {}", if n == 0 { label } else { "" }, escape_untrusted(line))?;
             }
         }
         Ok(())

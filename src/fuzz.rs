@@ -6,12 +6,12 @@ mod sink;
 
 use std::io;
 
-use crate::check::{ChangeBound, Checks, Expr, Side, rows, wanted};
+use crate::assertion::{Assertion, Assertions, ChangeAssertion, Side, rows, wanted};
 use crate::gc::facts::{Exit, Lost};
 use crate::gc::record::Gc;
 use crate::gc::summary::Summary;
 use crate::report::{
-    CsvReport, DiffReport, DiffSide, End, Facts, Filter, JsonReport, Judged, JunitReport, LiveState,
+    ChangeVerdict, CsvReport, DiffReport, DiffSide, End, Facts, Filter, JsonReport, JunitReport, LiveState,
     MarkdownReport, NdjsonReport, OpenMetricsReport, Place, Report, Terminal, TextOptions, TextReport, Units,
     read_document,
 };
@@ -87,7 +87,7 @@ fn every_report() -> All {
 /// # Panics
 /// Where a report is not what it has to be.
 pub fn recording(bytes: &[u8], blocks: bool) {
-    let checks = Checks::new(BOUNDS.iter().filter_map(|bound| bound.parse().ok()));
+    let checks = Assertions::new(BOUNDS.iter().filter_map(|bound| bound.parse().ok()));
     let mut report = every_report();
     let mut facts = Facts::default();
     facts.watch.blocks = blocks;
@@ -106,18 +106,18 @@ pub fn recording(bytes: &[u8], blocks: bool) {
 
 /// What people type after `--assert` and `--fail-on`.
 pub fn expression(text: &str) {
-    if let Ok(expr) = text.parse::<Expr>() {
+    if let Ok(expr) = text.parse::<Assertion>() {
         let verdicts =
-            Checks::new([expr]).judge(&Summary::default(), &Lost::default(), &Facts::default().watch);
+            Assertions::new([expr]).judge(&Summary::default(), &Lost::default(), &Facts::default().watch);
         assert_eq!(verdicts.len(), 1);
     }
-    let _ = text.parse::<ChangeBound>();
+    let _ = text.parse::<ChangeAssertion>();
 }
 
 /// Two documents of `--format json`, compared.
 pub fn documents(before: &[u8], after: &[u8]) {
     let (Ok(before), Ok(after)) = (read_document(before), read_document(after)) else { return };
-    let bounds: Vec<ChangeBound> =
+    let bounds: Vec<ChangeAssertion> =
         ["pause.p99 +5%", "gc.count +10%"].iter().filter_map(|text| text.parse().ok()).collect();
     let wanted = wanted(&bounds);
     let side = |gcs: &[Gc]| {
@@ -127,9 +127,13 @@ pub fn documents(before: &[u8], after: &[u8]) {
     };
     let (b, a) = (side(&before.gcs), side(&after.gcs));
     let rows = rows((&b, &before.lost, &before.watch), (&a, &after.lost, &after.watch));
-    let judged: Vec<Judged> = bounds
+    let judged: Vec<ChangeVerdict> = bounds
         .iter()
-        .map(|bound| Judged { text: bound.text.clone(), name: bound.name.clone(), fails: bound.fails(&rows) })
+        .map(|bound| ChangeVerdict {
+            text: bound.text.clone(),
+            name: bound.name.clone(),
+            fails: bound.fails(&rows),
+        })
         .collect();
     let shown = |side: &Side, title: &Option<String>| DiffSide {
         file: "file".into(),

@@ -3,9 +3,10 @@
 //! This is the program; the library is only there so that `main.rs` and `fuzz/` can both call it. It promises nothing
 //! to anybody else.
 
-mod check;
+mod assertion;
 mod cli;
 mod command;
+mod escape;
 mod exit;
 #[cfg(feature = "fuzz")]
 #[doc(hidden)]
@@ -15,7 +16,6 @@ mod report;
 mod settings;
 mod sys;
 mod target;
-mod visible;
 mod watch;
 
 use std::io::Write;
@@ -65,7 +65,7 @@ pub fn main() -> ExitCode {
             let _ = writeln!(std::io::stderr(), "gcwatch: {failure}");
         }
         for odd in cli::config::odd_variables() {
-            let _ = writeln!(std::io::stderr(), "gcwatch: {}", visible::visible(&odd));
+            let _ = writeln!(std::io::stderr(), "gcwatch: {}", escape::escape_untrusted(&odd));
         }
     }
     let level = match command::verbosity(&cli) {
@@ -73,7 +73,7 @@ pub fn main() -> ExitCode {
         1 => LevelFilter::DEBUG,
         _ => LevelFilter::TRACE,
     };
-    let stderr = || visible::VisibleLines(std::io::stderr());
+    let stderr = || escape::EscapedLines(std::io::stderr());
     tracing_subscriber::fmt()
         .with_max_level(level)
         .with_writer(stderr)

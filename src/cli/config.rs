@@ -11,9 +11,9 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, Command, CommandFactory};
 
 use super::Cli;
+use crate::escape::escape_untrusted;
 use crate::exit::{Code, Failure};
 use crate::settings::{self, Found, Text};
-use crate::visible::visible;
 
 /// The file's name.
 const FILE: &str = "gcwatch.toml";
@@ -105,7 +105,7 @@ impl Config {
             one => scalar(one).map(|text| vec![text]),
         };
         let texts = texts.ok_or_else(|| format!("`{name}` is neither a value nor a list of values"))?;
-        if texts.iter().any(|text| visible(text) != *text) {
+        if texts.iter().any(|text| escape_untrusted(text) != *text) {
             return Err(format!("`{name}` has a value with characters that cannot be printed"));
         }
         let many = matches!(option.get_action(), ArgAction::Append) || option.get_value_delimiter().is_some();
@@ -129,7 +129,7 @@ impl Config {
         let mut tables = first.filter(|key| self.values.get(key).is_some_and(|t| t.contains_key(name)));
         let line = self.lines.get(&(tables.next()?, name.to_owned()));
         let line = line.map(|line| format!(", line {line}")).unwrap_or_default();
-        Some(format!("{}{line}", visible(&self.path.display().to_string())))
+        Some(format!("{}{line}", escape_untrusted(&self.path.display().to_string())))
     }
 
     /// What it sets for an option; a subcommand's own table goes over the rest.

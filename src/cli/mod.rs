@@ -11,7 +11,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 
-use crate::check::{ChangeBound, Expr};
+use crate::assertion::{Assertion, ChangeAssertion};
 use crate::gc::facts::{Sample, StepBackLimits};
 use crate::gc::record::Level;
 use crate::watch::recording::Rotation;
@@ -160,7 +160,7 @@ pub(crate) struct CheckArgs {
     /// A bound that must hold, such as `pause.p99 < 10ms`; can be given more than once.
     /// Without --level the lowest level that can answer is watched
     #[arg(long = "assert", value_name = "EXPR")]
-    pub(crate) asserts: Vec<Expr>,
+    pub(crate) asserts: Vec<Assertion>,
     /// More of them from a TOML file: lists of bounds by profile name
     #[arg(long, value_name = "FILE", env = "GCWATCH_ASSERT_FILE")]
     pub(crate) assert_file: Option<PathBuf>,
@@ -305,7 +305,7 @@ pub(crate) struct DiffArgs {
     pub(crate) after: PathBuf,
     /// A change that must not be, such as `pause.p99 > +10%` (exit code 10); can be given more than once
     #[arg(long, value_name = "EXPR")]
-    pub(crate) fail_on: Vec<ChangeBound>,
+    pub(crate) fail_on: Vec<ChangeAssertion>,
     /// text is a table
     #[arg(long, value_enum, default_value_t = DiffFormat::Text)]
     pub(crate) format: DiffFormat,

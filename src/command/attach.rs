@@ -9,7 +9,7 @@ use tokio::time::sleep;
 use super::run::again;
 use super::verdict;
 use super::{ending, finish, output, report_failed};
-use crate::check::Checks;
+use crate::assertion::Assertions;
 use crate::cli::{AttachArgs, Format, OutputArgs, WatchArgs};
 use crate::exit::{Code, Failure};
 use crate::gc::facts::{Estimate, Exit, Gap, Sample, StepBackLimits, Watch, WindowLength};
@@ -181,7 +181,7 @@ pub(super) fn detail(watch: &WatchArgs, output: &OutputArgs) -> Detail {
 ///
 /// # Errors
 /// What contradicts itself.
-pub(super) fn wish(watch: &WatchArgs, checks: &Checks) -> Result<Wish, Failure> {
+pub(super) fn wish(watch: &WatchArgs, checks: &Assertions) -> Result<Wish, Failure> {
     let demanded = watch.level.map(Level::from);
     let between = watch.between.into();
     let sampling = watch.sample.map(|sample| Sample { between, ..sample });

@@ -7,12 +7,12 @@ use super::input::{open, unreadable};
 use super::output;
 use super::report::unknown;
 use super::spared;
-use crate::check::{Side, Wanted, lengths, rows, wanted};
+use crate::assertion::{Side, Wanted, lengths, rows, wanted};
 use crate::cli::{DiffArgs, DiffFormat};
 use crate::exit::{Code, Failure};
 use crate::gc::facts::{BackgroundGc, Lost, Target, Watch};
 use crate::gc::record::Gc;
-use crate::report::{self, DiffReport, DiffSide, End, Facts, Judged, Report};
+use crate::report::{self, ChangeVerdict, DiffReport, DiffSide, End, Facts, Report};
 use crate::sys;
 use crate::watch::session::{Progress, Session};
 
@@ -22,10 +22,14 @@ pub(crate) fn run(args: &DiffArgs) -> Result<Code, Failure> {
     let wanted = wanted(&args.fail_on);
     let (before, after) = (watched(&args.before, &wanted)?, watched(&args.after, &wanted)?);
     let rows = rows(before.parts(), after.parts());
-    let judged: Vec<Judged> = args
+    let judged: Vec<ChangeVerdict> = args
         .fail_on
         .iter()
-        .map(|bound| Judged { text: bound.text.clone(), name: bound.name.clone(), fails: bound.fails(&rows) })
+        .map(|bound| ChangeVerdict {
+            text: bound.text.clone(),
+            name: bound.name.clone(),
+            fails: bound.fails(&rows),
+        })
         .collect();
     let code = if judged.iter().any(|j| j.fails == Some(true)) {
         Code::BROKEN

@@ -19,13 +19,13 @@ use super::output::Sink;
 use super::run::{again, no_runtime, pass_on};
 use super::{ending, output, report_failed, verdict};
 use crate::cli::{Format, RunArgs};
+use crate::escape::escape_untrusted;
 use crate::exit::{Code, Failure};
 use crate::gc::facts::{Exit, Target};
 use crate::gc::record::Level;
-use crate::report::{NOT_WATCHED, Together, label};
+use crate::report::{MultiProcess, NOT_WATCHED, label};
 use crate::sys::{self, Signals};
 use crate::target;
-use crate::visible::visible;
 use crate::watch::admission::Admission;
 use crate::watch::launch::{self, LetGo};
 use crate::watch::port_guard::PortDir;
@@ -42,7 +42,7 @@ pub(super) async fn watch(args: &RunArgs, dir: &mut Option<PortDir>) -> Result<C
     let wish = wish(&args.watch, &checks)?;
     let mut signals = Signals::listen()?;
     let to_stderr = output::sink(&args.output, true) == Sink::Stdout;
-    let together = Rc::new(RefCell::new(output::open_together(&args.output, true)?));
+    let multi_process = Rc::new(RefCell::new(output::open_multi_process(&args.output, true)?));
     let dir = dir.insert(PortDir::make()?);
     let launched = launch::launch(&args.command, to_stderr, dir)?;
     let root = launched.pid;
@@ -54,7 +54,7 @@ pub(super) async fn watch(args: &RunArgs, dir: &mut Option<PortDir>) -> Result<C
     let mut tree = Tree {
         setup,
         admission,
-        together,
+        multi_process,
         tasks: JoinSet::new(),
         running: HashMap::new(),
         let_go: LetGo::default(),
@@ -87,7 +87,7 @@ struct Running {
 struct Tree {
     setup: Rc<Setup>,
     admission: Admission,
-    together: Rc<RefCell<Together>>,
+    multi_process: Rc<RefCell<MultiProcess>>,
     tasks: JoinSet<Done>,
     running: HashMap<tokio::task::Id, Running>,
     let_go: LetGo,
@@ -159,7 +159,7 @@ impl Tree {
         let (orders, hears) = mpsc::unbounded_channel();
         let followed = Followed {
             setup: Rc::clone(&self.setup),
-            together: Rc::clone(&self.together),
+            multi_process: Rc::clone(&self.multi_process),
             orders: hears,
             status: self.status.subscribe(),
         };
@@ -201,9 +201,9 @@ impl Tree {
         let verdicts = self.setup.checks.unjudged("the process was not watched");
         self.failures.incomplete |= !verdicts.is_empty();
         let exit = Exit { gcwatch: failure.code.0, child: None, reason: NOT_WATCHED };
-        let told = self.together.borrow_mut().not_watched(target, &failure.what, &verdicts, &exit);
+        let told = self.multi_process.borrow_mut().not_watched(target, &failure.what, &verdicts, &exit);
         if self.setup.args.output.format != Format::Text {
-            super::say(&format!("gcwatch: {name} is not watched: {}", visible(&failure.what)));
+            super::say(&format!("gcwatch: {name} is not watched: {}", escape_untrusted(&failure.what)));
         }
         if let Err(e) = told {
             self.failures.report.get_or_insert(e);
@@ -216,7 +216,7 @@ impl Tree {
         let args = &self.setup.args;
         let child = self.status.borrow().map(sys::exit_code);
         let failures = std::mem::take(&mut self.failures);
-        let nobody_watched = self.together.borrow().watched() == 0;
+        let nobody_watched = self.multi_process.borrow().watched() == 0;
         let mut failure = None;
         if nobody_watched && at_once.is_none() {
             failure = Some(failures.unwatched.unwrap_or_else(|| match args.only.is_empty() {
@@ -239,7 +239,7 @@ impl Tree {
             },
         };
         let reason = if nobody_watched { NOT_WATCHED } else { self.end.unwrap_or("target-ended") };
-        let ended = self.together.borrow_mut().end(&Exit { gcwatch: code.0, child, reason });
+        let ended = self.multi_process.borrow_mut().end(&Exit { gcwatch: code.0, child, reason });
         let errors = failures.report.into_iter().chain(ended.err());
         let file = args.output.output.as_deref();
         for error in errors {

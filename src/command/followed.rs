@@ -12,12 +12,12 @@ use super::attach::{begin, sampled};
 use super::follow::facts;
 use super::startup::{self, Go};
 use super::{ending, verdict};
-use crate::check::Checks;
+use crate::assertion::Assertions;
 use crate::cli::RunArgs;
 use crate::exit::{Code, Failure};
 use crate::gc::facts::{Exit, Gap, Target};
 use crate::gc::record::Level;
-use crate::report::{Facts, Outlive, Together, label};
+use crate::report::{Facts, IgnoreBrokenPipe, MultiProcess, label};
 use crate::sys;
 use crate::target;
 use crate::watch::estimate::Beginning;
@@ -30,7 +30,7 @@ use crate::watch::session::Session;
 /// What is the same for all processes of a tree.
 pub(super) struct Setup {
     pub(super) args: RunArgs,
-    pub(super) checks: Checks,
+    pub(super) checks: Assertions,
     pub(super) wish: Wish,
     pub(super) recording: Option<recording::Plan>,
     /// The command itself.
@@ -97,7 +97,7 @@ impl Done {
 /// One process, and what its watch needs.
 pub(super) struct Followed {
     pub(super) setup: Rc<Setup>,
-    pub(super) together: Rc<RefCell<Together>>,
+    pub(super) multi_process: Rc<RefCell<MultiProcess>>,
     pub(super) orders: mpsc::UnboundedReceiver<Ended>,
     /// The command's own end.
     pub(super) status: watch::Receiver<Option<ExitStatus>>,
@@ -150,9 +150,9 @@ impl Followed {
         };
         let target = startup::describe(&suspended).await;
         let (name, is_root) = (label(&target), suspended.info.pid == u64::from(*root));
-        let mut report = self.together.borrow_mut().process(&target);
+        let mut report = self.multi_process.borrow_mut().process(&target);
         if !checks.is_empty() {
-            report = Box::new(Outlive::new(report));
+            report = Box::new(IgnoreBrokenPipe::new(report));
         }
         let watch = watch_facts(level, reason, target.gc.concurrent, true, args.output.blocks, wish.sampling);
         let facts = Facts { target, watch };

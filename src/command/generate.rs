@@ -6,11 +6,11 @@ use clap::CommandFactory;
 use clap_complete::Shell;
 
 use super::report_failed;
-use crate::check::{METRICS, Statistic, Value};
+use crate::assertion::{METRICS, Statistic, Value};
 use crate::cli::Cli;
 use crate::cli::config::{self, Config};
+use crate::escape::escape_untrusted;
 use crate::exit::{Code, Failure};
-use crate::visible::visible;
 
 /// `gcwatch schema`.
 pub(super) fn schema() -> Result<Code, Failure> {
@@ -28,15 +28,15 @@ pub(super) fn config(config: Option<&Config>, of: &str) -> Result<Code, Failure>
         }
     })?;
     let mut text = match config {
-        Some(config) => format!("{}\n\n", visible(&config.path.display().to_string())),
+        Some(config) => format!("{}\n\n", escape_untrusted(&config.path.display().to_string())),
         None => "no gcwatch.toml from here upward\n\n".to_owned(),
     };
     let width = |of: fn(&config::InForce) -> usize| rows.iter().map(of).max().unwrap_or(0);
     let first = width(|row| row.option.len());
     let second = width(|row| row.value.as_deref().unwrap_or("-").chars().count());
     for row in &rows {
-        let value = visible(row.value.as_deref().unwrap_or("-"));
-        text += &format!("{:<first$}  {value:<second$}  {}\n", row.option, visible(&row.from));
+        let value = escape_untrusted(row.value.as_deref().unwrap_or("-"));
+        text += &format!("{:<first$}  {value:<second$}  {}\n", row.option, escape_untrusted(&row.from));
     }
     print(text.as_bytes())
 }

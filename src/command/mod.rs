@@ -20,12 +20,12 @@ use std::path::Path;
 
 use crate::cli::config::Config;
 use crate::cli::{Cli, Command, Format, OutputArgs};
+use crate::escape::escape_untrusted;
 use crate::exit::{Code, Failure};
 use crate::gc::facts::{Exit, Lost};
 use crate::gc::summary::Summary;
 use crate::report::{End, Facts, Report};
 use crate::sys::Signal;
-use crate::visible::visible;
 use crate::watch::pump::Ended;
 use crate::watch::session::Session;
 
@@ -112,7 +112,7 @@ fn document_of_failure(
 fn say(message: &str) {
     for line in message.lines() {
         // Nobody is left to tell of a failure.
-        let _ = writeln!(io::stderr(), "{}", visible(line));
+        let _ = writeln!(io::stderr(), "{}", escape_untrusted(line));
     }
 }
 

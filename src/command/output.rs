@@ -6,9 +6,9 @@ use std::path::Path;
 use crate::cli::{Format, OutputArgs, Units, When};
 use crate::exit::{Code, Failure};
 use crate::report::{
-    self, CsvReport, Filter, JsonProcesses, JsonReport, JunitProcesses, JunitReport, MarkdownReport,
-    NdjsonReport, OpenMetricsProcesses, OpenMetricsReport, Outlive, Place, Report, Terminal, TextOptions,
-    TextReport, Together, together,
+    self, CsvReport, Filter, IgnoreBrokenPipe, JsonProcesses, JsonReport, JunitProcesses, JunitReport,
+    MarkdownReport, MultiProcess, NdjsonReport, OpenMetricsProcesses, OpenMetricsReport, Place, Report,
+    Terminal, TextOptions, TextReport, multi_process,
 };
 use crate::sys::{self, LateFile};
 
@@ -111,23 +111,23 @@ pub(crate) fn open(args: &OutputArgs, run: bool, live: bool, verdict_owed: bool)
 ///
 /// # Errors
 /// The file cannot be created.
-pub(crate) fn open_together(args: &OutputArgs, run: bool) -> Result<Together, Failure> {
+pub(crate) fn open_multi_process(args: &OutputArgs, run: bool) -> Result<MultiProcess, Failure> {
     let to = Opened::new(args, run, false);
     let units = units(args.units);
-    let format: Box<dyn together::Format> = match args.format {
-        Format::Text => Box::new(together::Text::new(to.writer()?, to.terminal, to.text_options())),
+    let format: Box<dyn multi_process::Format> = match args.format {
+        Format::Text => Box::new(multi_process::Text::new(to.writer()?, to.terminal, to.text_options())),
         Format::Json => Box::new(JsonProcesses::new(to.writer()?)),
-        Format::Ndjson => Box::new(together::Ndjson::new(to.writer()?, to.filter)),
-        Format::Csv => Box::new(together::Csv::new(to.writer()?, to.filter)),
-        Format::Markdown => Box::new(together::Markdown::new(to.writer()?, units)),
+        Format::Ndjson => Box::new(multi_process::Ndjson::new(to.writer()?, to.filter)),
+        Format::Csv => Box::new(multi_process::Csv::new(to.writer()?, to.filter)),
+        Format::Markdown => Box::new(multi_process::Markdown::new(to.writer()?, units)),
         Format::Junit => Box::new(JunitProcesses::new(to.writer()?, units)),
         Format::Openmetrics => Box::new(OpenMetricsProcesses::new(to.place()?)),
     };
-    Ok(Together::new(format))
+    Ok(MultiProcess::new(format))
 }
 
 fn owed(report: Box<dyn Report>, verdict_owed: bool) -> Output {
-    Output { report: if verdict_owed { Box::new(Outlive::new(report)) } else { report } }
+    Output { report: if verdict_owed { Box::new(IgnoreBrokenPipe::new(report)) } else { report } }
 }
 
 /// What the text goes to.

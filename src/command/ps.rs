@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use super::report_failed;
 use crate::cli::{PsArgs, PsFormat};
+use crate::escape::{escape_untrusted, to_json_pretty};
 use crate::exit::{Code, Failure};
 use crate::gc::record::Level;
 use crate::target;
-use crate::visible::{to_json_pretty, visible};
 
 /// One process.
 #[derive(Debug, Serialize)]
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &PsArgs) -> Result<Code, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let rows = runtime.block_on(rows(args.why));
     let text = if args.format == PsFormat::Pids {
-        let line = |r: &Row| format!("{}\t{}", r.pid, visible(r.title.as_deref().unwrap_or(".NET")));
+        let line = |r: &Row| format!("{}\t{}", r.pid, escape_untrusted(r.title.as_deref().unwrap_or(".NET")));
         rows.iter().map(line).collect::<Vec<_>>().join("\n")
     } else if args.json || args.format == PsFormat::Json {
         let all: Vec<&Row> = rows.iter().collect();
@@ -126,7 +126,7 @@ fn table(rows: &[Row], why: bool) -> String {
     // The last one, as it may have any length: no column behind it is moved out of sight.
     header.push("command line");
     table.set_header(header);
-    let text = |s: &Option<String>| visible(s.as_deref().unwrap_or("-"));
+    let text = |s: &Option<String>| escape_untrusted(s.as_deref().unwrap_or("-"));
     for r in rows {
         let mut cells = vec![
             r.pid.to_string(),

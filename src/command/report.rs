@@ -7,14 +7,14 @@ use super::spared;
 use super::verdict;
 use super::watches;
 use super::{document_of_failure, finish, output, report_failed};
-use crate::check::Checks;
+use crate::assertion::Assertions;
 use crate::cli::{Format, ReportArgs};
+use crate::escape::escape_untrusted;
 use crate::exit::{Code, Failure};
 use crate::gc::facts::{BackgroundGc, Exit, Gap, Target, Watch, WindowCounts};
 use crate::gc::record::Level;
-use crate::report::{Facts, Outlive, Report, label};
+use crate::report::{Facts, IgnoreBrokenPipe, Report, label};
 use crate::target;
-use crate::visible::visible;
 use crate::watch::playback::{PartEnd, Playback};
 use crate::watch::replay::look_ahead;
 use crate::watch::session::{ReportError, Session};
@@ -35,15 +35,15 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Code, Failure> {
 }
 
 /// Recordings of several watches, one after the other in one report.
-fn several(args: &ReportArgs, watches: &[watches::Watch], checks: &Checks) -> Result<Code, Failure> {
-    let mut together = output::open_together(&args.output, false)?;
+fn several(args: &ReportArgs, watches: &[watches::Watch], checks: &Assertions) -> Result<Code, Failure> {
+    let mut multi_process = output::open_multi_process(&args.output, false)?;
     let (mut code, mut reason) = (Code::OK, END);
     for files in watches {
         let told = inputs(files).and_then(|inputs| {
             let facts = facts(args, files);
-            let mut report = together.process(&facts.target);
+            let mut report = multi_process.process(&facts.target);
             if !checks.is_empty() {
-                report = Box::new(Outlive::new(report));
+                report = Box::new(IgnoreBrokenPipe::new(report));
             }
             let name = facts.target.title.is_some().then(|| label(&facts.target));
             one(args, files, inputs, facts, report.as_mut(), checks, name.as_deref())
@@ -63,7 +63,7 @@ fn several(args: &ReportArgs, watches: &[watches::Watch], checks: &Checks) -> Re
             reason = TRUNCATED;
         }
     }
-    match together.end(&Exit { gcwatch: code.0, child: None, reason }) {
+    match multi_process.end(&Exit { gcwatch: code.0, child: None, reason }) {
         Ok(()) => Ok(code),
         Err(e) => report_failed(&e, args.output.output.as_deref()).map(|_| code),
     }
@@ -85,7 +85,7 @@ fn one(
     mut inputs: Playback,
     facts: Facts,
     report: &mut dyn Report,
-    checks: &Checks,
+    checks: &Assertions,
     name: Option<&str>,
 ) -> Result<(Code, &'static str), Failure> {
     let mut session = Session::new(facts, report).judging(checks);
@@ -136,7 +136,7 @@ fn one(
             Format::Text => session.warn(&warning),
             // Scripts' formats have no place for it.
             _ => {
-                super::say(&format!("gcwatch: {}", visible(&warning)));
+                super::say(&format!("gcwatch: {}", escape_untrusted(&warning)));
                 Ok(())
             }
         };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
-use crate::check::{Checks, Expr, Verdict};
+use crate::assertion::{Assertion, Assertions, Verdict};
 use crate::cli::{CheckArgs, Format, OutputArgs};
 use crate::exit::{Code, Failure};
 use crate::report;
@@ -16,15 +16,15 @@ use super::output;
 ///
 /// # Errors
 /// The file cannot be read, or a bound in it is none: a usage error, before anything is started.
-pub(super) fn checks(args: &CheckArgs) -> Result<Checks, Failure> {
+pub(super) fn checks(args: &CheckArgs) -> Result<Assertions, Failure> {
     let mut exprs = args.asserts.clone();
     if let Some(path) = &args.assert_file {
         exprs.extend(from_file(path, args)?);
     }
-    Ok(Checks::new(exprs))
+    Ok(Assertions::new(exprs))
 }
 
-fn from_file(path: &Path, args: &CheckArgs) -> Result<Vec<Expr>, Failure> {
+fn from_file(path: &Path, args: &CheckArgs) -> Result<Vec<Assertion>, Failure> {
     const EXAMPLE: &str = "it holds lists of bounds by profile: default = [\"pause.p99 < 10ms\"]";
     let failed =
         |what: String| Failure::told(Code::USAGE, &path.display().to_string(), &what).remedy(EXAMPLE);
@@ -61,7 +61,7 @@ fn from_file(path: &Path, args: &CheckArgs) -> Result<Vec<Expr>, Failure> {
         },
     };
     let parse = |text: &String| {
-        text.parse().map_err(|e: crate::check::BadExpr| {
+        text.parse().map_err(|e: crate::assertion::InvalidAssertion| {
             Failure::new(Code::USAGE, format!("{}: {}", path.display(), e.what)).remedy(e.remedy)
         })
     };

@@ -35,9 +35,10 @@ pub(crate) struct GcSettings {
 }
 
 /// What watching did to background GC.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum BackgroundGc {
     /// Left as it was.
+    #[default]
     Untouched,
     /// On, but each one gets one more stop in which its survivors are walked.
     Walked,
@@ -174,7 +175,7 @@ pub(crate) struct SteppedBack {
 }
 
 /// How the target is watched.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Watch {
     /// The level reached.
     pub(crate) level: Level,

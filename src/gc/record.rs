@@ -6,9 +6,10 @@ use super::names::Name;
 use super::root_stats::RootStats;
 
 /// How closely a collection was watched; the order is the order of detail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Level {
     /// The runtime's own GC events only.
+    #[default]
     Basic,
     /// And the moved and surviving ranges, by the runtime's events.
     Moves,

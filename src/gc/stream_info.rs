@@ -7,7 +7,7 @@ use netcore_profiler::wire;
 use super::events;
 use super::facts::{Arming, BackgroundGc, GcSettings, Sample, StepBackLimits, WindowCounts, WindowLength};
 use super::record::Level;
-use crate::visible::{LONGEST_LINE, cut};
+use crate::escape::{LONGEST_LINE, cut};
 
 /// The profiler came to stay until it costs too much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,12 +1,11 @@
 //! `--format csv`: a row per collection. What is not known is an empty cell. No cell holds text of the
 //! target: there is nothing that a terminal or a spreadsheet could take for an instruction.
 
-use std::fmt;
 use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::{End, Facts, Filter, Report};
+use super::model::{End, Facts, Filter, Report};
 use crate::gc::record::{Compacting, Gc};
 
 /// The columns; units are in their names.
@@ -111,12 +110,6 @@ pub(crate) struct CsvReport<W: Write> {
     out: csv::Writer<W>,
     filter: Filter,
     header: bool,
-}
-
-impl<W: Write> fmt::Debug for CsvReport<W> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CsvReport").field("filter", &self.filter).finish_non_exhaustive()
-    }
 }
 
 impl<W: Write> CsvReport<W> {

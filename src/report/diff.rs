@@ -5,11 +5,12 @@ use std::io;
 use serde::Serialize;
 
 use super::json::Number;
+use super::model::TOOL_VERSION;
+use super::style::{Terminal, wrapped};
 use super::units::{Units, bytes, count, duration, percent};
-use super::{TOOL_VERSION, Terminal};
-use crate::check::{Row, Test, Unit};
+use crate::assertion::{Row, Test, Unit};
+use crate::escape::{escape_untrusted, to_json_pretty};
 use crate::gc::record::Level;
-use crate::visible::{to_json_pretty, visible};
 
 /// One of the two.
 #[derive(Debug, Clone, Serialize)]
@@ -29,7 +30,7 @@ fn level_name<S: serde::Serializer>(level: &Level, to: S) -> Result<S::Ok, S::Er
 
 /// What became of one bound on a change.
 #[derive(Debug, Clone)]
-pub(crate) struct Judged {
+pub(crate) struct ChangeVerdict {
     /// As it was typed.
     pub(crate) text: String,
     /// The metric it is about.
@@ -44,7 +45,7 @@ pub(crate) struct DiffReport<'a> {
     pub(crate) before: DiffSide,
     pub(crate) after: DiffSide,
     pub(crate) rows: &'a [Row],
-    pub(crate) judged: &'a [Judged],
+    pub(crate) judged: &'a [ChangeVerdict],
     pub(crate) warnings: &'a [String],
     /// The exit code.
     pub(crate) code: u8,
@@ -123,7 +124,8 @@ fn word(row: &Row) -> &'static str {
 impl DiffReport<'_> {
     fn titles(&self) -> Vec<String> {
         let side = |name: &str, side: &DiffSide| {
-            let mut text = format!("{name:<7}{}: {} collections", visible(&side.file), count(side.gcs));
+            let mut text =
+                format!("{name:<7}{}: {} collections", escape_untrusted(&side.file), count(side.gcs));
             if let Some(ns) = side.duration_ns {
                 text += &format!(" in {}", duration(ns, true));
             }
@@ -133,7 +135,7 @@ impl DiffReport<'_> {
     }
 
     fn verdicts(&self) -> Vec<String> {
-        let line = |j: &Judged| {
+        let line = |j: &ChangeVerdict| {
             let word = match j.fails {
                 Some(true) => "FAIL",
                 Some(false) => "ok",
@@ -155,8 +157,8 @@ impl DiffReport<'_> {
         let unicode = terminal.unicode;
         let mut lines = self.titles();
         for warning in self.warnings {
-            let warning = format!("gcwatch: {}", visible(warning));
-            lines.extend(super::text::wrapped(&warning, terminal.columns.min(100)));
+            let warning = format!("gcwatch: {}", escape_untrusted(warning));
+            lines.extend(wrapped(&warning, terminal.columns.min(100)));
         }
         lines.push(String::new());
         let cells: Vec<[String; 5]> = self
@@ -192,7 +194,7 @@ impl DiffReport<'_> {
             lines.push(paint(n.checked_sub(1).map(|n| &self.rows[n]), line.trim_end().to_owned()));
         }
         lines.push(String::new());
-        lines.extend(super::text::wrapped(FOOTNOTE, terminal.columns.min(100)));
+        lines.extend(wrapped(FOOTNOTE, terminal.columns.min(100)));
         if !self.judged.is_empty() {
             lines.push(String::new());
             lines.extend(self.verdicts());

@@ -1,7 +1,6 @@
 //! `--format junit`: the bounds as test cases, so that CI shows them beside the tests.
 
 use std::cell::RefCell;
-use std::fmt;
 use std::io::{self, Write};
 use std::rc::Rc;
 
@@ -9,25 +8,19 @@ use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
 use super::missing;
-use super::overall::Overall;
-use super::together::Format;
+use super::model::{End, Facts, Report};
+use super::multi_process::model::{Format, Overall};
+use super::style::Terminal;
 use super::units::Units;
-use super::{End, Facts, Report, Terminal, verdict_lines};
-use crate::check::Verdict;
+use super::verdicts::verdict_lines;
+use crate::assertion::Verdict;
+use crate::escape::escape_untrusted;
 use crate::gc::facts::{Exit, Target};
-use crate::gc::record::Gc;
-use crate::visible::visible;
 
 /// One XML document, written at the end.
 pub(crate) struct JunitReport<W: Write> {
     out: W,
     units: Units,
-}
-
-impl<W: Write> fmt::Debug for JunitReport<W> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JunitReport").finish_non_exhaustive()
-    }
 }
 
 impl<W: Write> JunitReport<W> {
@@ -72,18 +65,10 @@ fn case(verdict: &Verdict, units: Units) -> Case {
         Some(false) => Status::Failure,
         None => Status::Error,
     };
-    Case { name: visible(&verdict.text), status, line: visible(&line) }
+    Case { name: escape_untrusted(&verdict.text), status, line: escape_untrusted(&line) }
 }
 
 impl<W: Write> Report for JunitReport<W> {
-    fn start(&mut self, _facts: &Facts) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn gc(&mut self, _facts: &Facts, _gc: &Gc) -> io::Result<()> {
-        Ok(())
-    }
-
     fn end(&mut self, facts: &Facts, end: &End<'_>) -> io::Result<()> {
         write(&mut self.out, &[suite(facts, end, self.units)])
     }
@@ -99,7 +84,7 @@ fn suite(facts: &Facts, end: &End<'_>, units: Units) -> Suite {
     properties.extend(end.lost.gap.map(|gap| ("incomplete", missing::gap(gap))));
     properties.extend(facts.target.pid.map(|pid| ("pid", pid.to_string())));
     Suite {
-        name: format!("gcwatch {}", visible(title)),
+        name: format!("gcwatch {}", escape_untrusted(title)),
         duration_ns: facts.watch.duration_ns,
         properties,
         cases: end.verdicts.iter().map(|verdict| case(verdict, units)).collect(),
@@ -181,12 +166,6 @@ pub(crate) struct JunitProcesses<W: Write> {
     suites: Rc<RefCell<Vec<Suite>>>,
 }
 
-impl<W: Write> fmt::Debug for JunitProcesses<W> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JunitProcesses").finish_non_exhaustive()
-    }
-}
-
 impl<W: Write> JunitProcesses<W> {
     /// A document that goes to `out`.
     pub(crate) fn new(out: W, units: Units) -> JunitProcesses<W> {
@@ -212,14 +191,6 @@ struct Part {
 }
 
 impl Report for Part {
-    fn start(&mut self, _facts: &Facts) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn gc(&mut self, _facts: &Facts, _gc: &Gc) -> io::Result<()> {
-        Ok(())
-    }
-
     fn end(&mut self, facts: &Facts, end: &End<'_>) -> io::Result<()> {
         let mut suite = suite(facts, end, self.units);
         let mut suites = self.suites.borrow_mut();

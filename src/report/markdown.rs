@@ -1,17 +1,17 @@
 //! `--format markdown`: made for a comment on a pull request or the summary of a CI job.
 
-use std::fmt;
 use std::io::{self, Write};
 
+use super::model::{End, Facts, Report};
 use super::share::Share;
-use super::text::total;
+use super::style::Terminal;
 use super::units::{Units, bytes, count, duration, percent};
-use super::{End, Facts, Report, Terminal, verdict_lines};
+use super::verdicts::{total, verdict_lines};
 use super::{blocking, missing};
-use crate::check::Verdict;
+use crate::assertion::Verdict;
+use crate::escape::escape_untrusted;
 use crate::gc::record::{BlockCount, Gc, Kind};
 use crate::gc::summary::{Group, Summary};
-use crate::visible::visible;
 
 /// So many of the longest pauses are listed.
 const WORST: usize = 5;
@@ -23,12 +23,6 @@ pub(crate) struct MarkdownReport<W: Write> {
     /// The longest pauses, the longest first.
     worst: Vec<Gc>,
     one_of_several: bool,
-}
-
-impl<W: Write> fmt::Debug for MarkdownReport<W> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MarkdownReport").finish_non_exhaustive()
-    }
 }
 
 impl<W: Write> MarkdownReport<W> {
@@ -50,7 +44,7 @@ fn time(ns: Option<u64>) -> String {
 /// Text of strangers, such as a command line, must not become markup.
 pub(super) fn plain(text: &str) -> String {
     let mut safe = String::new();
-    for c in visible(text).chars() {
+    for c in escape_untrusted(text).chars() {
         if "\\`*_{}[]<>()#+!|~&".contains(c) {
             safe.push('\\');
         }
@@ -180,10 +174,6 @@ impl<W: Write> MarkdownReport<W> {
 }
 
 impl<W: Write> Report for MarkdownReport<W> {
-    fn start(&mut self, _facts: &Facts) -> io::Result<()> {
-        Ok(())
-    }
-
     fn gc(&mut self, _facts: &Facts, gc: &Gc) -> io::Result<()> {
         if !gc.complete() || gc.pause_ns.is_none() {
             return Ok(());

@@ -8,13 +8,12 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::overall::Overall;
-use super::together::Format;
-use super::{End, Facts, LiveState, Report};
+use super::model::{End, Facts, LiveState, Report};
+use super::multi_process::model::{Format, Overall};
+use crate::escape::escape_untrusted;
 use crate::gc::facts::{Exit, Lost, Target};
 use crate::gc::record::{Gc, ROOT_KINDS};
 use crate::gc::summary::Summary;
-use crate::visible::visible;
 
 /// How often a file is written anew.
 const EVERY_NS: u64 = 5_000_000_000;
@@ -71,12 +70,6 @@ pub(crate) struct OpenMetricsReport {
     written_at_ns: u64,
 }
 
-impl fmt::Debug for OpenMetricsReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OpenMetricsReport").field("index", &self.index).finish_non_exhaustive()
-    }
-}
-
 impl OpenMetricsReport {
     pub(crate) fn new(place: Place) -> OpenMetricsReport {
         let sheet = Rc::new(RefCell::new(Sheet { place, entries: vec![Entry::default()] }));
@@ -96,12 +89,6 @@ impl OpenMetricsReport {
 
 /// The same of several processes: one family holds the samples of all.
 pub(crate) struct OpenMetricsProcesses(Rc<RefCell<Sheet>>);
-
-impl fmt::Debug for OpenMetricsProcesses {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OpenMetricsProcesses").finish_non_exhaustive()
-    }
-}
 
 impl OpenMetricsProcesses {
     pub(crate) fn new(place: Place) -> OpenMetricsProcesses {
@@ -163,7 +150,7 @@ impl Page {
 }
 
 fn escaped(text: &str) -> String {
-    visible(text).replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+    escape_untrusted(text).replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 fn seconds(ns: u64) -> f64 {

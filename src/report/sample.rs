@@ -1,6 +1,10 @@
-//! Invented collections for tests of how things look.
+//! Made-up collections, and a writer, for the tests of the formats.
 
-use crate::gc::facts::{Arming, BackgroundGc, GcSettings, Lost, Target, Watch, WindowCounts};
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::rc::Rc;
+
+use crate::gc::facts::{Arming, BackgroundGc, GcSettings, Lost, Target, Watch};
 use crate::gc::histogram::Histogram;
 use crate::gc::record::{
     BlockCount, Compacting, Cost, Gc, GenerationStats, HeapStats, Incomplete, Kind, Level, Moved, MovedRange,
@@ -8,7 +12,7 @@ use crate::gc::record::{
 };
 use crate::gc::root_stats::{MethodRow, Origins, PinnedRow, RootStats, StaticRow, TypeRow};
 use crate::gc::summary::{StopTotals, Summary};
-use crate::report::Facts;
+use crate::report::model::Facts;
 
 const MS: u64 = 1_000_000;
 const MIB: u64 = 1 << 20;
@@ -47,19 +51,11 @@ pub(super) fn facts() -> Facts {
         },
         watch: Watch {
             level: Level::Roots,
-            level_reason: None,
             started_at: "2026-11-21T03:30:00Z".parse().ok(),
             duration_ns: Some(4_812 * MS),
             background_gc: BackgroundGc::OffUntilExit,
             arming: Some(Arming::Late),
-            sample: None,
-            windows: WindowCounts::default(),
-            blocks: false,
-            estimate: None,
-            max_blocking_ns: None,
-            step_back: None,
-            windows_after_gen2: false,
-            stepped_back: None,
+            ..Watch::default()
         },
     }
 }
@@ -327,3 +323,23 @@ pub(super) fn summed(gcs: &[Gc]) -> Summary {
 
 /// Nothing.
 pub(super) const NOTHING_LOST: Lost = Lost { gcs: 0, events: 0, ranges: 0, roots: 0, gap: None };
+
+/// A writer whose text can be read while a report owns a copy of it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Memory(Rc<RefCell<Vec<u8>>>);
+
+impl Memory {
+    pub(super) fn text(&self) -> String {
+        String::from_utf8(self.0.borrow().clone()).expect("reports are UTF-8")
+    }
+}
+
+impl Write for Memory {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

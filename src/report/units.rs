@@ -1,6 +1,8 @@
 //! Numbers for people: bytes, times, counts, shares. Three significant digits unless exactness is
 //! free.
 
+use crate::gc::record::Kind;
+
 /// How sizes are written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Units {
@@ -221,6 +223,16 @@ pub(crate) fn percent(percent: f64) -> String {
         p if p < 9.95 => format!("{p:.1} %"),
         p => format!("{p:.0} %"),
     }
+}
+
+/// A generation and kind of collection: `2`, `2b` for background, `1f` for foreground.
+pub(crate) fn generation_label(generation: u8, kind: Option<Kind>) -> String {
+    let letter = match kind {
+        Some(Kind::Background) => "b",
+        Some(Kind::Foreground) => "f",
+        Some(Kind::Blocking) | None => "",
+    };
+    format!("{generation}{letter}")
 }
 
 #[cfg(test)]

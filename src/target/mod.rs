@@ -12,10 +12,10 @@ use dotnet_diagnostics_client::{
 };
 use tokio::task::{JoinSet, yield_now};
 
+use crate::escape::{LONGEST, LONGEST_LINE, cut};
 use crate::exit::{Code, Failure};
 use crate::gc::facts::Target;
 use crate::sys;
-use crate::visible::{LONGEST, LONGEST_LINE, cut};
 
 pub(crate) use explain::{not_found, stopped, unreachable};
 pub(crate) use settings::gc_settings;

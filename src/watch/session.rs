@@ -10,7 +10,7 @@ use netcore_profiler::wire;
 use super::playback::{Next, PartEnd, Playback, stream_event};
 use super::recording::Recorder;
 use super::step_back::StepBack;
-use crate::check::{Checks, Verdict};
+use crate::assertion::{Assertions, Verdict};
 use crate::exit::{Code, Failure};
 use crate::gc::facts::{BackgroundGc, Exit, Gap, Lost, Sample, WindowLength};
 use crate::gc::fold::Fold;
@@ -46,7 +46,7 @@ pub(crate) struct Session<'r> {
     pub(crate) record_error: Option<(PathBuf, io::Error)>,
     pub(crate) facts: Facts,
     summary: Summary,
-    checks: Checks,
+    checks: Assertions,
     lost: Lost,
     clock: Option<nettrace::TraceInfo>,
     began: bool,
@@ -101,7 +101,7 @@ impl<'r> Session<'r> {
             record_error: None,
             facts,
             summary: Summary::default(),
-            checks: Checks::default(),
+            checks: Assertions::default(),
             lost: Lost::default(),
             clock: None,
             began: false,
@@ -136,7 +136,7 @@ impl<'r> Session<'r> {
 
     /// Bounds to judge in the end.
     #[must_use]
-    pub(crate) fn judging(mut self, checks: &Checks) -> Session<'r> {
+    pub(crate) fn judging(mut self, checks: &Assertions) -> Session<'r> {
         self.checks = checks.clone();
         self
     }

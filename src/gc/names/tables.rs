@@ -7,13 +7,13 @@ use super::compose::{self, Type};
 use super::memory::{entry_bytes, replaced, text_bytes};
 use super::origin::{self, Origin};
 use super::{DYNAMIC, NO_FRAME, Name, UNLOADED, UNNAMED, generated};
+use crate::escape::{LONGEST, cut, escape_untrusted};
 use crate::gc::map::HashMap;
-use crate::visible::{LONGEST, cut, visible};
 
 /// Makes texts from the target visible, and no longer than any name that is shown.
 fn shown(name: &mut String, params: &mut [String]) {
-    *name = cut(visible(name), LONGEST);
-    params.iter_mut().for_each(|param| *param = cut(visible(param), LONGEST));
+    *name = cut(escape_untrusted(name), LONGEST);
+    params.iter_mut().for_each(|param| *param = cut(escape_untrusted(param), LONGEST));
 }
 
 /// How far arguments of arguments are followed.

@@ -1,19 +1,11 @@
 //! JSON: one document, or one line per collection. The types of the wire stand apart from the model.
 
-mod assertions;
-mod blocks;
 mod convert;
-mod held;
-mod holders;
 mod ndjson;
 mod number;
-mod overall;
 mod processes;
 mod read;
-mod roots;
 mod schema;
-mod summary;
-mod sums;
 mod types;
 mod writer;
 

@@ -1,22 +1,26 @@
 //! One line of JSON per collection, between a line that says what is watched and one that sums up.
 
-use std::fmt;
 use std::io::{self, Write};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::assertions::{Assertion, assertions};
-use super::convert::{Convert, exit, target, tool};
-use super::overall::overall;
-use super::summary::summary;
-use super::sums::Summary;
-use super::types::{self as wire, SCHEMA};
+use super::convert::assertions::assertions;
+use super::convert::document::{exit, target, tool};
+use super::convert::processes::overall;
+use super::convert::summary::summary;
+use super::number::Convert;
+use super::types::assertions::Assertion;
+use super::types::collection::Gc as WireGc;
+use super::types::document::{self as wire, SCHEMA};
+use super::types::processes::Overall as WireOverall;
+use super::types::summary::Summary;
+use super::types::watch::Watch;
+use crate::escape::to_json;
 use crate::gc::facts;
 use crate::gc::record::Gc;
-use crate::report::overall::Overall;
-use crate::report::{End, Facts, Filter, Report};
-use crate::visible::to_json;
+use crate::report::model::{End, Facts, Filter, Report};
+use crate::report::multi_process::model::Overall;
 
 /// One line of `--format ndjson`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -47,7 +51,7 @@ pub(super) struct Start {
     /// A recording whose target was killed has no end that tells it.
     title: Option<String>,
     target: wire::Target,
-    watch: wire::Watch,
+    watch: Watch,
 }
 
 /// A collection, with the process it belongs to.
@@ -56,7 +60,7 @@ pub(super) struct Start {
 pub(super) struct GcLine {
     pid: Option<u32>,
     #[serde(flatten)]
-    gc: wire::Gc,
+    gc: WireGc,
 }
 
 /// Everything that was only known at the end.
@@ -65,7 +69,7 @@ pub(super) struct GcLine {
 pub(super) struct EndLine {
     pid: Option<u32>,
     target: wire::Target,
-    watch: wire::Watch,
+    watch: Watch,
     summary: Summary,
     /// The verdicts on `--assert`.
     assertions: Vec<Assertion>,
@@ -77,7 +81,7 @@ pub(super) struct EndLine {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OverallLine {
-    summary: wire::Overall,
+    summary: WireOverall,
     exit: wire::Exit,
 }
 
@@ -93,12 +97,6 @@ pub(crate) struct NdjsonReport<W: Write> {
     out: W,
     filter: Filter,
     convert: Convert,
-}
-
-impl<W: Write> fmt::Debug for NdjsonReport<W> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NdjsonReport").field("filter", &self.filter).finish_non_exhaustive()
-    }
 }
 
 impl<W: Write> NdjsonReport<W> {

@@ -1,4 +1,4 @@
-//! Integers and addresses as JavaScript and `jq` can hold them.
+//! Integers and addresses in a form that JavaScript and `jq` read without loss.
 
 use std::borrow::Cow;
 
@@ -6,16 +6,16 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
 /// The largest integer that every JSON reader holds exactly: 2^53 - 1.
-pub(super) const MAX: u64 = (1 << 53) - 1;
+pub(crate) const MAX: u64 = (1 << 53) - 1;
 
 /// An integer from 0 to [`MAX`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
-pub(super) struct Int(u64);
+pub(crate) struct Int(u64);
 
 impl Int {
     /// The value, or [`MAX`]; whether it was cut.
-    pub(super) fn saturating(value: u64) -> (Int, bool) {
+    pub(crate) fn saturating(value: u64) -> (Int, bool) {
         (Int(value.min(MAX)), value > MAX)
     }
 }
@@ -32,9 +32,29 @@ impl JsonSchema for Int {
     }
 }
 
+/// Converts the model to the types of the wire, and counts the integers that had to be cut.
+#[derive(Debug, Default)]
+pub(crate) struct Convert {
+    pub(crate) saturated: u64,
+}
+
+impl Convert {
+    /// An integer as the wire holds it.
+    pub(crate) fn int(&mut self, value: u64) -> Int {
+        let (int, cut) = Int::saturating(value);
+        self.saturated += u64::from(cut);
+        int
+    }
+
+    /// The same, where it is known.
+    pub(crate) fn known(&mut self, value: Option<u64>) -> Option<Int> {
+        value.map(|v| self.int(v))
+    }
+}
+
 /// An address, id or handle: a string, since it may need all 64 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Address(pub(super) u64);
+pub(crate) struct Address(pub(crate) u64);
 
 impl Serialize for Address {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -53,6 +73,7 @@ impl JsonSchema for Address {
         json_schema!({ "type": "string", "pattern": "^0x[0-9a-f]{1,16}$" })
     }
 }
+
 /// A number that need not be whole; whole ones are written without a point.
 #[derive(Debug, Clone, Copy, PartialEq, JsonSchema)]
 #[schemars(transparent)]

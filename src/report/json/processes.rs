@@ -2,23 +2,21 @@
 //! each to a place of its own, and copied in when they end: nothing is kept in memory but small ones.
 
 use std::cell::RefCell;
-use std::fmt;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::rc::Rc;
 
 use serde::Serialize;
 use tempfile::SpooledTempFile;
 
-use super::convert::{Convert, exit, tool};
-use super::overall::overall;
-use super::types as wire;
+use super::convert::document::{exit, tool};
+use super::convert::processes::overall;
+use super::number::Convert;
+use super::types::document as wire;
 use super::writer::JsonReport;
+use crate::escape::to_json;
 use crate::gc::facts::{Exit, Target};
-use crate::gc::record::Gc;
-use crate::report::overall::Overall;
-use crate::report::together::Format;
-use crate::report::{End, Facts, LiveState, Report};
-use crate::visible::to_json;
+use crate::report::model::{Forward, Report};
+use crate::report::multi_process::model::{Format, Overall};
 
 /// What is larger goes to a temporary file without a name.
 const IN_MEMORY: usize = 256 << 10;
@@ -27,12 +25,6 @@ const IN_MEMORY: usize = 256 << 10;
 /// closed when it is dropped, each process and the whole.
 pub(crate) struct JsonProcesses<W: Write> {
     whole: Rc<RefCell<Whole<W>>>,
-}
-
-impl<W: Write> fmt::Debug for JsonProcesses<W> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JsonProcesses").finish_non_exhaustive()
-    }
 }
 
 impl<W: Write> JsonProcesses<W> {
@@ -151,17 +143,7 @@ struct Element<W: Write> {
     whole: Rc<RefCell<Whole<W>>>,
 }
 
-impl<W: Write> fmt::Debug for Element<W> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Element").field("report", &self.report).finish_non_exhaustive()
-    }
-}
-
 impl<W: Write> Element<W> {
-    fn tell(&mut self, what: impl FnOnce(&mut JsonReport<Spool>) -> io::Result<()>) -> io::Result<()> {
-        self.report.as_mut().map_or(Ok(()), what)
-    }
-
     fn copy_in(&mut self) -> io::Result<()> {
         let Some(mut report) = self.report.take() else { return Ok(()) };
         report.close()?;
@@ -173,22 +155,15 @@ impl<W: Write> Element<W> {
     }
 }
 
-impl<W: Write> Report for Element<W> {
-    fn start(&mut self, facts: &Facts) -> io::Result<()> {
-        self.tell(|report| report.start(facts))
+impl<W: Write> Forward for Element<W> {
+    fn inner(&self) -> Option<&dyn Report> {
+        self.report.as_ref().map(|report| report as &dyn Report)
     }
 
-    fn gc(&mut self, facts: &Facts, gc: &Gc) -> io::Result<()> {
-        self.tell(|report| report.gc(facts, gc))
-    }
-
-    fn tick(&mut self, state: &LiveState) -> io::Result<()> {
-        self.tell(|report| report.tick(state))
-    }
-
-    fn end(&mut self, facts: &Facts, end: &End<'_>) -> io::Result<()> {
-        self.tell(|report| report.end(facts, end))?;
-        self.copy_in()
+    fn forward(&mut self, call: &mut dyn FnMut(&mut dyn Report) -> io::Result<()>) -> io::Result<()> {
+        let Some(report) = &mut self.report else { return Ok(()) };
+        call(report)?;
+        if report.is_closed() { self.copy_in() } else { Ok(()) }
     }
 }
 
@@ -204,34 +179,22 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::report::json::schema;
-    use crate::report::sample::{NOTHING_LOST, facts, quiet_run, summed, tiny};
-    use crate::report::together::Together;
+    use crate::gc::record::Gc;
+    use crate::report::json::schema::schema;
+    use crate::report::model::{End, Facts};
+    use crate::report::multi_process::MultiProcess;
+    use crate::report::sample::{Memory, NOTHING_LOST, facts, quiet_run, summed, tiny};
 
-    #[derive(Debug, Clone, Default)]
-    struct Memory(Rc<RefCell<Vec<u8>>>);
-
-    impl Write for Memory {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.borrow_mut().write(bytes)
-        }
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    impl Memory {
-        fn document(&self) -> Value {
-            let document: Value = serde_json::from_slice(&self.0.borrow()).expect("it is JSON");
-            let all = serde_json::to_value(schema()).expect("a schema is JSON");
-            let schema = serde_json::json!({
-                "$schema": all["$schema"], "$ref": "#/$defs/Processes", "$defs": all["$defs"]
-            });
-            let validator = jsonschema::validator_for(&schema).expect("the schema is a schema");
-            let wrong: Vec<String> = validator.iter_errors(&document).map(|e| e.to_string()).collect();
-            assert_eq!(wrong, [] as [String; 0]);
-            document
-        }
+    fn document(memory: &Memory) -> Value {
+        let document: Value = serde_json::from_str(&memory.text()).expect("it is JSON");
+        let all = serde_json::to_value(schema()).expect("a schema is JSON");
+        let schema = serde_json::json!({
+            "$schema": all["$schema"], "$ref": "#/$defs/Processes", "$defs": all["$defs"]
+        });
+        let validator = jsonschema::validator_for(&schema).expect("the schema is a schema");
+        let wrong: Vec<String> = validator.iter_errors(&document).map(|e| e.to_string()).collect();
+        assert_eq!(wrong, [] as [String; 0]);
+        document
     }
 
     const EXIT: Exit = Exit { gcwatch: 0, child: Some(0), reason: "target-ended" };
@@ -239,11 +202,11 @@ mod tests {
     #[test]
     fn processes_side_by_side_stand_in_the_order_of_their_ends() {
         let memory = Memory::default();
-        let mut together = Together::new(Box::new(JsonProcesses::new(memory.clone())));
+        let mut processes = MultiProcess::new(Box::new(JsonProcesses::new(memory.clone())));
         let (mut first, mut second) = (facts(), facts());
         (first.target.pid, second.target.pid) = (Some(1), Some(2));
         second.target.parent_pid = Some(1);
-        let (mut a, mut b) = (together.process(&first.target), together.process(&second.target));
+        let (mut a, mut b) = (processes.process(&first.target), processes.process(&second.target));
         a.start(&first).expect("memory takes it");
         b.start(&second).expect("memory takes it");
         for gc in quiet_run() {
@@ -258,11 +221,11 @@ mod tests {
         end(&[tiny()], b.as_mut(), &second);
         end(&quiet_run(), a.as_mut(), &first);
         let why = "it ended before it could be watched";
-        together
+        processes
             .not_watched(Target { pid: Some(3), ..Target::default() }, why, &[], &EXIT)
             .expect("memory takes it");
-        together.end(&EXIT).expect("memory takes it");
-        let document = memory.document();
+        processes.end(&EXIT).expect("memory takes it");
+        let document = document(&memory);
         let list = document["processes"].as_array().expect("a list");
         let pids: Vec<_> = list.iter().map(|p| p["target"]["pid"].as_u64()).collect();
         assert_eq!(pids, [Some(2), Some(1), Some(3)]);
@@ -276,18 +239,18 @@ mod tests {
 
     #[test]
     fn it_is_whole_wherever_it_is_dropped() {
-        for processes in 0..3 {
+        for number in 0..3 {
             let memory = Memory::default();
-            let mut together = Together::new(Box::new(JsonProcesses::new(memory.clone())));
-            let mut open: Vec<_> = (0..processes).map(|_| together.process(&facts().target)).collect();
+            let mut processes = MultiProcess::new(Box::new(JsonProcesses::new(memory.clone())));
+            let mut open: Vec<_> = (0..number).map(|_| processes.process(&facts().target)).collect();
             for report in &mut open {
                 report.start(&facts()).expect("memory takes it");
                 report.gc(&facts(), &tiny()).expect("memory takes it");
             }
-            drop(together);
+            drop(processes);
             drop(open);
-            let document = memory.document();
-            assert_eq!(document["processes"].as_array().map(Vec::len), Some(processes));
+            let document = document(&memory);
+            assert_eq!(document["processes"].as_array().map(Vec::len), Some(number));
             assert_eq!(document["exit"]["reason"], "interrupted");
         }
     }

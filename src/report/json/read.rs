@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::types::SCHEMA;
-use crate::gc::facts::{BackgroundGc, Lost, Watch, WindowCounts};
+use super::types::document::SCHEMA;
+use crate::gc::facts::{BackgroundGc, Lost, Watch};
 use crate::gc::record::{
     BlockCount, Gc, GenerationStats, Incomplete, Kind, Level, Moved, ROOT_FLAGS, ROOT_KINDS, Reason,
     RootCount, Roots, Surviving,
@@ -116,22 +116,12 @@ pub(crate) fn read(input: impl std::io::Read) -> Result<Read, String> {
     Ok(Read {
         title: document.target.and_then(|t| t.command_line),
         gcs: document.gcs.into_iter().map(gc).collect(),
-        watch: Watch {
-            level: level(watch.as_ref().map_or("", |w| &w.level)),
-            level_reason: None,
-            started_at: None,
-            duration_ns: watch.as_ref().and_then(|w| w.duration_ns),
-            background_gc: background(watch.as_ref().map_or("", |w| &w.background_gc)),
-            arming: None,
-            sample: None,
-            windows: WindowCounts::default(),
-            blocks: false,
-            estimate: None,
-            max_blocking_ns: None,
-            step_back: None,
-            windows_after_gen2: false,
-            stepped_back: None,
-        },
+        watch: watch.map_or_else(Watch::default, |w| Watch {
+            level: level(&w.level),
+            duration_ns: w.duration_ns,
+            background_gc: background(&w.background_gc),
+            ..Watch::default()
+        }),
         lost: lost.map_or_else(Lost::default, |l| Lost {
             gcs: l.gcs,
             events: l.events,

@@ -4,7 +4,8 @@ use schemars::Schema;
 use schemars::generate::SchemaSettings;
 
 use super::ndjson::Line;
-use super::types::{Document, Processes};
+use super::types::document::Document;
+use super::types::processes::Processes;
 
 /// JSON Schema, draft 2020-12: of the document, under `$defs/Processes` of that of several processes, and
 /// under `$defs/Line` of a line of NDJSON.

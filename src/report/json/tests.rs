@@ -3,11 +3,13 @@ use std::io;
 use jsonschema::Validator;
 use serde_json::Value;
 
-use super::{JsonReport, NdjsonReport, schema};
+use super::ndjson::NdjsonReport;
+use super::schema::schema;
+use super::writer::JsonReport;
 use crate::gc::facts::{Exit, Lost};
 use crate::gc::record::{Gc, Incomplete, Level};
+use crate::report::model::{End, Facts, Filter, Report};
 use crate::report::sample::{NOTHING_LOST, facts, quiet_run, summed, tiny};
-use crate::report::{End, Facts, Filter, Report};
 
 const EXIT: Exit = Exit { gcwatch: 0, child: Some(0), reason: "target-ended" };
 

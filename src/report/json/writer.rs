@@ -1,19 +1,19 @@
 //! One JSON document, written as it comes: nothing of a collection is kept after it was written.
 
-use std::fmt;
 use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::assertions::assertions;
-use super::convert::{Convert, exit, target, tool};
-use super::summary::summary;
-use super::types as wire;
-use crate::check::Verdict;
+use super::convert::assertions::assertions;
+use super::convert::document::{exit, target, tool};
+use super::convert::summary::summary;
+use super::number::Convert;
+use super::types::document as wire;
+use crate::assertion::Verdict;
+use crate::escape::escape_untrusted_json;
 use crate::gc::facts::{Lost, Watch};
 use crate::gc::record::Gc;
-use crate::report::{End, Facts, Report};
-use crate::visible::visible_json;
+use crate::report::model::{End, Facts, Report};
 
 /// The document of `--format json`. It is valid JSON after any end: where [`Report::end`] is never
 /// reached, dropping it closes it with a null summary and the reason "interrupted".
@@ -26,12 +26,6 @@ pub(crate) struct JsonReport<W: Write> {
     line: Vec<u8>,
     /// It is one of several, and says which.
     one_of_several: bool,
-}
-
-impl<W: Write> fmt::Debug for JsonReport<W> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JsonReport").field("state", &self.state).finish_non_exhaustive()
-    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,7 +91,7 @@ impl<W: Write> JsonReport<W> {
         self.line.extend_from_slice(before.as_bytes());
         serde_json::to_writer(&mut self.line, value)?;
         self.line.extend_from_slice(after.as_bytes());
-        self.line = visible_json(std::mem::take(&mut self.line));
+        self.line = escape_untrusted_json(std::mem::take(&mut self.line));
         self.out.write_all(&self.line)
     }
 

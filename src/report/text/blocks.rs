@@ -1,7 +1,7 @@
 //! With `--blocks`: the largest blocks of a collection under its line. All of them are in JSON.
 
-use super::style::{Line, Role, Style};
 use crate::gc::record::{GENERATION_NAMES, Gc};
+use crate::report::style::{Line, Role, Style};
 use crate::report::units::{Units, bytes, count};
 
 /// As many moved, and as many that survived.

@@ -2,18 +2,18 @@
 
 use std::time::Duration;
 
-use super::style::{Line, Role, Style, join, wrap};
+use crate::escape::escape_untrusted;
 use crate::gc::facts::{Arming, BackgroundGc, GcSettings, Sample, Target, Watch, WindowLength};
 use crate::gc::record::Level;
-use crate::report::Facts;
+use crate::report::model::Facts;
+use crate::report::style::{Line, Role, Style, join, wrap};
 use crate::report::units::{Units, bytes, duration, percent};
-use crate::visible::visible;
 
 /// Everything that is known before the first collection.
 pub(super) fn opening(facts: &Facts, style: Style, columns: usize) -> Vec<String> {
     let mut lines = who(&facts.target, style, columns);
     if let Some(reason) = &facts.watch.level_reason {
-        let text = format!("{}, because {}", facts.watch.level.name(), visible(reason));
+        let text = format!("{}, because {}", facts.watch.level.name(), escape_untrusted(reason));
         lines.extend(wrap(style, Role::High, &text, 2, columns));
     }
     let mut text = how(facts, style);
@@ -75,7 +75,7 @@ fn who(target: &Target, style: Style, columns: usize) -> Vec<String> {
             Some(format!("{name} {}", version.as_deref().unwrap_or("")).trim_end().to_owned())
         }
     };
-    parts.extend(runtime.map(|text| Line::of(style, Role::Plain, &visible(&text))));
+    parts.extend(runtime.map(|text| Line::of(style, Role::Plain, &escape_untrusted(&text))));
     parts.extend(flavour(&target.gc).map(|text| Line::of(style, Role::Plain, &text)));
     join(style, &parts, 2, columns)
 }
@@ -83,7 +83,7 @@ fn who(target: &Target, style: Style, columns: usize) -> Vec<String> {
 /// What people call the target, cut to `columns`.
 pub(super) fn title(target: &Target, columns: usize, style: Style) -> String {
     let name = target.title.as_deref().or(target.executable.as_deref()).or(target.command_line.as_deref());
-    shortened(&visible(name.unwrap_or("a .NET process")), columns, style)
+    shortened(&escape_untrusted(name.unwrap_or("a .NET process")), columns, style)
 }
 
 /// As much of a name as a sentence takes.

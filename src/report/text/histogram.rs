@@ -1,9 +1,9 @@
 //! Sizes and shares as bars.
 
 use super::panel::Panel;
-use super::style::{Line, Role, Style};
 use crate::gc::histogram::Histogram;
-use crate::report::SIZE_BOUNDS;
+use crate::report::model::SIZE_BOUNDS;
+use crate::report::style::{Line, Role, Style};
 use crate::report::units::{Units, bound, bytes, count};
 
 /// Width of a full bar.

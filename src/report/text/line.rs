@@ -1,11 +1,11 @@
 //! One line per collection, in columns that do not move.
 
-use super::holders;
 use super::marks::Mark;
-use super::style::{Line, Role, Style};
-use crate::gc::record::{BlockCount, Gc, Incomplete, Kind};
+use super::root_stats;
+use crate::gc::record::{BlockCount, Gc, Incomplete};
 use crate::gc::summary::survived;
-use crate::report::units::{Scale, Units, clock, compact, millis, percent};
+use crate::report::style::{Line, Role, Style, WIDE_COLUMNS};
+use crate::report::units::{Scale, Units, clock, compact, generation_label, millis, percent};
 
 /// What a column shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,9 +55,6 @@ const NARROW: [Slot; 10] = [
     slot(Column::Roots, 1, 5),
     slot(Column::Pinning, 1, 3),
 ];
-
-/// From here on roots are split, and there is room for what else the runtime tells.
-pub(super) const WIDE_COLUMNS: usize = 120;
 
 /// 119 columns.
 const WIDE: [Slot; 16] = [
@@ -223,7 +220,7 @@ impl Lines {
             Column::Roots => counted(gc.roots.as_ref().map(|r| r.total()), slot.width),
             Column::RootKind(kind) => counted(gc.roots.as_ref().and_then(|r| r.of_kind(kind)), slot.width),
             Column::Holder => match holder(gc) {
-                Some((name, role)) => (holders::fits(name, slot.width, self.style), role),
+                Some((name, role)) => (root_stats::fits(name, slot.width, self.style), role),
                 None => unknown(),
             },
             Column::Pinning => counted(gc.roots.as_ref().and_then(|r| r.with_flag(0)), slot.width),
@@ -282,17 +279,7 @@ fn left(column: Column) -> bool {
 
 /// `2`, `2b` for background, `1f` for foreground.
 pub(super) fn generation(gc: &Gc) -> Option<String> {
-    gc.generation.map(|generation| short(generation, gc.kind))
-}
-
-/// The same for a row of the summary.
-pub(super) fn short(generation: u8, kind: Option<Kind>) -> String {
-    let letter = match kind {
-        Some(Kind::Background) => "b",
-        Some(Kind::Foreground) => "f",
-        Some(Kind::Blocking) | None => "",
-    };
-    format!("{generation}{letter}")
+    gc.generation.map(|generation| generation_label(generation, gc.kind))
 }
 
 fn unknown() -> (String, Role) {

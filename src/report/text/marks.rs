@@ -1,8 +1,8 @@
 //! Which collections stand out.
 
-use super::style::Role;
 use crate::gc::record::Gc;
 use crate::gc::summary::Samples;
+use crate::report::style::Role;
 
 /// Fewer pauses than this have no usual length yet.
 const ENOUGH: u64 = 20;

@@ -3,50 +3,31 @@
 mod blocks;
 mod header;
 mod histogram;
-mod holders;
 mod line;
 mod marks;
 mod panel;
+mod root_stats;
 mod status;
 mod storm;
-mod style;
 mod summary;
-mod verdicts;
 
 use std::collections::HashSet;
-use std::fmt;
 use std::io::{self, Write};
 use std::time::Duration;
 
+use super::model::{End, Facts, Filter, LiveState, Report};
+use super::style::{Line, Role, Style, Terminal, wrap};
 use super::units::Units;
-use super::{End, Facts, Filter, LiveState, Report};
+use super::verdicts::verdict_lines;
+use crate::escape::escape_untrusted;
 use crate::gc::record::Gc;
 use line::Lines;
 use marks::Marks;
 use status::Status;
 use storm::Storm;
-use style::{Role, Style, wrap};
-pub(super) use verdicts::total;
-
-use crate::check::Verdict;
-use crate::visible::visible;
 
 /// Sentences are not set wider than this, however wide the terminal.
 const READABLE: usize = 120;
-
-/// What the text goes to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Terminal {
-    /// Width; 80 for a file.
-    pub(crate) columns: usize,
-    /// Height, to repeat the names of the columns; `None` for a file.
-    pub(crate) rows: Option<usize>,
-    pub(crate) colour: bool,
-    /// The last line may be drawn again and again.
-    pub(crate) live: bool,
-    /// Arrows, dots and bars can be shown.
-    pub(crate) unicode: bool,
-}
 
 /// What was asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -58,22 +39,6 @@ pub(crate) struct TextOptions {
     pub(crate) generations: Vec<u8>,
     /// Nothing at all: verdicts and errors come from elsewhere.
     pub(crate) quiet: bool,
-}
-
-/// The verdicts as text, for those who read another format.
-pub(crate) fn verdict_lines(verdicts: &[Verdict], terminal: Terminal, units: Units) -> Vec<String> {
-    let style = Style { colour: terminal.colour, unicode: terminal.unicode };
-    verdicts::verdicts(verdicts, style, units, terminal.columns)
-}
-
-/// A sentence in lines.
-pub(super) fn wrapped(text: &str, columns: usize) -> Vec<String> {
-    wrap(Style { colour: false, unicode: true }, Role::Plain, text, 0, columns)
-}
-
-/// Text that frames something else.
-pub(crate) fn dimmed(text: &str, terminal: Terminal) -> String {
-    Style { colour: terminal.colour, unicode: terminal.unicode }.dim(text)
 }
 
 /// `--format text`.
@@ -101,16 +66,10 @@ pub(crate) struct TextReport<W: Write> {
     quiet_since_ns: u64,
 }
 
-impl<W: Write> fmt::Debug for TextReport<W> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TextReport").field("terminal", &self.terminal).finish_non_exhaustive()
-    }
-}
-
 impl<W: Write> TextReport<W> {
     /// Text that goes to `out`.
     pub(crate) fn new(out: W, terminal: Terminal, options: TextOptions) -> TextReport<W> {
-        let style = Style { colour: terminal.colour, unicode: terminal.unicode };
+        let style = terminal.style();
         TextReport {
             out,
             terminal,
@@ -271,14 +230,14 @@ impl<W: Write> Report for TextReport<W> {
         if self.quiet || !self.warned.insert(message.to_owned()) {
             return Ok(());
         }
-        let text = format!("gcwatch: {}", visible(message));
-        self.print(&style::Line::of(self.style, Role::High, &text).into_string())?;
+        let text = format!("gcwatch: {}", escape_untrusted(message));
+        self.print(&Line::of(self.style, Role::High, &text).into_string())?;
         self.out.flush()
     }
 
     fn end(&mut self, facts: &Facts, end: &End<'_>) -> io::Result<()> {
-        let verdicts =
-            verdicts::verdicts(end.verdicts, self.style, self.units, self.terminal.columns.max(40));
+        let columns = self.terminal.columns.max(40);
+        let verdicts = verdict_lines(end.verdicts, Terminal { columns, ..self.terminal }, self.units);
         if self.quiet {
             self.print_all(&verdicts)?;
             return self.out.flush();
@@ -288,7 +247,6 @@ impl<W: Write> Report for TextReport<W> {
         }
         self.print("")?;
         let legend = self.marks.legend();
-        let columns = self.terminal.columns.max(40);
         let lines = summary::summary(facts, end, &legend, self.style, self.units, columns);
         self.print_all(&lines)?;
         if !verdicts.is_empty() {

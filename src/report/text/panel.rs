@@ -1,6 +1,6 @@
 //! Tables, and blocks of lines set side by side as far as there is room.
 
-use super::style::{Line, Role, Style};
+use crate::report::style::{Line, Role, Style};
 
 /// Blanks between panels.
 pub(super) const GAP: usize = 3;

@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use super::style::{Line, Role, Style};
 use crate::gc::record::Gc;
-use crate::report::LiveState;
 use crate::report::missing::counts;
+use crate::report::model::LiveState;
 use crate::report::share::Share;
+use crate::report::style::{Line, Role, Style};
 use crate::report::units::{count, duration, percent};
 
 /// "Now" is this long.

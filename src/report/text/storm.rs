@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::style::Style;
 use crate::gc::record::Gc;
+use crate::report::style::Style;
 use crate::report::units::{count, millis, percent};
 
 /// A storm is more lines than this within [`SECOND`], and over below half of it.

@@ -2,16 +2,15 @@
 
 use super::header::{NAME, title};
 use super::histogram::{shares, sizes};
-use super::holders;
-use super::line::{WIDE_COLUMNS, short};
 use super::panel::{Cell, Panel, Stand, flow, table};
-use super::style::{Line, Role, Style, join, wrap};
+use super::root_stats;
 use crate::gc::facts::{BackgroundGc, Lost};
 use crate::gc::record::{BlockCount, Kind, Level, MARK_TYPES, ROOT_FLAGS, ROOT_KINDS};
 use crate::gc::summary::{INCOMPLETE, Samples, Summary, Tally};
+use crate::report::model::{End, Facts};
 use crate::report::share::Share;
-use crate::report::units::{Units, bytes, compact, count, duration, percent};
-use crate::report::{End, Facts};
+use crate::report::style::{Line, Role, Style, WIDE_COLUMNS, join, wrap};
+use crate::report::units::{Units, bytes, compact, count, duration, generation_label, percent};
 use crate::report::{blocking, missing};
 
 /// Everything of one summary.
@@ -83,7 +82,7 @@ impl Page<'_> {
             parts.push(Line::of(self.style, Role::Strong, &paused));
             let mut which: Vec<String> = Vec::new();
             which.extend(longest.number.map(|n| format!("#{n}")));
-            which.extend(longest.generation.map(|g| format!("gen{}", short(g, longest.kind))));
+            which.extend(longest.generation.map(|g| format!("gen{}", generation_label(g, longest.kind))));
             which.extend(longest.reason.map(|r| r.names().1.to_owned()));
             let text = format!("max {} ({})", self.time(longest.pause_ns), which.join(" "));
             parts.push(Line::of(self.style, Role::Strong, &text));
@@ -114,7 +113,7 @@ impl Page<'_> {
         let mut rows: Vec<Vec<Cell>> = Vec::new();
         for ((generation, kind), group) in &self.sum.groups {
             let role = if *generation == 2 { Role::Strong } else { Role::Plain };
-            let name = short(*generation, Some(*kind));
+            let name = generation_label(*generation, Some(*kind));
             rows.push(self.row((name, role), group.count, &group.pauses, group.moved, group.survived, wide));
         }
         if rows.len() > 1 {
@@ -232,7 +231,7 @@ impl Page<'_> {
         let Some(sum) = self.sum.roots.as_ref().and_then(|r| r.stats.as_ref()) else { return Vec::new() };
         let mut lines = Vec::new();
         let panels: Vec<Panel> =
-            [holders::methods(sum, columns, style), holders::types(sum, units, columns, style)]
+            [root_stats::methods(sum, columns, style), root_stats::types(sum, units, columns, style)]
                 .into_iter()
                 .flatten()
                 .collect();
@@ -241,9 +240,10 @@ impl Page<'_> {
             lines.extend(flow(panels, columns));
         }
         let growth = self.sum.growth.rows().unwrap_or_default();
-        for list in
-            [holders::pinned(sum, units, columns, style), holders::growth(&growth, units, columns, style)]
-        {
+        for list in [
+            root_stats::pinned(sum, units, columns, style),
+            root_stats::growth(&growth, units, columns, style),
+        ] {
             if !list.is_empty() {
                 lines.push(String::new());
                 lines.extend(list);
@@ -261,7 +261,7 @@ impl Page<'_> {
         if let Some(text) = self.why() {
             note("why", Role::Plain, text);
         }
-        if let Some(text) = holders::induced(&self.sum.induced, self.columns, self.style) {
+        if let Some(text) = root_stats::induced(&self.sum.induced, self.columns, self.style) {
             note("GC.Collect", Role::Plain, text);
         }
         if let (Some(last), Some(max)) = (self.sum.heap_after_last_bytes, self.sum.heap_after_max_bytes) {
@@ -279,7 +279,7 @@ impl Page<'_> {
         }
         if let Some(roots) = &self.sum.roots {
             let text = match &roots.stats {
-                Some(sum) => holders::origins(sum),
+                Some(sum) => root_stats::origins(sum),
                 None => {
                     "the runtime's own are among them, and those of the event session we opened".to_owned()
                 }

@@ -1,10 +1,12 @@
-use super::{Terminal, TextOptions, TextReport};
+use super::{TextOptions, TextReport};
 use std::time::Duration;
 
 use crate::gc::facts::{BackgroundGc, Exit, Gap, Lost, Sample, WindowCounts, WindowLength};
 use crate::gc::record::{Gc, Kind, Level, Pause, Phase};
+use crate::report::model::{End, Facts, LiveState, Report};
 use crate::report::sample::{NOTHING_LOST, facts, quiet_run, summed, tiny};
-use crate::report::{End, Facts, LiveState, Report, Units};
+use crate::report::style::Terminal;
+use crate::report::units::Units;
 
 const EXIT: Exit = Exit { gcwatch: 0, child: Some(0), reason: "target-ended" };
 const FILE: Terminal = Terminal { columns: 80, rows: None, colour: false, live: false, unicode: true };

@@ -8,91 +8,91 @@ use crate::report::json::number::{Address, Int};
 /// The blocks of the compacted generations.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::report::json) struct Moved {
+pub(crate) struct Moved {
     /// Blocks whose address changed.
-    pub(in crate::report::json) blocks: Int,
-    pub(in crate::report::json) bytes: Int,
+    pub(crate) blocks: Int,
+    pub(crate) bytes: Int,
     /// A block of 4 GiB or more was reported by a runtime that has 32-bit lengths.
-    pub(in crate::report::json) bytes_at_least: bool,
+    pub(crate) bytes_at_least: bool,
     /// Blocks among them that stayed where they were: pinned, or nothing to close up.
-    pub(in crate::report::json) stayed_blocks: Int,
-    pub(in crate::report::json) stayed_bytes: Int,
-    pub(in crate::report::json) block_bytes: Distribution,
+    pub(crate) stayed_blocks: Int,
+    pub(crate) stayed_bytes: Int,
+    pub(crate) block_bytes: Distribution,
     /// How far they moved: |new - old|.
-    pub(in crate::report::json) distance_bytes: Distribution,
-    pub(in crate::report::json) histogram: Vec<HistogramRow>,
+    pub(crate) distance_bytes: Distribution,
+    pub(crate) histogram: Vec<HistogramRow>,
     /// From which generation to which, those that stayed where they were too. Only with `--blocks`; null
     /// when the bounds of the generations were not known.
-    pub(in crate::report::json) transitions: Option<Vec<Transition>>,
+    pub(crate) transitions: Option<Vec<Transition>>,
     /// Every block; null without `--blocks`.
-    pub(in crate::report::json) ranges: Option<Vec<MovedRange>>,
+    pub(crate) ranges: Option<Vec<MovedRange>>,
 }
 
 /// The blocks that survived where they lay.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::report::json) struct Surviving {
-    pub(in crate::report::json) blocks: Int,
-    pub(in crate::report::json) bytes: Int,
+pub(crate) struct Surviving {
+    pub(crate) blocks: Int,
+    pub(crate) bytes: Int,
     /// A block of 4 GiB or more was reported by a runtime that has 32-bit lengths.
-    pub(in crate::report::json) bytes_at_least: bool,
-    pub(in crate::report::json) block_bytes: Distribution,
-    pub(in crate::report::json) histogram: Vec<HistogramRow>,
+    pub(crate) bytes_at_least: bool,
+    pub(crate) block_bytes: Distribution,
+    pub(crate) histogram: Vec<HistogramRow>,
     /// Every block; null without `--blocks`.
-    pub(in crate::report::json) ranges: Option<Vec<SurvivingRange>>,
+    pub(crate) ranges: Option<Vec<SurvivingRange>>,
 }
 
 /// Minimum and maximum are exact; a percentile is the upper end of its step of a histogram with 16
 /// steps per power of two, at most 6.25 % too high. All null when there is no value.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::report::json) struct Distribution {
-    pub(in crate::report::json) min: Option<Int>,
-    pub(in crate::report::json) p50: Option<Int>,
-    pub(in crate::report::json) p90: Option<Int>,
-    pub(in crate::report::json) p99: Option<Int>,
-    pub(in crate::report::json) max: Option<Int>,
+pub(crate) struct Distribution {
+    pub(crate) min: Option<Int>,
+    pub(crate) p50: Option<Int>,
+    pub(crate) p90: Option<Int>,
+    pub(crate) p99: Option<Int>,
+    pub(crate) max: Option<Int>,
 }
 
 /// Blocks of a size: above the bound of the row before, and at most this one.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::report::json) struct HistogramRow {
+pub(crate) struct HistogramRow {
     /// Null in the last row, which has no bound.
-    pub(in crate::report::json) le_bytes: Option<Int>,
-    pub(in crate::report::json) blocks: Int,
-    pub(in crate::report::json) bytes: Int,
+    pub(crate) le_bytes: Option<Int>,
+    pub(crate) blocks: Int,
+    pub(crate) bytes: Int,
 }
 
 /// Blocks by generation before and after.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::report::json) struct Transition {
-    pub(in crate::report::json) from: &'static str,
-    pub(in crate::report::json) to: &'static str,
-    pub(in crate::report::json) blocks: Int,
-    pub(in crate::report::json) bytes: Int,
+pub(crate) struct Transition {
+    pub(crate) from: &'static str,
+    pub(crate) to: &'static str,
+    pub(crate) blocks: Int,
+    pub(crate) bytes: Int,
 }
 
 /// One block of a compacted generation.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::report::json) struct MovedRange {
-    pub(in crate::report::json) old: Address,
+pub(crate) struct MovedRange {
+    pub(crate) old: Address,
     /// The same as `old`: it stayed.
-    pub(in crate::report::json) new: Address,
-    pub(in crate::report::json) bytes: Int,
+    pub(crate) new: Address,
+    pub(crate) bytes: Int,
     /// The generation it lay in.
-    pub(in crate::report::json) from: Option<&'static str>,
+    pub(crate) from: Option<&'static str>,
     /// The generation it lies in now.
-    pub(in crate::report::json) to: Option<&'static str>,
+    pub(crate) to: Option<&'static str>,
 }
 
 /// One block that survived where it lay.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::report::json) struct SurvivingRange {
-    pub(in crate::report::json) start: Address,
-    pub(in crate::report::json) bytes: Int,
-    pub(in crate::report::json) generation: Option<&'static str>,
+pub(crate) struct SurvivingRange {
+    pub(crate) start: Address,
+    pub(crate) bytes: Int,
+    pub(crate) generation: Option<&'static str>,
 }

@@ -3,87 +3,88 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Moved, Roots, Surviving};
-use crate::report::json::held::TriggeredBy;
+use super::blocks::{Moved, Surviving};
+use super::root_stats::TriggeredBy;
+use super::roots::Roots;
 use crate::report::json::number::Int;
 
 /// One garbage collection.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::report::json) struct Gc {
+pub(crate) struct Gc {
     /// The runtime's own number.
-    pub(in crate::report::json) number: Option<u32>,
+    pub(crate) number: Option<u32>,
     /// What it was seen with: "basic", "moves" or "roots".
-    pub(in crate::report::json) level: &'static str,
+    pub(crate) level: &'static str,
     /// The oldest generation collected: 0, 1 or 2.
-    pub(in crate::report::json) generation: Option<u8>,
+    pub(crate) generation: Option<u8>,
     /// "blocking", "background" or "foreground" (blocking, while a background one ran).
-    pub(in crate::report::json) kind: Option<&'static str>,
+    pub(crate) kind: Option<&'static str>,
     /// Why the runtime collected: "alloc_soh", "alloc_loh", "induced", "low_memory" and others.
-    pub(in crate::report::json) reason: Option<&'static str>,
+    pub(crate) reason: Option<&'static str>,
     /// The reason code of the event that asked for it (GCTriggered).
-    pub(in crate::report::json) trigger_reason_code: Option<u32>,
+    pub(crate) trigger_reason_code: Option<u32>,
     /// The program, or a library in it, asked for it.
-    pub(in crate::report::json) induced: Option<bool>,
+    pub(crate) induced: Option<bool>,
     /// True, false, or "mixed": some of the generations were compacted, others swept.
-    pub(in crate::report::json) compacting: Option<Compacting>,
+    pub(crate) compacting: Option<Compacting>,
     /// False: the record is cut off, and counts in no summary.
-    pub(in crate::report::json) complete: bool,
+    pub(crate) complete: bool,
     /// "began-before", "ended-after", "lost" or "half-armed"; null for a complete record.
-    pub(in crate::report::json) incomplete: Option<&'static str>,
+    pub(crate) incomplete: Option<&'static str>,
     /// Start of the suspension for its first pause, ns of the stream's clock since the watch began.
-    pub(in crate::report::json) at_ns: Option<Int>,
+    pub(crate) at_ns: Option<Int>,
     /// Sum of its pauses, without those that watching caused.
-    pub(in crate::report::json) pause_ns: Option<Int>,
+    pub(crate) pause_ns: Option<Int>,
     /// Sum of the pauses that watching caused (`pauses[].caused_by_watching`); they are in no other sum.
-    pub(in crate::report::json) caused_by_watching_ns: Option<Int>,
+    pub(crate) caused_by_watching_ns: Option<Int>,
     /// From the runtime's GCStart to its GCEnd.
-    pub(in crate::report::json) gc_ns: Option<Int>,
+    pub(crate) gc_ns: Option<Int>,
     /// Part of `pause_ns` that went into stopping the threads.
-    pub(in crate::report::json) suspend_ns: Option<Int>,
+    pub(crate) suspend_ns: Option<Int>,
     /// The times the program stood still for it. Pauses never overlap.
-    pub(in crate::report::json) pauses: Vec<Pause>,
+    pub(crate) pauses: Vec<Pause>,
     /// Size of all generations before it, free space inside them included.
-    pub(in crate::report::json) heap_before_bytes: Option<Int>,
+    pub(crate) heap_before_bytes: Option<Int>,
     /// The same after it: `GCMemoryInfo.HeapSizeBytes`.
-    pub(in crate::report::json) heap_after_bytes: Option<Int>,
+    pub(crate) heap_after_bytes: Option<Int>,
     /// What survived, as the runtime sums it in GCHeapStats (and TraceEvent after it): without the
     /// pinned-object heap, and for a background collection with what the blocking one before it
     /// promoted of gen0 and gen1. `GCMemoryInfo.PromotedBytes` is this and the pinned-object heap's.
     /// `generations` and `heaps` have neither flaw.
-    pub(in crate::report::json) promoted_bytes: Option<Int>,
+    pub(crate) promoted_bytes: Option<Int>,
     /// Memory committed to the heap afterwards: `GCMemoryInfo.TotalCommittedBytes`. Null for a
     /// background collection and before .NET 7, of which no event tells it; a libclrgc without that
     /// event (.NET 8 and 9) has none either.
-    pub(in crate::report::json) committed_bytes: Option<Int>,
+    pub(crate) committed_bytes: Option<Int>,
     /// Heaps that took part; server GC may change their number from one collection to the next.
-    pub(in crate::report::json) heap_count: Option<u32>,
+    pub(crate) heap_count: Option<u32>,
     /// GC handles in use.
-    pub(in crate::report::json) handles: Option<u32>,
+    pub(crate) handles: Option<u32>,
     /// Pinned objects that it met; a background collection counts none.
-    pub(in crate::report::json) pinned_objects: Option<u32>,
-    pub(in crate::report::json) finalization: Finalization,
+    pub(crate) pinned_objects: Option<u32>,
+    pub(crate) finalization: Finalization,
     /// gen0, gen1, gen2, loh, poh; empty when nothing is known of them.
-    pub(in crate::report::json) generations: Vec<Generation>,
+    pub(crate) generations: Vec<Generation>,
     /// One per heap; empty when nothing is known of them.
-    pub(in crate::report::json) heaps: Vec<Heap>,
+    pub(crate) heaps: Vec<Heap>,
     /// Blocks in the generations that were compacted; null when not seen.
-    pub(in crate::report::json) moved: Option<Moved>,
+    pub(crate) moved: Option<Moved>,
     /// Blocks that survived without a move being considered; null when not seen.
-    pub(in crate::report::json) surviving: Option<Surviving>,
+    pub(crate) surviving: Option<Surviving>,
     /// What held the heap; null when nothing of it was seen.
-    pub(in crate::report::json) roots: Option<Roots>,
+    pub(crate) roots: Option<Roots>,
     /// Who asked for it; null where the program did not, or nobody was seen.
-    pub(in crate::report::json) triggered_by: Option<TriggeredBy>,
+    pub(crate) triggered_by: Option<TriggeredBy>,
     /// What watching it cost the target; null when not measured.
-    pub(in crate::report::json) cost: Option<Cost>,
-    pub(in crate::report::json) missing: Missing,
+    pub(crate) cost: Option<Cost>,
+    pub(crate) missing: Missing,
 }
 
 /// True, false or "mixed".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
-pub(in crate::report::json) enum Compacting {
+pub(crate) enum Compacting {
     /// All of the collected generations, or none.
     Same(bool),
     /// Some of them.
@@ -93,7 +94,7 @@ pub(in crate::report::json) enum Compacting {
 /// The word for some.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(in crate::report::json) enum Mixed {
+pub(crate) enum Mixed {
     /// Some generations were compacted, others swept.
     Mixed,
 }
@@ -101,86 +102,86 @@ pub(in crate::report::json) enum Mixed {
 /// One time the program stood still.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::report::json) struct Pause {
+pub(crate) struct Pause {
     /// "whole", "initial", "final_mark" or "survivor_walk".
-    pub(in crate::report::json) phase: &'static str,
+    pub(crate) phase: &'static str,
     /// Start, ns of the stream's clock since the watch began.
-    pub(in crate::report::json) at_ns: Int,
-    pub(in crate::report::json) ns: Int,
+    pub(crate) at_ns: Int,
+    pub(crate) ns: Int,
     /// Part of it that went into stopping the threads.
-    pub(in crate::report::json) suspend_ns: Option<Int>,
+    pub(crate) suspend_ns: Option<Int>,
     /// It would not have happened without gcwatch.
-    pub(in crate::report::json) caused_by_watching: bool,
+    pub(crate) caused_by_watching: bool,
 }
 
 /// What became ready for finalization.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::report::json) struct Finalization {
+pub(crate) struct Finalization {
     /// `GCMemoryInfo.FinalizationPendingCount`.
-    pub(in crate::report::json) objects: Option<Int>,
+    pub(crate) objects: Option<Int>,
     /// What they keep alive; null for a background collection, which does not count it.
-    pub(in crate::report::json) bytes: Option<Int>,
+    pub(crate) bytes: Option<Int>,
 }
 
 /// One generation's part. A block is booked to the generation it lay in before.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::report::json) struct Generation {
+pub(crate) struct Generation {
     /// "gen0", "gen1", "gen2", "loh" or "poh".
-    pub(in crate::report::json) name: &'static str,
-    pub(in crate::report::json) size_before_bytes: Option<Int>,
+    pub(crate) name: &'static str,
+    pub(crate) size_before_bytes: Option<Int>,
     /// Of a background collection: at its very end, a moment after `heaps` and the free space were
     /// taken, and the program allocates on.
-    pub(in crate::report::json) size_after_bytes: Option<Int>,
+    pub(crate) size_after_bytes: Option<Int>,
     /// What survived in it: the bytes of its blocks; 0 where it was not collected.
-    pub(in crate::report::json) promoted_bytes: Option<Int>,
+    pub(crate) promoted_bytes: Option<Int>,
     /// Free space inside it afterwards.
-    pub(in crate::report::json) fragmentation_bytes: Option<Int>,
+    pub(crate) fragmentation_bytes: Option<Int>,
     /// It was among what was compacted; single regions of it may have been swept all the same ("mixed").
     /// Null when it was not collected.
-    pub(in crate::report::json) compacted: Option<bool>,
-    pub(in crate::report::json) moved_blocks: Option<Int>,
-    pub(in crate::report::json) moved_bytes: Option<Int>,
-    pub(in crate::report::json) surviving_blocks: Option<Int>,
-    pub(in crate::report::json) surviving_bytes: Option<Int>,
+    pub(crate) compacted: Option<bool>,
+    pub(crate) moved_blocks: Option<Int>,
+    pub(crate) moved_bytes: Option<Int>,
+    pub(crate) surviving_blocks: Option<Int>,
+    pub(crate) surviving_bytes: Option<Int>,
 }
 
 /// One heap's part; server GC has several. At the end of a background collection of server GC the
 /// runtime may send the figures of a heap before that heap has made them: they are null then.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::report::json) struct Heap {
-    pub(in crate::report::json) index: u32,
-    pub(in crate::report::json) size_before_bytes: Option<Int>,
-    pub(in crate::report::json) size_after_bytes: Option<Int>,
+pub(crate) struct Heap {
+    pub(crate) index: u32,
+    pub(crate) size_before_bytes: Option<Int>,
+    pub(crate) size_after_bytes: Option<Int>,
     /// What survived in the collected generations of this heap.
-    pub(in crate::report::json) promoted_bytes: Option<Int>,
+    pub(crate) promoted_bytes: Option<Int>,
     /// Why this heap wanted that generation, in the garbage collector's own terms (gcrecord.h):
     /// what used up its budget of allocations or of time, then every condition that was met. Empty:
     /// it was for a younger one.
-    pub(in crate::report::json) condemned_reasons: Option<Vec<&'static str>>,
+    pub(crate) condemned_reasons: Option<Vec<&'static str>>,
 }
 
 /// What watching one collection cost the target.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::report::json) struct Cost {
+pub(crate) struct Cost {
     /// Time inside gcwatch's callbacks, all threads added up.
-    pub(in crate::report::json) callback_ns: Int,
+    pub(crate) callback_ns: Int,
     /// What the runtime spent walking for gcwatch, at least.
-    pub(in crate::report::json) walk_ns: Int,
+    pub(crate) walk_ns: Int,
     /// What looking at the types of roots took in the pause; null where it was not done.
-    pub(in crate::report::json) naming_ns: Option<Int>,
+    pub(crate) naming_ns: Option<Int>,
     /// The profiler was armed for the whole of it.
-    pub(in crate::report::json) armed: bool,
+    pub(crate) armed: bool,
 }
 
 /// What should have come of one collection and did not.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::report::json) struct Missing {
-    pub(in crate::report::json) ranges: Int,
-    pub(in crate::report::json) roots: Int,
-    pub(in crate::report::json) events: Int,
+pub(crate) struct Missing {
+    pub(crate) ranges: Int,
+    pub(crate) roots: Int,
+    pub(crate) events: Int,
 }

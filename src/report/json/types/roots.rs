@@ -3,77 +3,77 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::report::json::held::{Pinned, RootMethod, RootOrigins, RootStatic, RootType};
+use super::root_stats::{Pinned, RootMethod, RootOrigins, RootStatic, RootType};
 use crate::report::json::number::{Address, Int};
 
 /// What held the heap. The counts are null where only the promoted bytes were seen; all but the total
 /// and the null ones are null where the runtime tells no kinds.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::report::json) struct Roots {
+pub(crate) struct Roots {
     /// All roots that point to an object, weak ones included.
-    pub(in crate::report::json) total: Option<Int>,
+    pub(crate) total: Option<Int>,
     /// Roots that point nowhere; not in the total. Slots of frames: handles to null are passed over.
-    pub(in crate::report::json) null_refs: Option<Int>,
-    pub(in crate::report::json) weak: Option<Int>,
+    pub(crate) null_refs: Option<Int>,
+    pub(crate) weak: Option<Int>,
     /// Those that keep their object alive: all but the weak ones.
-    pub(in crate::report::json) holding: Option<Int>,
-    pub(in crate::report::json) by_kind: Option<RootKinds>,
+    pub(crate) holding: Option<Int>,
+    pub(crate) by_kind: Option<RootKinds>,
     /// A root counts once for each of its flags.
-    pub(in crate::report::json) by_flag: Option<RootFlags>,
-    pub(in crate::report::json) by_kind_and_flag: Option<Vec<RootCount>>,
+    pub(crate) by_flag: Option<RootFlags>,
+    pub(crate) by_kind_and_flag: Option<Vec<RootCount>>,
     /// Null where no names were told; so are the lists below.
-    pub(in crate::report::json) by_origin: Option<RootOrigins>,
+    pub(crate) by_origin: Option<RootOrigins>,
     /// Bytes that each kind of root kept; null when not seen, as with background collections, of
     /// which the runtime tells none.
-    pub(in crate::report::json) promoted_bytes: Option<PromotedBytes>,
+    pub(crate) promoted_bytes: Option<PromotedBytes>,
     /// Pairs of dependent handles and conditional weak tables: edges, not roots.
-    pub(in crate::report::json) dependent_pairs: Option<Int>,
+    pub(crate) dependent_pairs: Option<Int>,
     /// Roots that were counted but not looked at: more than 10,000 different ones in one collection.
-    pub(in crate::report::json) untyped: Option<Int>,
+    pub(crate) untyped: Option<Int>,
     /// The methods whose frames hold the most, at most 100.
-    pub(in crate::report::json) methods: Option<Vec<RootMethod>>,
+    pub(crate) methods: Option<Vec<RootMethod>>,
     /// The types that roots point to, the largest first, at most 100.
-    pub(in crate::report::json) types: Option<Vec<RootType>>,
+    pub(crate) types: Option<Vec<RootType>>,
     /// Static fields that hold an object, the program's before the framework's, the largest first, at most 100. Null where they are not known.
-    pub(in crate::report::json) statics: Option<Vec<RootStatic>>,
+    pub(crate) statics: Option<Vec<RootStatic>>,
     /// What is pinned, and by what, the largest first, at most 100.
-    pub(in crate::report::json) pinned: Option<Vec<Pinned>>,
+    pub(crate) pinned: Option<Vec<Pinned>>,
     /// One of these lists has more rows than are here.
-    pub(in crate::report::json) lists_cut: Option<bool>,
+    pub(crate) lists_cut: Option<bool>,
     /// Every root; null without `--blocks`.
-    pub(in crate::report::json) list: Option<Vec<Root>>,
+    pub(crate) list: Option<Vec<Root>>,
 }
 
 /// A number per kind of root.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::report::json) struct RootKinds {
-    pub(in crate::report::json) stack: Int,
-    pub(in crate::report::json) handle: Int,
-    pub(in crate::report::json) finalizer: Int,
-    pub(in crate::report::json) other: Int,
+pub(crate) struct RootKinds {
+    pub(crate) stack: Int,
+    pub(crate) handle: Int,
+    pub(crate) finalizer: Int,
+    pub(crate) other: Int,
 }
 
 /// A number per flag of a root.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::report::json) struct RootFlags {
-    pub(in crate::report::json) pinning: Int,
-    pub(in crate::report::json) weak: Int,
-    pub(in crate::report::json) interior: Int,
-    pub(in crate::report::json) refcounted: Int,
+pub(crate) struct RootFlags {
+    pub(crate) pinning: Int,
+    pub(crate) weak: Int,
+    pub(crate) interior: Int,
+    pub(crate) refcounted: Int,
 }
 
 /// Roots of one kind with exactly these flags.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::report::json) struct RootCount {
+pub(crate) struct RootCount {
     /// "stack", "handle", "finalizer" or "other".
-    pub(in crate::report::json) kind: &'static str,
+    pub(crate) kind: &'static str,
     /// Any of "pinning", "weak", "interior", "refcounted".
-    pub(in crate::report::json) flags: Vec<&'static str>,
-    pub(in crate::report::json) count: Int,
+    pub(crate) flags: Vec<&'static str>,
+    pub(crate) count: Int,
 }
 
 /// Bytes by what promoted them, as the runtime's marking counts them (GCMarkWithType, all heaps
@@ -88,38 +88,38 @@ pub(in crate::report::json) struct RootCount {
 /// the same moment both count it.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::report::json) struct PromotedBytes {
+pub(crate) struct PromotedBytes {
     /// Locals and arguments of threads.
-    pub(in crate::report::json) stack: Option<Int>,
+    pub(crate) stack: Option<Int>,
     /// Objects that were waiting for their finalizers before.
-    pub(in crate::report::json) finalizer: Option<Int>,
+    pub(crate) finalizer: Option<Int>,
     /// Handles of every kind, and so static fields.
-    pub(in crate::report::json) handle: Option<Int>,
+    pub(crate) handle: Option<Int>,
     /// Objects of generations that were not collected; null with gen2.
-    pub(in crate::report::json) older_generation: Option<Int>,
-    pub(in crate::report::json) sized_ref: Option<Int>,
+    pub(crate) older_generation: Option<Int>,
+    pub(crate) sized_ref: Option<Int>,
     /// Part of `dependent_handle`: what a full mark queue or stack had put off until then.
-    pub(in crate::report::json) overflow: Option<Int>,
-    pub(in crate::report::json) dependent_handle: Option<Int>,
+    pub(crate) overflow: Option<Int>,
+    pub(crate) dependent_handle: Option<Int>,
     /// Objects that now wait for their finalizers, and what only they hold.
-    pub(in crate::report::json) new_finalizable: Option<Int>,
-    pub(in crate::report::json) steal: Option<Int>,
+    pub(crate) new_finalizable: Option<Int>,
+    pub(crate) steal: Option<Int>,
     /// What a background collection, during which this one ran, had still to mark.
-    pub(in crate::report::json) background: Option<Int>,
+    pub(crate) background: Option<Int>,
 }
 
 /// One root.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::report::json) struct Root {
+pub(crate) struct Root {
     /// Where its object lies after the collection.
-    pub(in crate::report::json) object: Address,
+    pub(crate) object: Address,
     /// FunctionID of a stack root, the handle of a handle root, else opaque.
-    pub(in crate::report::json) id: Option<Address>,
-    pub(in crate::report::json) kind: Option<&'static str>,
-    pub(in crate::report::json) flags: Option<Vec<&'static str>>,
+    pub(crate) id: Option<Address>,
+    pub(crate) kind: Option<&'static str>,
+    pub(crate) flags: Option<Vec<&'static str>>,
     /// The number of the first garbage collection at which this same object was among the roots, of
     /// those watched without a gap up to this one. Null for a null root, in an incomplete record, and
     /// where nothing tells whether it is the same object (a frozen one lies in no generation).
-    pub(in crate::report::json) since_gc: Option<u32>,
+    pub(crate) since_gc: Option<u32>,
 }

@@ -8,95 +8,95 @@ use crate::report::json::number::Int;
 /// How the target was watched.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::report::json) struct Watch {
+pub(crate) struct Watch {
     /// The level reached: "basic", "moves" or "roots".
-    pub(in crate::report::json) level: &'static str,
+    pub(crate) level: &'static str,
     /// Why it is not the level that was wished; null when it is.
     /// A recording cannot tell this.
-    pub(in crate::report::json) level_reason: Option<String>,
+    pub(crate) level_reason: Option<String>,
     /// RFC 3339.
-    pub(in crate::report::json) started_at: Option<String>,
+    pub(crate) started_at: Option<String>,
     /// Length on the stream's clock.
-    pub(in crate::report::json) duration_ns: Option<Int>,
+    pub(crate) duration_ns: Option<Int>,
     /// What watching did to background GC: "untouched", "walked" (each one got one more stop),
     /// "off-in-windows", "off-while-watched", "off-until-exit", or "none" (the target has none).
-    pub(in crate::report::json) background_gc: &'static str,
+    pub(crate) background_gc: &'static str,
     /// "late": in each collection's mark phase; "always"; null without the profiler.
-    pub(in crate::report::json) arming: Option<&'static str>,
+    pub(crate) arming: Option<&'static str>,
     /// What `--sample` asks for; null without it.
-    pub(in crate::report::json) sample: Option<Sample>,
+    pub(crate) sample: Option<Sample>,
     /// What became of it.
-    pub(in crate::report::json) windows: Windows,
+    pub(crate) windows: Windows,
     /// What a blocking gen2 collection would take, made out before the profiler came; null where that was no question.
     /// A recording cannot tell this.
-    pub(in crate::report::json) estimate: Option<Estimate>,
+    pub(crate) estimate: Option<Estimate>,
     /// The profiler was taken out because it cost too much; null where it was not.
-    pub(in crate::report::json) stepped_back: Option<SteppedBack>,
+    pub(crate) stepped_back: Option<SteppedBack>,
 }
 
 /// How long a gen2 collection is likely to stop the program when it blocks.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::report::json) struct Estimate {
-    pub(in crate::report::json) blocking_gc_ns: Int,
+pub(crate) struct Estimate {
+    pub(crate) blocking_gc_ns: Int,
     /// What it has to go through.
-    pub(in crate::report::json) bytes: Int,
+    pub(crate) bytes: Int,
     /// "statistics": gen2 and the large object heap as the runtime told; "memory": all memory of the process, an upper
     /// bound.
-    pub(in crate::report::json) bytes_from: &'static str,
-    pub(in crate::report::json) ns_per_mib: Int,
+    pub(crate) bytes_from: &'static str,
+    pub(crate) ns_per_mib: Int,
     /// "collections": the pace is that of the process's own collections; "usual": 1 ms per MiB.
-    pub(in crate::report::json) pace_from: &'static str,
+    pub(crate) pace_from: &'static str,
     /// The longest estimate with which roots are watched all the time (`--max-blocking-gc`); null where the level was
     /// given, and did not depend on it.
-    pub(in crate::report::json) limit_ns: Option<Int>,
+    pub(crate) limit_ns: Option<Int>,
 }
 
 /// Going on with less, because gen2 collections that blocked because of watching stopped the program for too long.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::report::json) struct SteppedBack {
+pub(crate) struct SteppedBack {
     /// The end of the collection that decided it, ns of the stream's clock since the watch began.
-    pub(in crate::report::json) at_ns: Int,
-    pub(in crate::report::json) reason: String,
+    pub(crate) at_ns: Int,
+    pub(crate) reason: String,
     /// "roots": all the time.
-    pub(in crate::report::json) from: &'static str,
+    pub(crate) from: &'static str,
     /// "windows": `sample` says which.
-    pub(in crate::report::json) to: &'static str,
+    pub(crate) to: &'static str,
 }
 
 /// Roots are watched in windows: either for some collections or for a time.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::report::json) struct Sample {
+pub(crate) struct Sample {
     /// Blocking collections of a window; null where it is for a time.
-    pub(in crate::report::json) gcs: Option<u32>,
+    pub(crate) gcs: Option<u32>,
     /// Length of a window; null where it is for collections.
-    pub(in crate::report::json) window_ns: Option<Int>,
+    pub(crate) window_ns: Option<Int>,
     /// From the beginning of one window to that of the next.
-    pub(in crate::report::json) every_ns: Int,
+    pub(crate) every_ns: Int,
     /// The level between the windows: "basic" or "moves".
-    pub(in crate::report::json) between: &'static str,
+    pub(crate) between: &'static str,
 }
 
 /// The windows of `--sample`. On how many collections the figures of roots rest is `summary.roots.gcs`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::report::json) struct Windows {
+pub(crate) struct Windows {
     /// Windows in which the profiler was there.
-    pub(in crate::report::json) taken: Int,
-    pub(in crate::report::json) skipped: Int,
+    pub(crate) taken: Int,
+    pub(crate) skipped: Int,
     /// Why they were skipped.
-    pub(in crate::report::json) skipped_by: SkippedBy,
+    pub(crate) skipped_by: SkippedBy,
 }
 
 /// Windows that were skipped, by reason.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in crate::report::json) struct SkippedBy {
+pub(crate) struct SkippedBy {
     /// A background collection ran for more than a second.
-    pub(in crate::report::json) background_gc: Int,
+    pub(crate) background_gc: Int,
     /// The runtime took no profiler (another one was active, for example). A recording does not tell of those
     /// after the last window that was taken.
-    pub(in crate::report::json) refused: Int,
+    pub(crate) refused: Int,
 }

@@ -109,9 +109,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::check::METRICS;
+    use crate::assertion::METRICS;
     use crate::gc::facts::{Sample, WindowLength};
-    use crate::report::Facts;
 
     #[test]
     fn every_metric_is_in_the_table_once() {
@@ -129,7 +128,7 @@ mod tests {
         sample: Option<(Level, u64)>,
     ) -> Vec<Disturbance> {
         let metric = METRICS.iter().find(|metric| metric.name == name).expect("a metric");
-        let mut watch = Facts::default().watch;
+        let mut watch = Watch::default();
         (watch.level, watch.background_gc) = (level, background_gc);
         if let Some((between, taken)) = sample {
             watch.sample =

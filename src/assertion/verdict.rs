@@ -1,8 +1,8 @@
 //! Judges bounds: collections as they come, the whole at the end.
 
 use super::disturbance::{Disturbance, disturbances};
-use super::expr::{Expr, Op};
 use super::metric::{Unit, Value};
+use super::parse::{Assertion, Op};
 use super::statistic::{Statistic, Values};
 use crate::gc::facts::{Lost, Watch};
 use crate::gc::record::{Gc, Incomplete, Kind, Level, Reason};
@@ -13,7 +13,7 @@ const MOST_NAMED: usize = 100;
 
 /// A collection that broke a bound.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Breaker {
+pub(crate) struct Violation {
     pub(crate) number: u32,
     pub(crate) generation: Option<u8>,
     pub(crate) kind: Option<Kind>,
@@ -41,20 +41,20 @@ pub(crate) struct Verdict {
     /// Why it could not.
     pub(crate) unjudged: Option<&'static str>,
     /// The collections that broke it, the first 100.
-    pub(crate) broken_by: Vec<Breaker>,
+    pub(crate) broken_by: Vec<Violation>,
 }
 
 /// All bounds of one watch.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Checks {
-    checks: Vec<Check>,
+pub(crate) struct Assertions {
+    evaluations: Vec<Evaluation>,
 }
 
 #[derive(Debug, Clone)]
-struct Check {
-    expr: Expr,
+struct Evaluation {
+    assertion: Assertion,
     state: State,
-    broken_by: Vec<Breaker>,
+    broken_by: Vec<Violation>,
 }
 
 #[derive(Debug, Clone)]
@@ -69,39 +69,39 @@ enum State {
     Lost,
 }
 
-impl Checks {
-    pub(crate) fn new(exprs: impl IntoIterator<Item = Expr>) -> Checks {
-        Checks { checks: exprs.into_iter().map(Check::new).collect() }
+impl Assertions {
+    pub(crate) fn new(assertions: impl IntoIterator<Item = Assertion>) -> Assertions {
+        Assertions { evaluations: assertions.into_iter().map(Evaluation::new).collect() }
     }
 
     /// There is nothing to judge.
     pub(crate) fn is_empty(&self) -> bool {
-        self.checks.is_empty()
+        self.evaluations.is_empty()
     }
 
     /// The lowest level that can answer all of them.
     pub(crate) fn level(&self) -> Option<Level> {
-        self.checks.iter().map(|c| c.expr.metric.level).max()
+        self.evaluations.iter().map(|c| c.assertion.metric.level).max()
     }
 
     /// Takes in one collection; only complete ones count.
     pub(crate) fn add(&mut self, gc: &Gc) {
         if gc.complete() {
-            self.checks.iter_mut().for_each(|check| check.add(gc));
+            self.evaluations.iter_mut().for_each(|evaluation| evaluation.add(gc));
         }
     }
 
     /// The verdicts, in the order of the bounds.
     pub(crate) fn judge(&self, summary: &Summary, lost: &Lost, watch: &Watch) -> Vec<Verdict> {
-        self.checks.iter().map(|check| check.judge(summary, lost, watch)).collect()
+        self.evaluations.iter().map(|evaluation| evaluation.judge(summary, lost, watch)).collect()
     }
 
     /// The verdicts on a process of which nothing was seen.
     pub(crate) fn unjudged(&self, why: &'static str) -> Vec<Verdict> {
-        let one = |check: &Check| Verdict {
-            text: check.expr.text.clone(),
+        let one = |evaluation: &Evaluation| Verdict {
+            text: evaluation.assertion.text.clone(),
             value: None,
-            unit: check.expr.metric.unit,
+            unit: evaluation.assertion.metric.unit,
             level: Level::Basic,
             disturbed_by: Vec::new(),
             holds: None,
@@ -109,21 +109,21 @@ impl Checks {
             unjudged: Some(why),
             broken_by: Vec::new(),
         };
-        self.checks.iter().map(one).collect()
+        self.evaluations.iter().map(one).collect()
     }
 }
 
-impl Check {
-    fn new(expr: Expr) -> Check {
-        let state = match expr.metric.value {
-            Value::PerGc(of) => State::PerGc(of, Values::new(expr.statistic.unwrap_or(Statistic::Max))),
+impl Evaluation {
+    fn new(assertion: Assertion) -> Evaluation {
+        let state = match assertion.metric.value {
+            Value::PerGc(of) => State::PerGc(of, Values::new(assertion.statistic.unwrap_or(Statistic::Max))),
             Value::Count(of) => State::Count(of, 0),
             Value::PausePercent => State::PausePercent,
             Value::HeapGrowthPercent => State::Growth(None, None),
             Value::FragmentationPercent(generation) => State::Fragmentation(generation, None),
             Value::Lost => State::Lost,
         };
-        Check { expr, state, broken_by: Vec::new() }
+        Evaluation { assertion, state, broken_by: Vec::new() }
     }
 
     fn add(&mut self, gc: &Gc) {
@@ -134,15 +134,15 @@ impl Check {
                 if let Some(value) = of(gc) {
                     values.add(value);
                     own = Some(value);
-                    let whole = matches!(self.expr.statistic, Some(Statistic::Total | Statistic::Mean));
-                    broke = !whole && !self.expr.op.holds(value as f64, self.expr.bound);
+                    let whole = matches!(self.assertion.statistic, Some(Statistic::Total | Statistic::Mean));
+                    broke = !whole && !self.assertion.op.holds(value as f64, self.assertion.limit);
                 }
             }
             State::Count(of, count) => {
                 if of(gc) {
                     *count += 1;
                     // Too few of them are not the fault of one that was there.
-                    broke = matches!(self.expr.op, Op::Lt | Op::Le | Op::Eq);
+                    broke = matches!(self.assertion.op, Op::Lt | Op::Le | Op::Eq);
                 }
             }
             State::Growth(first, last) => {
@@ -167,7 +167,7 @@ impl Check {
             State::PausePercent | State::Lost => {}
         }
         if broke && self.broken_by.len() < MOST_NAMED {
-            self.broken_by.extend(gc.number.map(|number| Breaker {
+            self.broken_by.extend(gc.number.map(|number| Violation {
                 number,
                 generation: gc.generation,
                 kind: gc.kind,
@@ -193,28 +193,28 @@ impl Check {
 
     fn judge(&self, summary: &Summary, lost: &Lost, watch: &Watch) -> Verdict {
         let value = self.value(summary, lost, watch);
-        let mut holds = value.map(|value| self.expr.op.holds(value, self.expr.bound));
+        let mut holds = value.map(|value| self.assertion.op.holds(value, self.assertion.limit));
         let mut unjudged = match (&self.state, value) {
             (_, Some(_)) => None,
             (State::Growth(..), None) => Some("fewer than two gen2 collections"),
-            (_, None) if self.expr.metric.level > watch.level => Some("not seen at this level"),
+            (_, None) if self.assertion.metric.level > watch.level => Some("not seen at this level"),
             (_, None) => Some("no data"),
         };
         // What was not seen could have broken it.
-        let proof = matches!(self.state, State::Count(..)) && self.expr.op.grows_truer();
+        let proof = matches!(self.state, State::Count(..)) && self.assertion.op.grows_truer();
         if holds == Some(true) && !proof && !matches!(self.state, State::Lost) && holes(summary, lost) {
             (holds, unjudged) = (None, Some("collections or events were lost"));
         }
         Verdict {
-            text: self.expr.text.clone(),
+            text: self.assertion.text.clone(),
             value,
-            unit: self.expr.metric.unit,
+            unit: self.assertion.metric.unit,
             level: watch.level,
-            disturbed_by: disturbances(self.expr.metric, watch),
+            disturbed_by: disturbances(self.assertion.metric, watch),
             holds,
             gcs_seen: match &self.state {
                 State::PerGc(_, values)
-                    if watch.sample.is_some() && self.expr.metric.level > Level::Basic =>
+                    if watch.sample.is_some() && self.assertion.metric.level > Level::Basic =>
                 {
                     Some(values.count())
                 }
@@ -236,7 +236,6 @@ fn holes(summary: &Summary, lost: &Lost) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::Facts;
 
     fn numbers(verdict: &Verdict) -> Vec<u32> {
         verdict.broken_by.iter().map(|b| b.number).collect()
@@ -252,17 +251,17 @@ mod tests {
     }
 
     fn judge_with(text: &str, gcs: &[Gc], lost: Lost, watch: &Watch) -> Verdict {
-        let mut checks = Checks::new([text.parse().unwrap()]);
+        let mut assertions = Assertions::new([text.parse().unwrap()]);
         let mut summary = Summary::default();
         for gc in gcs {
-            checks.add(gc);
+            assertions.add(gc);
             summary.add(gc);
         }
-        checks.judge(&summary, &lost, watch).remove(0)
+        assertions.judge(&summary, &lost, watch).remove(0)
     }
 
     fn judge(text: &str, gcs: &[Gc]) -> Verdict {
-        judge_with(text, gcs, Lost::default(), &Facts::default().watch)
+        judge_with(text, gcs, Lost::default(), &Watch::default())
     }
 
     #[test]
@@ -311,7 +310,7 @@ mod tests {
     #[test]
     fn what_was_lost_could_have_broken_it() {
         let lost = Lost { events: 3, ..Lost::default() };
-        let watch = Facts::default().watch;
+        let watch = Watch::default();
         let of = |text| judge_with(text, &[gc(1, 0, 5)], lost, &watch).holds;
         assert_eq!(of("pause.max < 10ms"), None);
         assert_eq!(of("pause.max < 1ns"), Some(false), "broken is broken");
@@ -323,7 +322,7 @@ mod tests {
 
     #[test]
     fn the_lowest_level_that_answers_all() {
-        let level = |texts: &[&str]| Checks::new(texts.iter().map(|t| t.parse().unwrap())).level();
+        let level = |texts: &[&str]| Assertions::new(texts.iter().map(|t| t.parse().unwrap())).level();
         assert_eq!(level(&[]), None);
         assert_eq!(level(&["gc.count < 5", "pause.max < 1s"]), Some(Level::Basic));
         assert_eq!(level(&["gc.count < 5", "moved.bytes.max < 1MiB"]), Some(Level::Moves));

@@ -2,13 +2,15 @@
 
 use std::io::{self, Write};
 
-use super::Format;
 use super::lines::Shared;
+use super::model::{Format, Overall};
 use super::text::total;
 use crate::gc::facts::{Exit, Target};
-use crate::report::overall::Overall;
+use crate::report::csv::CsvReport;
+use crate::report::json::{NdjsonReport, overall_line};
+use crate::report::markdown::MarkdownReport;
+use crate::report::model::{Filter, Report};
 use crate::report::units::Units;
-use crate::report::{CsvReport, Filter, MarkdownReport, NdjsonReport, Report, json};
 
 /// Lines of all processes as they come, and one over all at the end.
 #[derive(Debug)]
@@ -29,7 +31,7 @@ impl Format for Ndjson {
     }
 
     fn end(&mut self, overall: &Overall, exit: &Exit) -> io::Result<()> {
-        self.out.line(&json::overall_line(overall, exit)?)
+        self.out.line(&overall_line(overall, exit)?)
     }
 }
 

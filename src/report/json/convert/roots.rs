@@ -1,13 +1,12 @@
-//! Roots on the wire.
+//! The roots of one collection.
 
-use super::convert::Convert;
-use super::holders;
-use super::number::Address;
-use super::types as wire;
-use crate::gc::record::{Gc, MARK_TYPES, ROOT_FLAGS, ROOT_KINDS, Root};
+use super::root_stats;
+use crate::gc::record::{Gc, MARK_TYPES, ROOT_KINDS, Root};
+use crate::report::json::number::{Address, Convert};
+use crate::report::json::types::roots as wire;
 
 /// Null when neither roots nor the bytes they promoted were seen.
-pub(super) fn roots(to: &mut Convert, gc: &Gc) -> Option<wire::Roots> {
+pub(crate) fn roots(to: &mut Convert, gc: &Gc) -> Option<wire::Roots> {
     let promoted_bytes = promoted(to, &gc.promoted_by);
     let seen = gc.roots.as_ref();
     if seen.is_none() && promoted_bytes.is_none() {
@@ -38,20 +37,20 @@ pub(super) fn roots(to: &mut Convert, gc: &Gc) -> Option<wire::Roots> {
         by_kind_and_flag: seen.and_then(|r| r.by_kind_and_flags()).map(|counts| {
             let counts = counts.iter().map(|c| wire::RootCount {
                 kind: kind(c.kind),
-                flags: flags(c.flags),
+                flags: root_stats::flags(c.flags),
                 count: to.int(c.count),
             });
             counts.collect()
         }),
-        by_origin: named.map(|h| holders::origins(to, h)),
+        by_origin: named.map(|h| root_stats::origins(to, h)),
         promoted_bytes,
         dependent_pairs: to.known(seen.filter(|r| r.kinds_known).map(|r| r.dependent_pairs)),
         untyped: to.known(named.map(|h| h.untyped)),
-        methods: named.map(|h| holders::methods(to, h)),
-        types: named.map(|h| holders::types(to, h)),
-        statics: named.and_then(|h| holders::statics(to, h)),
-        pinned: named.map(|h| holders::pinned(to, h)),
-        lists_cut: named.map(holders::cut),
+        methods: named.map(|h| root_stats::methods(to, h)),
+        types: named.map(|h| root_stats::types(to, h)),
+        statics: named.and_then(|h| root_stats::statics(to, h)),
+        pinned: named.map(|h| root_stats::pinned(to, h)),
+        lists_cut: named.map(root_stats::cut),
         list: seen.and_then(|r| Some((r.list.as_ref()?, r.kinds_known))).map(|(all, told)| {
             let roots = all.iter().map(|r| root(r, told));
             roots.collect()
@@ -59,7 +58,7 @@ pub(super) fn roots(to: &mut Convert, gc: &Gc) -> Option<wire::Roots> {
     })
 }
 
-pub(super) fn promoted(
+pub(crate) fn promoted(
     to: &mut Convert,
     by: &[Option<u64>; MARK_TYPES.len()],
 ) -> Option<wire::PromotedBytes> {
@@ -96,15 +95,11 @@ fn root(root: &Root, told: bool) -> wire::Root {
         object: Address(root.object),
         id: told.then_some(Address(root.id)),
         kind: told.then(|| kind(root.kind)),
-        flags: told.then(|| flags(root.flags)),
+        flags: told.then(|| root_stats::flags(root.flags)),
         since_gc: root.since_gc,
     }
 }
 
 fn kind(index: u8) -> &'static str {
     ROOT_KINDS.get(usize::from(index)).copied().unwrap_or("unknown")
-}
-
-pub(super) fn flags(bits: u8) -> Vec<&'static str> {
-    (0u8..).zip(ROOT_FLAGS).filter(|(bit, _)| bits & (1 << bit) != 0).map(|(_, name)| name).collect()
 }

@@ -1,11 +1,49 @@
-//! Several watches, added up.
+//! The interface of the formats that write several processes: the trait [`Format`] and the totals.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
 
-use super::End;
-use crate::check::Verdict;
-use crate::gc::facts::Lost;
+use crate::assertion::Verdict;
+use crate::escape::escape_untrusted;
+use crate::gc::facts::{Exit, Lost, Target};
 use crate::gc::record::Kind;
+use crate::report::model::{End, Facts, Report};
+
+/// The exit reason of a process that was not watched.
+pub(crate) const NOT_WATCHED: &str = "not-watched";
+
+/// An output format for several processes.
+pub(crate) trait Format {
+    /// The report of one more process.
+    fn process(&mut self, target: &Target) -> Box<dyn Report>;
+
+    /// Writes a process that could not be watched, and why: as a report without collections.
+    fn not_watched(&mut self, facts: &Facts, _why: &str, end: &End<'_>) -> io::Result<()> {
+        let mut report = self.process(&facts.target);
+        report.start(facts)?;
+        report.end(facts, end)
+    }
+
+    /// Called once, after the last process.
+    fn end(&mut self, overall: &Overall, exit: &Exit) -> io::Result<()>;
+}
+
+impl fmt::Debug for dyn Format + '_ {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Format")
+    }
+}
+
+/// The label of a process among several: title and process id.
+pub(crate) fn label(target: &Target) -> String {
+    let title = target.title.as_deref().or(target.executable.as_deref()).unwrap_or("process");
+    let title: String = escape_untrusted(title).chars().take(24).collect();
+    match target.pid {
+        Some(pid) => format!("{title}[{pid}]"),
+        None => title,
+    }
+}
 
 /// Collections of one generation and kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -16,7 +54,7 @@ pub(crate) struct Count {
     pub(crate) pause_max_ns: Option<u64>,
 }
 
-/// What became of the bounds, each judged for each process.
+/// The verdicts of all processes, by result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct VerdictCounts {
     pub(crate) hold: u64,
@@ -24,10 +62,10 @@ pub(crate) struct VerdictCounts {
     pub(crate) not_judged: u64,
 }
 
-/// Counts over all processes. Of percentiles there is no sum: each process has its own.
+/// The totals of all processes. Percentiles cannot be added up: they are not among them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Overall {
-    /// Processes in the report, those that could not be watched included.
+    /// Processes in the report, including those that could not be watched.
     pub(crate) processes: u64,
     pub(crate) not_watched: u64,
     /// Complete collections.
@@ -41,7 +79,7 @@ pub(crate) struct Overall {
 }
 
 impl Overall {
-    /// Takes in one process at its end.
+    /// Adds a process that has ended.
     pub(crate) fn add(&mut self, end: &End<'_>) {
         let sum = end.summary;
         self.processes += 1;
@@ -77,7 +115,6 @@ impl Overall {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gc::facts::Exit;
     use crate::report::sample::{quiet_run, summed, tiny};
 
     #[test]

@@ -1,10 +1,10 @@
-//! The sum over several processes on the wire.
+//! The totals of several processes.
 
-use super::convert::Convert;
-use super::types as wire;
-use crate::report::overall::Overall;
+use crate::report::json::number::Convert;
+use crate::report::json::types::processes as wire;
+use crate::report::multi_process::model::Overall;
 
-pub(super) fn overall(to: &mut Convert, all: &Overall) -> wire::Overall {
+pub(crate) fn overall(to: &mut Convert, all: &Overall) -> wire::Overall {
     wire::Overall {
         processes: to.int(all.processes),
         not_watched: to.int(all.not_watched),

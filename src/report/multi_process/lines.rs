@@ -63,18 +63,7 @@ impl Write for Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[derive(Clone, Default)]
-    struct Memory(Rc<RefCell<Vec<u8>>>);
-
-    impl Write for Memory {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.borrow_mut().write(bytes)
-        }
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
+    use crate::report::sample::Memory;
 
     #[test]
     fn lines_of_two_do_not_mix() -> io::Result<()> {
@@ -86,7 +75,7 @@ mod tests {
         a.write_all(b"e\n")?;
         shared.line("all")?;
         b.write_all(b"ur\n")?;
-        assert_eq!(String::from_utf8_lossy(&memory.0.borrow()), "b two\nb three\na one\nall\nb four\n");
+        assert_eq!(memory.text(), "b two\nb three\na one\nall\nb four\n");
         Ok(())
     }
 }

@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 
 use super::lines::Shared;
-use super::{Format, label};
+use super::model::{Format, Overall, VerdictCounts, label};
 use crate::gc::facts::{Exit, Target};
-use crate::report::overall::{Overall, VerdictCounts};
-use crate::report::text::{Terminal, TextOptions, TextReport, dimmed};
+use crate::report::model::{End, Facts, Report};
+use crate::report::style::Terminal;
+use crate::report::text::{TextOptions, TextReport};
 use crate::report::units::{count, duration};
-use crate::report::{End, Facts, Report};
 
 /// Lines with a label column, a summary per process at its end, and a line over all.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl Format for Text {
         let beside = if self.terminal.rows.is_some() { self.width + 1 } else { 0 };
         let columns = self.terminal.columns.saturating_sub(beside);
         let terminal = Terminal { columns, ..self.terminal };
-        let out = self.out.lines(dimmed(&column, terminal));
+        let out = self.out.lines(terminal.style().dim(&column));
         Box::new(TextReport::new(out, terminal, self.options.clone()))
     }
 

@@ -1,9 +1,9 @@
 //! Who holds the heap, in words: methods, types, what is pinned and why, what grew, who asked.
 
 use super::panel::{Cell, GAP, Panel, Stand, table};
-use super::style::{Line, Role, Style, wrap};
 use crate::gc::growth::{GrowthRow, RootSource};
 use crate::gc::root_stats::{HOLDER_KINDS, InducedTotals, PinnedTotals, RootStatsTotals, generation_name};
+use crate::report::style::{Line, Role, Style, WIDE_COLUMNS, wrap};
 use crate::report::units::{Units, bytes, compact, count, duration, percent};
 
 /// Rows of a table.
@@ -61,7 +61,7 @@ pub(super) fn fits(name: &str, columns: usize, style: Style) -> String {
 /// Room for names in a table whose numbers take `numbers` columns, two tables standing side by side
 /// where there is much.
 fn room(columns: usize, numbers: usize) -> usize {
-    let table = if columns >= super::line::WIDE_COLUMNS { (columns - GAP) / 2 } else { columns - 1 };
+    let table = if columns >= WIDE_COLUMNS { (columns - GAP) / 2 } else { columns - 1 };
     table.saturating_sub(numbers).clamp(SHORTEST, NAME)
 }
 

@@ -1,13 +1,13 @@
-//! The summary on the wire.
+//! The summary.
 
 use super::blocks::{distribution, rows};
-use super::convert::Convert;
-use super::holders;
+use super::root_stats;
 use super::roots::promoted;
-use super::sums as wire;
 use crate::gc::summary::{Group, RootsSummary, Samples, StopTotals, Summary, Tally};
+use crate::report::json::number::Convert;
+use crate::report::json::types::summary as wire;
 
-pub(super) fn summary(to: &mut Convert, sum: &Summary, duration_ns: Option<u64>) -> wire::Summary {
+pub(crate) fn summary(to: &mut Convert, sum: &Summary, duration_ns: Option<u64>) -> wire::Summary {
     wire::Summary {
         gcs: to.int(sum.gcs),
         incomplete: to.int(sum.incomplete_gcs()),
@@ -44,8 +44,8 @@ pub(super) fn summary(to: &mut Convert, sum: &Summary, duration_ns: Option<u64>)
             histogram: rows(to, &surviving.sizes),
         }),
         roots: roots(to, sum),
-        growth: sum.growth.rows().map(|rows| holders::growth(to, rows)),
-        induced_by: holders::induced(to, &sum.induced),
+        growth: sum.growth.rows().map(|rows| root_stats::growth(to, rows)),
+        induced_by: root_stats::induced(to, &sum.induced),
         heap_after_bytes: wire::HeapAfter {
             max: to.known(sum.heap_after_max_bytes),
             last: to.known(sum.heap_after_last_bytes),
@@ -97,9 +97,9 @@ fn roots(to: &mut Convert, sum: &Summary) -> Option<wire::RootsSum> {
         by_kind: wire::TypicalKinds { stack, handle, finalizer, other },
         by_flag: wire::TypicalFlags { pinning, weak, interior, refcounted },
         promoted_bytes,
-        methods: roots.stats.as_ref().map(|h| holders::method_sums(to, h)),
-        types: roots.stats.as_ref().map(|h| holders::type_sums(to, h)),
-        pinned: roots.stats.as_ref().map(|h| holders::pinned_sums(to, h)),
+        methods: roots.stats.as_ref().map(|h| root_stats::method_sums(to, h)),
+        types: roots.stats.as_ref().map(|h| root_stats::type_sums(to, h)),
+        pinned: roots.stats.as_ref().map(|h| root_stats::pinned_sums(to, h)),
     })
 }
 

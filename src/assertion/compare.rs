@@ -1,14 +1,14 @@
 //! Two watches side by side, metric by metric.
 
-use super::expr::{self, BadExpr, Expr, Op};
-use super::judge::Checks;
 use super::metric::{Metric, Unit, Value};
 use super::noise::{self, Noise};
+use super::parse::{self, Assertion, InvalidAssertion, Op};
 use super::statistic::Statistic;
+use super::verdict::Assertions;
+use crate::escape::escape_untrusted;
 use crate::gc::facts::{Lost, Watch};
 use crate::gc::record::Gc;
 use crate::gc::summary::Summary;
-use crate::visible::visible;
 
 /// What is compared without being asked for.
 const USUAL: [&str; 27] = [
@@ -96,15 +96,15 @@ pub(crate) struct Wanted {
     statistic: Option<Statistic>,
 }
 
-/// The usual metrics, and those that bounds name.
-pub(crate) fn wanted(bounds: &[ChangeBound]) -> Vec<Wanted> {
-    let names = USUAL.iter().map(|name| (*name).to_owned()).chain(bounds.iter().map(|b| b.name.clone()));
+/// The usual metrics, and those that assertions name.
+pub(crate) fn wanted(assertions: &[ChangeAssertion]) -> Vec<Wanted> {
+    let names = USUAL.iter().map(|name| (*name).to_owned()).chain(assertions.iter().map(|a| a.name.clone()));
     let mut all: Vec<Wanted> = Vec::new();
     for name in names {
         if all.iter().any(|w| w.name == name) {
             continue;
         }
-        if let Ok((metric, statistic)) = expr::metric(&name) {
+        if let Ok((metric, statistic)) = parse::metric(&name) {
             all.push(Wanted { name, metric, statistic });
         }
     }
@@ -115,7 +115,7 @@ pub(crate) fn wanted(bounds: &[ChangeBound]) -> Vec<Wanted> {
 #[derive(Debug, Clone)]
 pub(crate) struct Side {
     wanted: Vec<Wanted>,
-    checks: Checks,
+    assertions: Assertions,
     /// By wanted metric, of those that have a value per collection.
     values: Vec<Vec<u64>>,
     pub(crate) summary: Summary,
@@ -123,16 +123,16 @@ pub(crate) struct Side {
 
 impl Side {
     pub(crate) fn new(wanted: &[Wanted]) -> Side {
-        let checks = wanted.iter().map(|w| Expr {
+        let assertions = wanted.iter().map(|w| Assertion {
             text: w.name.clone(),
             metric: w.metric,
             statistic: w.statistic,
             op: Op::Ge,
-            bound: 0.0,
+            limit: 0.0,
         });
         Side {
             wanted: wanted.to_vec(),
-            checks: Checks::new(checks),
+            assertions: Assertions::new(assertions),
             values: vec![Vec::new(); wanted.len()],
             summary: Summary::default(),
         }
@@ -144,7 +144,7 @@ impl Side {
         if !gc.complete() {
             return;
         }
-        self.checks.add(gc);
+        self.assertions.add(gc);
         for (wanted, values) in self.wanted.iter().zip(&mut self.values) {
             if let Value::PerGc(of) = wanted.metric.value {
                 values.extend(of(gc));
@@ -156,7 +156,7 @@ impl Side {
 /// Both sides, metric by metric; what neither side knows is left out.
 pub(crate) fn rows(before: (&Side, &Lost, &Watch), after: (&Side, &Lost, &Watch)) -> Vec<Row> {
     let values = |(side, lost, watch): (&Side, &Lost, &Watch)| {
-        side.checks.judge(&side.summary, lost, watch).into_iter().map(|v| v.value).collect::<Vec<_>>()
+        side.assertions.judge(&side.summary, lost, watch).into_iter().map(|v| v.value).collect::<Vec<_>>()
     };
     let (old, new) = (values(before), values(after));
     let wanted = before.0.wanted.iter().enumerate();
@@ -190,36 +190,43 @@ pub(crate) fn rows(before: (&Side, &Lost, &Watch), after: (&Side, &Lost, &Watch)
 
 /// A change that must not be: `pause.p99 > +10%`, `gc.gen2.count > 0`, `heap.after.last > +16MiB`.
 #[derive(Debug, Clone)]
-pub(crate) struct ChangeBound {
+pub(crate) struct ChangeAssertion {
     pub(crate) text: String,
     pub(crate) name: String,
     op: Op,
-    bound: f64,
+    limit: f64,
     /// The bound is a percentage of the value before; else it is a difference.
     relative: bool,
 }
 
-impl std::str::FromStr for ChangeBound {
-    type Err = BadExpr;
+impl std::str::FromStr for ChangeAssertion {
+    type Err = InvalidAssertion;
 
-    fn from_str(text: &str) -> Result<ChangeBound, BadExpr> {
+    fn from_str(text: &str) -> Result<ChangeAssertion, InvalidAssertion> {
         // A percentage fits every metric, whatever its unit.
         let text = text.trim();
         let percent = text.ends_with('%');
-        let expr: Expr = if percent { Expr::parse_as(text, Unit::Percent)? } else { text.parse()? };
+        let assertion: Assertion =
+            if percent { Assertion::parse_as(text, Unit::Percent)? } else { text.parse()? };
         let name = text.split(['<', '>', '=', '!']).next().unwrap_or_default().trim().to_owned();
         // Of a percentage the change is told in points.
-        let relative = percent && expr.metric.unit != Unit::Percent;
-        Ok(ChangeBound { text: visible(text), name, op: expr.op, bound: expr.bound, relative })
+        let relative = percent && assertion.metric.unit != Unit::Percent;
+        Ok(ChangeAssertion {
+            text: escape_untrusted(text),
+            name,
+            op: assertion.op,
+            limit: assertion.limit,
+            relative,
+        })
     }
 }
 
-impl ChangeBound {
+impl ChangeAssertion {
     /// Whether the change is one that must not be; `None`: it is not known.
     pub(crate) fn fails(&self, rows: &[Row]) -> Option<bool> {
         let row = rows.iter().find(|row| row.name == self.name)?;
         let change = if self.relative { row.change_percent()? } else { row.change()? };
-        Some(self.op.holds(change, self.bound))
+        Some(self.op.holds(change, self.limit))
     }
 }
 
@@ -227,7 +234,6 @@ impl ChangeBound {
 mod tests {
     use super::*;
     use crate::gc::record::{Kind, Level};
-    use crate::report::Facts;
 
     fn side(pauses: &[u64], wanted: &[Wanted]) -> Side {
         let mut side = Side::new(wanted);
@@ -245,13 +251,13 @@ mod tests {
     #[test]
     fn the_usual_names_are_metrics() {
         assert_eq!(wanted(&[]).len(), USUAL.len());
-        assert!(USUAL.iter().all(|name| expr::metric(name).is_ok()));
+        assert!(USUAL.iter().all(|name| parse::metric(name).is_ok()));
         assert!(super::super::METRICS.len() > USUAL.len());
     }
 
     #[test]
-    fn changes_and_bounds_on_them() {
-        let bounds: Vec<ChangeBound> = [
+    fn changes_and_assertions_on_them() {
+        let assertions: Vec<ChangeAssertion> = [
             "pause.max > +10%",
             "pause.max > +60%",
             "pause.max > +4ns",
@@ -262,13 +268,13 @@ mod tests {
         .iter()
         .map(|text| text.parse().unwrap())
         .collect();
-        let wanted = wanted(&bounds);
-        let (lost, watch) = (Lost::default(), Facts::default().watch);
+        let wanted = wanted(&assertions);
+        let (lost, watch) = (Lost::default(), Watch::default());
         let (before, after) = (side(&[10, 8], &wanted), side(&[15, 3], &wanted));
         let rows = rows((&before, &lost, &watch), (&after, &lost, &watch));
         let max = rows.iter().find(|r| r.name == "pause.max").unwrap();
         assert_eq!((max.change(), max.change_percent()), (Some(5.0), Some(50.0)));
-        let fails: Vec<Option<bool>> = bounds.iter().map(|b| b.fails(&rows)).collect();
+        let fails: Vec<Option<bool>> = assertions.iter().map(|b| b.fails(&rows)).collect();
         assert_eq!(fails, [Some(true), Some(false), Some(true), Some(false), None, Some(false)]);
         // Twice as long: at the same rate twice as many, and what happens once in each is rarer.
         let lasting = |s: u64| Watch { duration_ns: Some(s * 1_000_000_000), ..watch.clone() };
@@ -279,7 +285,7 @@ mod tests {
         assert_eq!(row("pause.total").change(), Some(-18.0));
         assert_eq!((row("pause.max").change(), row("pause.max").rates()), (Some(5.0), None));
         assert_eq!(lengths(&lasting(1000), &lasting(1009)), None);
-        assert!("pause.max > +10MiB".parse::<ChangeBound>().is_err());
-        assert!("puase.max > +10%".parse::<ChangeBound>().is_err());
+        assert!("pause.max > +10MiB".parse::<ChangeAssertion>().is_err());
+        assert!("puase.max > +10%".parse::<ChangeAssertion>().is_err());
     }
 }

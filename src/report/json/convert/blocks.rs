@@ -1,13 +1,12 @@
-//! Moved and surviving blocks on the wire.
+//! Moved and surviving blocks.
 
-use super::convert::Convert;
-use super::number::Address;
-use super::types as wire;
 use crate::gc::histogram::Histogram;
 use crate::gc::record::{GENERATION_NAMES, Moved, Surviving};
-use crate::report::SIZE_BOUNDS;
+use crate::report::json::number::{Address, Convert};
+use crate::report::json::types::blocks as wire;
+use crate::report::model::SIZE_BOUNDS;
 
-pub(super) fn moved(to: &mut Convert, moved: &Moved) -> wire::Moved {
+pub(crate) fn moved(to: &mut Convert, moved: &Moved) -> wire::Moved {
     wire::Moved {
         blocks: to.int(moved.count.blocks),
         bytes: to.int(moved.count.bytes),
@@ -41,7 +40,7 @@ pub(super) fn moved(to: &mut Convert, moved: &Moved) -> wire::Moved {
     }
 }
 
-pub(super) fn surviving(to: &mut Convert, surviving: &Surviving) -> wire::Surviving {
+pub(crate) fn surviving(to: &mut Convert, surviving: &Surviving) -> wire::Surviving {
     wire::Surviving {
         blocks: to.int(surviving.count.blocks),
         bytes: to.int(surviving.count.bytes),
@@ -59,7 +58,7 @@ pub(super) fn surviving(to: &mut Convert, surviving: &Surviving) -> wire::Surviv
     }
 }
 
-pub(super) fn distribution(to: &mut Convert, values: &Histogram) -> wire::Distribution {
+pub(crate) fn distribution(to: &mut Convert, values: &Histogram) -> wire::Distribution {
     wire::Distribution {
         min: to.known(values.min()),
         p50: to.known(values.percentile(50.0)),
@@ -69,7 +68,7 @@ pub(super) fn distribution(to: &mut Convert, values: &Histogram) -> wire::Distri
     }
 }
 
-pub(super) fn rows(to: &mut Convert, sizes: &Histogram) -> Vec<wire::HistogramRow> {
+pub(crate) fn rows(to: &mut Convert, sizes: &Histogram) -> Vec<wire::HistogramRow> {
     let rows = sizes.rows(&SIZE_BOUNDS).into_iter();
     rows.map(|(bound, blocks, bytes)| wire::HistogramRow {
         le_bytes: to.known(bound),

@@ -1,15 +1,15 @@
 //! What became of the bounds: the last lines, and the only ones with `--quiet`.
 
-use super::line::short;
-use super::style::{Line, Role, Style};
-use crate::check::{Breaker, Unit, Verdict};
-use crate::report::units::{Units, bytes, count, duration, percent};
+use super::style::{Line, Role, Style, Terminal};
+use super::units::{Units, bytes, count, duration, generation_label, percent};
+use crate::assertion::{Unit, Verdict, Violation};
 
 /// So many collections are named in a line, where there is room.
 const NAMED: usize = 4;
 
 /// A line per bound, then one that sums up; nothing without bounds.
-pub(crate) fn verdicts(verdicts: &[Verdict], style: Style, units: Units, columns: usize) -> Vec<String> {
+pub(crate) fn verdict_lines(verdicts: &[Verdict], terminal: Terminal, units: Units) -> Vec<String> {
+    let style = terminal.style();
     if verdicts.is_empty() {
         return Vec::new();
     }
@@ -31,7 +31,7 @@ pub(crate) fn verdicts(verdicts: &[Verdict], style: Style, units: Units, columns
             line.push(style, Role::Plain, &v.text);
             line.pad_to(6 + first + 2);
             line.push_right(style, Role::Strong, value, second);
-            let room = columns.saturating_sub(line.width() + 2);
+            let room = terminal.columns.saturating_sub(line.width() + 2);
             let more = remark(v, style, units, room);
             if !more.is_empty() {
                 line.space(2);
@@ -114,9 +114,9 @@ fn remark(v: &Verdict, style: Style, units: Units, room: usize) -> String {
 }
 
 /// `#43 gen2 loh 21.3 ms`.
-fn named(b: &Breaker, unit: Unit, style: Style, units: Units) -> String {
+fn named(b: &Violation, unit: Unit, style: Style, units: Units) -> String {
     let mut parts = vec![format!("#{}", b.number)];
-    parts.extend(b.generation.map(|g| format!("gen{}", short(g, b.kind))));
+    parts.extend(b.generation.map(|g| format!("gen{}", generation_label(g, b.kind))));
     parts.extend(b.reason.map(|r| r.names().1.to_owned()));
     parts.extend(b.value.map(|value| in_unit(value as f64, unit, style, units)));
     parts.join(" ")

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::metric::{METRICS, Metric, Unit, Value};
 use super::statistic::Statistic;
-use crate::visible::visible;
+use crate::escape::escape_untrusted;
 
 /// How a value stands to its bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,14 +23,14 @@ impl Op {
     const ALL: [(&'static str, Op); 6] =
         [("<=", Op::Le), (">=", Op::Ge), ("==", Op::Eq), ("!=", Op::Ne), ("<", Op::Lt), (">", Op::Gt)];
 
-    pub(crate) fn holds(self, value: f64, bound: f64) -> bool {
+    pub(crate) fn holds(self, value: f64, limit: f64) -> bool {
         match self {
-            Op::Lt => value < bound,
-            Op::Le => value <= bound,
-            Op::Gt => value > bound,
-            Op::Ge => value >= bound,
-            Op::Eq => value == bound,
-            Op::Ne => value != bound,
+            Op::Lt => value < limit,
+            Op::Le => value <= limit,
+            Op::Gt => value > limit,
+            Op::Ge => value >= limit,
+            Op::Eq => value == limit,
+            Op::Ne => value != limit,
         }
     }
 
@@ -42,7 +42,7 @@ impl Op {
 
 /// A bound.
 #[derive(Debug, Clone)]
-pub(crate) struct Expr {
+pub(crate) struct Assertion {
     /// As it was typed, spaces around it removed.
     pub(crate) text: String,
     pub(crate) metric: &'static Metric,
@@ -50,43 +50,43 @@ pub(crate) struct Expr {
     pub(crate) statistic: Option<Statistic>,
     pub(crate) op: Op,
     /// In the metric's unit.
-    pub(crate) bound: f64,
+    pub(crate) limit: f64,
 }
 
 /// Why a text is no bound: a sentence, and what was perhaps meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct BadExpr {
+pub(crate) struct InvalidAssertion {
     pub(crate) what: String,
     pub(crate) remedy: String,
 }
 
-impl fmt::Display for BadExpr {
+impl fmt::Display for InvalidAssertion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}; {}", self.what, self.remedy)
     }
 }
 
-impl std::error::Error for BadExpr {}
+impl std::error::Error for InvalidAssertion {}
 
 const SHAPE: &str = "a bound reads `metric[.statistic] op value[unit]`, such as `pause.p99 < 10ms`";
 
-impl FromStr for Expr {
-    type Err = BadExpr;
+impl FromStr for Assertion {
+    type Err = InvalidAssertion;
 
-    fn from_str(text: &str) -> Result<Expr, BadExpr> {
-        Expr::parse(text, None)
+    fn from_str(text: &str) -> Result<Assertion, InvalidAssertion> {
+        Assertion::parse(text, None)
     }
 }
 
-impl Expr {
+impl Assertion {
     /// The same where the value is in another unit than the metric's.
-    pub(crate) fn parse_as(text: &str, unit: Unit) -> Result<Expr, BadExpr> {
-        Expr::parse(text, Some(unit))
+    pub(crate) fn parse_as(text: &str, unit: Unit) -> Result<Assertion, InvalidAssertion> {
+        Assertion::parse(text, Some(unit))
     }
 
-    fn parse(text: &str, unit: Option<Unit>) -> Result<Expr, BadExpr> {
+    fn parse(text: &str, unit: Option<Unit>) -> Result<Assertion, InvalidAssertion> {
         let text = text.trim();
-        let bad = |what: String, remedy: String| BadExpr { what, remedy };
+        let bad = |what: String, remedy: String| InvalidAssertion { what, remedy };
         let at = text
             .find(['<', '>', '=', '!'])
             .ok_or_else(|| bad(format!("`{text}` has no comparison"), SHAPE.into()))?;
@@ -95,18 +95,18 @@ impl Expr {
             bad(format!("`{rest}` begins with no comparison"), "they are < <= > >= == !=".into())
         })?;
         let (metric, statistic) = metric(name.trim())?;
-        let bound = value(rest[sign.len()..].trim(), metric.name, unit.unwrap_or(metric.unit))?;
-        Ok(Expr { text: visible(text), metric, statistic, op, bound })
+        let limit = value(rest[sign.len()..].trim(), metric.name, unit.unwrap_or(metric.unit))?;
+        Ok(Assertion { text: escape_untrusted(text), metric, statistic, op, limit })
     }
 }
 
 /// A metric, and its statistic where it needs one.
-pub(crate) fn metric(name: &str) -> Result<(&'static Metric, Option<Statistic>), BadExpr> {
+pub(crate) fn metric(name: &str) -> Result<(&'static Metric, Option<Statistic>), InvalidAssertion> {
     let named = |wanted: &str| METRICS.iter().find(|m| m.name == wanted);
     let statistics = || Statistic::ALL.map(|(name, _)| name).join(" ");
     if let Some(metric) = named(name) {
         return match metric.value {
-            Value::PerGc(_) => Err(BadExpr {
+            Value::PerGc(_) => Err(InvalidAssertion {
                 what: format!("`{name}` has a value per collection"),
                 remedy: format!("say which: `{name}.max`, or another of {}", statistics()),
             }),
@@ -119,11 +119,11 @@ pub(crate) fn metric(name: &str) -> Result<(&'static Metric, Option<Statistic>),
         let per_gc = matches!(metric.value, Value::PerGc(_));
         return match Statistic::named(last) {
             Some(statistic) if per_gc => Ok((metric, Some(statistic))),
-            Some(_) => Err(BadExpr {
+            Some(_) => Err(InvalidAssertion {
                 what: format!("`{of}` is one value for the whole watch"),
                 remedy: format!("leave `.{last}` out"),
             }),
-            None if per_gc => Err(BadExpr {
+            None if per_gc => Err(InvalidAssertion {
                 what: format!("`{of}` has no statistic `{last}`"),
                 remedy: format!("they are {}", statistics()),
             }),
@@ -134,7 +134,7 @@ pub(crate) fn metric(name: &str) -> Result<(&'static Metric, Option<Statistic>),
 }
 
 /// The nearest names come with it.
-fn unknown(name: &str) -> BadExpr {
+fn unknown(name: &str) -> InvalidAssertion {
     // A statistic at its end is no part of the likeness.
     let stem = match name.rsplit_once('.') {
         Some((stem, last)) if Statistic::named(last).is_some() => stem,
@@ -144,17 +144,17 @@ fn unknown(name: &str) -> BadExpr {
         METRICS.iter().map(|m| (strsim::jaro_winkler(stem, m.name), m.name)).collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0));
     let near: Vec<&str> = near.iter().take(3).map(|(_, name)| *name).collect();
-    BadExpr {
+    InvalidAssertion {
         what: format!("`{name}` is no metric"),
         remedy: format!("the nearest are {} (`gcwatch metrics` lists all)", near.join(", ")),
     }
 }
 
 /// `10ms`, `1.5MiB`, `3`, `5%`, in the metric's unit.
-fn value(text: &str, name: &str, unit_of: Unit) -> Result<f64, BadExpr> {
+fn value(text: &str, name: &str, unit_of: Unit) -> Result<f64, InvalidAssertion> {
     let at = text.find(|c: char| !(c.is_ascii_digit() || "+-._".contains(c))).unwrap_or(text.len());
     let (number, unit) = text.split_at(at);
-    let bad = |remedy: &str| BadExpr {
+    let bad = |remedy: &str| InvalidAssertion {
         what: format!("`{text}` is no value for `{name}`"),
         remedy: remedy.to_owned(),
     };
@@ -189,8 +189,8 @@ mod tests {
     use super::*;
 
     fn parsed(text: &str) -> (&'static str, Option<Statistic>, Op, f64) {
-        let e: Expr = text.parse().unwrap();
-        (e.metric.name, e.statistic, e.op, e.bound)
+        let e: Assertion = text.parse().unwrap();
+        (e.metric.name, e.statistic, e.op, e.limit)
     }
 
     #[test]
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn mistakes_are_explained() {
-        let says = |text: &str| text.parse::<Expr>().unwrap_err().to_string();
+        let says = |text: &str| text.parse::<Assertion>().unwrap_err().to_string();
         for (text, word) in [
             ("", "comparison"),
             ("pause.p99", "comparison"),

@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style as Ansi};
 
 /// What a piece of text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(crate) enum Role {
     /// Nothing special.
     Plain,
     /// Gen2, and the figures that matter most.
@@ -20,11 +20,34 @@ pub(super) enum Role {
     Alarm,
 }
 
+/// Terminals at least this wide get more columns.
+pub(crate) const WIDE_COLUMNS: usize = 120;
+
+/// What the text goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Terminal {
+    /// Width in columns; 80 for a file.
+    pub(crate) columns: usize,
+    /// Height in lines, after which the names of the columns are repeated; `None` for a file.
+    pub(crate) rows: Option<usize>,
+    pub(crate) colour: bool,
+    /// The last line may be overwritten again and again.
+    pub(crate) live: bool,
+    /// Arrows, dots and bars can be shown.
+    pub(crate) unicode: bool,
+}
+
+impl Terminal {
+    pub(crate) fn style(self) -> Style {
+        Style { colour: self.colour, unicode: self.unicode }
+    }
+}
+
 /// What the terminal, or the file, can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Style {
-    pub(super) colour: bool,
-    pub(super) unicode: bool,
+pub(crate) struct Style {
+    pub(crate) colour: bool,
+    pub(crate) unicode: bool,
 }
 
 impl Style {
@@ -40,49 +63,49 @@ impl Style {
     }
 
     /// Spaces at its end included, which a [`Line`] would lose.
-    pub(super) fn dim(self, text: &str) -> String {
+    pub(crate) fn dim(self, text: &str) -> String {
         let ansi = self.ansi(Role::Dim);
         format!("{ansi}{text}{ansi:#}")
     }
 
     /// Between the parts of a line: ` · `.
-    pub(super) fn dot(self) -> &'static str {
+    pub(crate) fn dot(self) -> &'static str {
         if self.unicode { " · " } else { " | " }
     }
 
     /// From one size to another.
-    pub(super) fn arrow(self) -> &'static str {
+    pub(crate) fn arrow(self) -> &'static str {
         if self.unicode { "→" } else { ">" }
     }
 
     /// Something was left out here.
-    pub(super) fn ellipsis(self) -> &'static str {
+    pub(crate) fn ellipsis(self) -> &'static str {
         if self.unicode { "…" } else { "..." }
     }
 
     /// At most.
-    pub(super) fn at_most(self) -> &'static str {
+    pub(crate) fn at_most(self) -> &'static str {
         if self.unicode { "≤" } else { "<=" }
     }
 }
 
 /// A line in the making; knows its width on the screen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Line {
+pub(crate) struct Line {
     text: String,
     width: usize,
 }
 
 impl Line {
     /// One piece of text.
-    pub(super) fn of(style: Style, role: Role, text: &str) -> Line {
+    pub(crate) fn of(style: Style, role: Role, text: &str) -> Line {
         let mut line = Line::default();
         line.push(style, role, text);
         line
     }
 
     /// Adds text. It must be of characters one column wide.
-    pub(super) fn push(&mut self, style: Style, role: Role, text: &str) {
+    pub(crate) fn push(&mut self, style: Style, role: Role, text: &str) {
         if text.is_empty() {
             return;
         }
@@ -93,41 +116,41 @@ impl Line {
     }
 
     /// Adds text at the right end of a field.
-    pub(super) fn push_right(&mut self, style: Style, role: Role, text: &str, width: usize) {
+    pub(crate) fn push_right(&mut self, style: Style, role: Role, text: &str, width: usize) {
         self.space(width.saturating_sub(text.chars().count()));
         self.push(style, role, text);
     }
 
     /// Adds blanks.
-    pub(super) fn space(&mut self, count: usize) {
+    pub(crate) fn space(&mut self, count: usize) {
         self.text.extend(std::iter::repeat_n(' ', count));
         self.width += count;
     }
 
     /// Adds blanks up to a column.
-    pub(super) fn pad_to(&mut self, width: usize) {
+    pub(crate) fn pad_to(&mut self, width: usize) {
         self.space(width.saturating_sub(self.width));
     }
 
     /// Adds another line at the end.
-    pub(super) fn append(&mut self, other: &Line) {
+    pub(crate) fn append(&mut self, other: &Line) {
         self.text.push_str(&other.text);
         self.width += other.width;
     }
 
-    pub(super) fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         self.width
     }
 
     /// The text without blanks at its end.
-    pub(super) fn into_string(mut self) -> String {
+    pub(crate) fn into_string(mut self) -> String {
         self.text.truncate(self.text.trim_end_matches(' ').len());
         self.text
     }
 }
 
 /// Joins parts by dots, in as many lines as it takes; lines after the first are indented.
-pub(super) fn join(style: Style, parts: &[Line], indent: usize, columns: usize) -> Vec<String> {
+pub(crate) fn join(style: Style, parts: &[Line], indent: usize, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = Line::default();
     for part in parts {
@@ -145,7 +168,7 @@ pub(super) fn join(style: Style, parts: &[Line], indent: usize, columns: usize) 
 }
 
 /// Breaks a sentence at blanks, not at no-break spaces; lines after the first are indented.
-pub(super) fn wrap(style: Style, role: Role, text: &str, indent: usize, columns: usize) -> Vec<String> {
+pub(crate) fn wrap(style: Style, role: Role, text: &str, indent: usize, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = vec![String::new()];
     for word in text.split(' ').filter(|w| !w.is_empty()) {
         let first = lines.len() == 1;
@@ -162,6 +185,11 @@ pub(super) fn wrap(style: Style, role: Role, text: &str, indent: usize, columns:
         }
     }
     lines.iter().map(|line| Line::of(style, role, &line.replace('\u{a0}', " ")).into_string()).collect()
+}
+
+/// A sentence in lines of plain text.
+pub(crate) fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    wrap(Style { colour: false, unicode: true }, Role::Plain, text, 0, columns)
 }
 
 #[cfg(test)]

@@ -1,17 +1,17 @@
-//! Who holds what, on the wire.
+//! Roots by name.
 
-use super::convert::Convert;
-use super::held as wire;
-use super::roots::flags;
 use crate::gc::growth::GrowthRow;
 use crate::gc::names::Name;
+use crate::gc::record::ROOT_FLAGS;
 use crate::gc::root_stats::{HOLDER_KINDS, InducedTotals, RootStats, RootStatsTotals, generation_name};
+use crate::report::json::number::Convert;
+use crate::report::json::types::root_stats as wire;
 
 /// Rows of a list; the model has them all.
-pub(super) const ROWS: usize = 100;
+const ROWS: usize = 100;
 
 /// Whether a list has more rows than are written.
-pub(super) fn cut(holders: &RootStats) -> bool {
+pub(crate) fn cut(holders: &RootStats) -> bool {
     let statics = holders.statics.as_ref().map_or(0, Vec::len);
     [holders.methods.len(), holders.types.len(), holders.pinned.len(), statics].iter().any(|n| *n > ROWS)
 }
@@ -20,16 +20,21 @@ fn kind(index: u8) -> &'static str {
     HOLDER_KINDS.get(usize::from(index)).copied().unwrap_or("unknown")
 }
 
+/// The names of the flags that are set.
+pub(crate) fn flags(bits: u8) -> Vec<&'static str> {
+    (0u8..).zip(ROOT_FLAGS).filter(|(bit, _)| bits & (1 << bit) != 0).map(|(_, name)| name).collect()
+}
+
 fn text(name: &Option<Name>) -> Option<String> {
     name.as_ref().map(|name| name.to_string())
 }
 
-pub(super) fn origins(to: &mut Convert, holders: &RootStats) -> wire::RootOrigins {
+pub(crate) fn origins(to: &mut Convert, holders: &RootStats) -> wire::RootOrigins {
     let of = holders.origins;
     wire::RootOrigins { runtime: to.int(of.runtime), app: to.int(of.app), unknown: to.int(of.unknown) }
 }
 
-pub(super) fn methods(to: &mut Convert, holders: &RootStats) -> Vec<wire::RootMethod> {
+pub(crate) fn methods(to: &mut Convert, holders: &RootStats) -> Vec<wire::RootMethod> {
     let rows = holders.methods.iter().take(ROWS).map(|m| wire::RootMethod {
         name: m.name.to_string(),
         slots: to.int(m.slots),
@@ -39,7 +44,7 @@ pub(super) fn methods(to: &mut Convert, holders: &RootStats) -> Vec<wire::RootMe
     rows.collect()
 }
 
-pub(super) fn types(to: &mut Convert, holders: &RootStats) -> Vec<wire::RootType> {
+pub(crate) fn types(to: &mut Convert, holders: &RootStats) -> Vec<wire::RootType> {
     let rows = holders.types.iter().take(ROWS).map(|t| wire::RootType {
         name: t.name.to_string(),
         kind: kind(t.kind),
@@ -51,7 +56,7 @@ pub(super) fn types(to: &mut Convert, holders: &RootStats) -> Vec<wire::RootType
     rows.collect()
 }
 
-pub(super) fn statics(to: &mut Convert, holders: &RootStats) -> Option<Vec<wire::RootStatic>> {
+pub(crate) fn statics(to: &mut Convert, holders: &RootStats) -> Option<Vec<wire::RootStatic>> {
     let rows = holders.statics.as_ref()?.iter().take(ROWS).map(|s| wire::RootStatic {
         field: s.field.to_string(),
         type_name: s.type_name.to_string(),
@@ -62,7 +67,7 @@ pub(super) fn statics(to: &mut Convert, holders: &RootStats) -> Option<Vec<wire:
     Some(rows.collect())
 }
 
-pub(super) fn pinned(to: &mut Convert, holders: &RootStats) -> Vec<wire::Pinned> {
+pub(crate) fn pinned(to: &mut Convert, holders: &RootStats) -> Vec<wire::Pinned> {
     let rows = holders.pinned.iter().take(ROWS).map(|p| wire::Pinned {
         type_name: p.type_name.to_string(),
         by: p.by,
@@ -76,11 +81,11 @@ pub(super) fn pinned(to: &mut Convert, holders: &RootStats) -> Vec<wire::Pinned>
     rows.collect()
 }
 
-pub(super) fn triggered_by(frames: &[Name]) -> wire::TriggeredBy {
+pub(crate) fn triggered_by(frames: &[Name]) -> wire::TriggeredBy {
     wire::TriggeredBy { frames: frames.iter().map(|name| name.to_string()).collect() }
 }
 
-pub(super) fn growth(to: &mut Convert, rows: Vec<GrowthRow>) -> Vec<wire::Growth> {
+pub(crate) fn growth(to: &mut Convert, rows: Vec<GrowthRow>) -> Vec<wire::Growth> {
     let rows = rows.iter().map(|row| wire::Growth {
         what: row.source.name(),
         type_name: row.type_name.to_string(),
@@ -92,7 +97,7 @@ pub(super) fn growth(to: &mut Convert, rows: Vec<GrowthRow>) -> Vec<wire::Growth
     rows.collect()
 }
 
-pub(super) fn induced(to: &mut Convert, sum: &InducedTotals) -> Option<Vec<wire::InducedBy>> {
+pub(crate) fn induced(to: &mut Convert, sum: &InducedTotals) -> Option<Vec<wire::InducedBy>> {
     let rows = sum.rows()?;
     let rows = rows.iter().take(ROWS).map(|row| wire::InducedBy {
         method: row.method.to_string(),
@@ -102,7 +107,7 @@ pub(super) fn induced(to: &mut Convert, sum: &InducedTotals) -> Option<Vec<wire:
     Some(rows.collect())
 }
 
-pub(super) fn method_sums(to: &mut Convert, sum: &RootStatsTotals) -> Vec<wire::MethodSum> {
+pub(crate) fn method_sums(to: &mut Convert, sum: &RootStatsTotals) -> Vec<wire::MethodSum> {
     let rows = sum.methods().into_iter().take(ROWS).map(|m| wire::MethodSum {
         name: m.name.to_string(),
         gcs: to.int(m.gcs),
@@ -112,7 +117,7 @@ pub(super) fn method_sums(to: &mut Convert, sum: &RootStatsTotals) -> Vec<wire::
     rows.collect()
 }
 
-pub(super) fn type_sums(to: &mut Convert, sum: &RootStatsTotals) -> Vec<wire::TypeSum> {
+pub(crate) fn type_sums(to: &mut Convert, sum: &RootStatsTotals) -> Vec<wire::TypeSum> {
     let rows = sum.types().into_iter().take(ROWS).map(|t| wire::TypeSum {
         name: t.name.to_string(),
         kind: kind(t.kind),
@@ -123,7 +128,7 @@ pub(super) fn type_sums(to: &mut Convert, sum: &RootStatsTotals) -> Vec<wire::Ty
     rows.collect()
 }
 
-pub(super) fn pinned_sums(to: &mut Convert, sum: &RootStatsTotals) -> Vec<wire::PinnedSum> {
+pub(crate) fn pinned_sums(to: &mut Convert, sum: &RootStatsTotals) -> Vec<wire::PinnedSum> {
     let rows = sum.pinned().into_iter().take(ROWS).map(|p| wire::PinnedSum {
         type_name: p.type_name.to_string(),
         by: p.by,

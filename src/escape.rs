@@ -1,5 +1,5 @@
 //! Text that a target, another user or a file chose: whatever could act on a terminal is made visible. All that gcwatch
-//! writes goes through here: [`visible`] for people, [`visible_json`] for scripts.
+//! writes goes through here: [`visible`] for people, [`escape_untrusted_json`] for scripts.
 
 use std::io::{self, Write};
 
@@ -25,7 +25,7 @@ fn acts(c: char) -> bool {
 }
 
 /// The same text in one line that can be printed. Once more changes nothing.
-pub(crate) fn visible(text: &str) -> String {
+pub(crate) fn escape_untrusted(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -39,7 +39,7 @@ pub(crate) fn visible(text: &str) -> String {
 
 /// The same JSON, with escapes for what JSON itself would let through. Such characters are in its strings only, so
 /// every reader gets the text as it was.
-pub(crate) fn visible_json(json: Vec<u8>) -> Vec<u8> {
+pub(crate) fn escape_untrusted_json(json: Vec<u8>) -> Vec<u8> {
     // Mostly there is nothing to do.
     if json.iter().all(|byte| *byte < 0x7f) {
         return json;
@@ -66,7 +66,7 @@ pub(crate) fn visible_json(json: Vec<u8>) -> Vec<u8> {
 /// # Errors
 /// It cannot be serialised.
 pub(crate) fn to_json(value: &impl serde::Serialize) -> io::Result<String> {
-    let json = visible_json(serde_json::to_vec(value)?);
+    let json = escape_untrusted_json(serde_json::to_vec(value)?);
     String::from_utf8(json).map_err(io::Error::other)
 }
 
@@ -75,19 +75,19 @@ pub(crate) fn to_json(value: &impl serde::Serialize) -> io::Result<String> {
 /// # Errors
 /// It cannot be serialised.
 pub(crate) fn to_json_pretty(value: &impl serde::Serialize) -> io::Result<String> {
-    let json = visible_json(serde_json::to_vec_pretty(value)?);
+    let json = escape_untrusted_json(serde_json::to_vec_pretty(value)?);
     String::from_utf8(json).map_err(io::Error::other)
 }
 
 /// Makes every message that is written a line that can be printed.
 #[derive(Debug)]
-pub(crate) struct VisibleLines<W>(pub(crate) W);
+pub(crate) struct EscapedLines<W>(pub(crate) W);
 
-impl<W: Write> Write for VisibleLines<W> {
+impl<W: Write> Write for EscapedLines<W> {
     /// `message` is whole: the log writes each in one go.
     fn write(&mut self, message: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(message);
-        let line = visible(text.strip_suffix('\n').unwrap_or(&text)) + "\n";
+        let line = escape_untrusted(text.strip_suffix('\n').unwrap_or(&text)) + "\n";
         self.0.write_all(line.as_bytes()).map(|()| message.len())
     }
 
@@ -115,9 +115,9 @@ mod tests {
     fn nothing_of_the_target_acts_on_the_terminal() {
         let hostile = "a\x1b[2J\u{9b}31m\n\u{7f}\u{202e}é\u{e0041}";
         let shown = "a\\u{1b}[2J\\u{9b}31m\\n\\u{7f}\\u{202e}é\\u{e0041}";
-        assert_eq!(visible(hostile), shown);
-        assert_eq!(visible(shown), shown);
-        let mut log = VisibleLines(Vec::new());
+        assert_eq!(escape_untrusted(hostile), shown);
+        assert_eq!(escape_untrusted(shown), shown);
+        let mut log = EscapedLines(Vec::new());
         log.write_all(format!("one {hostile}\n").as_bytes()).unwrap();
         assert_eq!(log.0, format!("one {shown}\n").into_bytes());
     }
