@@ -3,9 +3,9 @@
 //! versions) are fine, shorter ones give `None`.
 
 /// The provider of all of these.
-pub(crate) const RUNTIME_PROVIDER: &str = "Microsoft-WindowCounts-DotNETRuntime";
+pub(crate) const RUNTIME_PROVIDER: &str = "Microsoft-Windows-DotNETRuntime";
 /// The provider of the two that tell how the runtime is set up, at the end of a stream.
-pub(crate) const RUNDOWN_PROVIDER: &str = "Microsoft-WindowCounts-DotNETRuntimeRundown";
+pub(crate) const RUNDOWN_PROVIDER: &str = "Microsoft-Windows-DotNETRuntimeRundown";
 /// The provider of the event that carries the command line.
 pub(crate) const EVENTPIPE_PROVIDER: &str = "Microsoft-DotNETCore-EventPipe";
 
