@@ -8,7 +8,11 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::endpoint::Endpoint;
 use crate::error::{Error, Result};
-use crate::message::{self, HEADER_SIZE, InvalidRequest, ProtocolError, ReplyKind, Request};
+use crate::hresult::HResult;
+use crate::message::{
+    self, CommandCode, HEADER_SIZE, InvalidRequest, PayloadReader, PayloadWriter, ProtocolError, ReplyKind,
+    Request,
+};
 use crate::transport::{Stream, Transport};
 
 /// How long a command may take unless [`Client::with_timeout`] says otherwise.
@@ -61,16 +65,22 @@ impl<T: Transport> Client<T> {
     }
 
     /// Runs one request on a fresh connection and returns the OK reply's payload with the connection.
-    pub(crate) async fn run(
-        &self,
-        request: Result<Request, (&'static str, InvalidRequest)>,
-        deadline: Deadline,
-    ) -> Result<(Vec<u8>, Stream)> {
+    pub(crate) async fn run(&self, request: Prepared, deadline: Deadline) -> Result<(Vec<u8>, Stream)> {
         let request = request.map_err(|(operation, source)| Error::InvalidRequest { operation, source })?;
         let mut stream = deadline.bound("connect", self.transport.connect()).await?;
         let payload = deadline.bound(request.name, exchange(&mut stream, &request)).await?;
         Ok((payload, stream))
     }
+}
+
+/// A request, or why it is not sent, with the name of its command.
+pub(crate) type Prepared = Result<Request, (&'static str, InvalidRequest)>;
+
+/// Frames a command whose payload `write` encodes.
+pub(crate) fn prepare(code: CommandCode, write: impl FnOnce(&mut PayloadWriter)) -> Prepared {
+    let mut payload = PayloadWriter::default();
+    write(&mut payload);
+    Request::new(code, payload).map_err(|reason| (code.name, reason))
 }
 
 /// When a command has taken too long.
@@ -143,10 +153,17 @@ pub(crate) fn decode<R>(operation: &'static str, decoded: Result<R, ProtocolErro
     decoded.map_err(|source| Error::Protocol { operation, source })
 }
 
+/// Decodes the result code that some commands put into the payload of an OK reply.
+pub(crate) fn decode_result(operation: &'static str, payload: &[u8]) -> Result<()> {
+    match decode(operation, PayloadReader::new(payload).u32().map(HResult))? {
+        code if code.is_success() => Ok(()),
+        code => Err(Error::Runtime { operation, code }),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::CommandCode;
 
     const PROBE: CommandCode = CommandCode { set: 4, id: 0, name: "Probe" };
 

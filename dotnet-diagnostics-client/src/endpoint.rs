@@ -51,11 +51,7 @@ impl FromStr for Endpoint {
     type Err = std::convert::Infallible;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(if text.starts_with(PIPE_PREFIX) || crate::transport::NAMES_ARE_PIPES {
-            Self::pipe(text)
-        } else {
-            Self::socket(text)
-        })
+        Ok(if text.starts_with(PIPE_PREFIX) || cfg!(windows) { Self::pipe(text) } else { Self::socket(text) })
     }
 }
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
 
-use crate::Client;
+use crate::client::Client;
+use crate::command::{Provider, Rundown, SessionConfig};
 use crate::error::{Error, Result};
 use crate::guid::Guid;
 use crate::port::Advertised;
@@ -50,10 +51,10 @@ pub async fn answers(bytes: &[u8]) {
     let _ = client.resume_runtime().await;
     let _ = client.set_environment_variable("NAME", Some("value")).await;
     let _ = client.attach_profiler(1_000, Guid::default(), "/library", b"").await;
-    let config = crate::SessionConfig {
+    let config = SessionConfig {
         buffer_mb: 1,
-        providers: vec![crate::Provider::new("P", 1, 1)],
-        rundown: crate::Rundown::None,
+        providers: vec![Provider::new("P", 1, 1)],
+        rundown: Rundown::None,
         stacks: false,
     };
     if let Ok(session) = client.collect_tracing(&config).await {

@@ -60,6 +60,7 @@ mod hresult;
 mod message;
 mod pinned;
 mod port;
+mod process_facts;
 mod sys;
 mod transport;
 
@@ -75,9 +76,9 @@ pub use hresult::HResult;
 pub use message::{InvalidRequest, ProtocolError};
 pub use pinned::{Dial, Pinned};
 pub use port::{Advertised, Listener, Port, PortClient, PortConnections};
-pub use process::ProcessFacts;
+pub use process_facts::ProcessFacts;
 #[cfg(any(target_os = "linux", target_os = "android"))]
-pub use sys::{Inside, Later};
+pub use sys::{ProcessFiles, ProcessRights};
 pub use transport::{Peer, Stream, Transport};
 
 #[cfg(doctest)]

@@ -1,4 +1,4 @@
-//! A process that is held on to: another one that gets its id later is never taken for it.
+//! A pinned process: a later process with the same id is not taken for it.
 
 use std::fmt;
 use std::io;
@@ -9,70 +9,90 @@ use crate::error::{Error, Result};
 use crate::sys;
 use crate::transport::{Stream, Transport};
 
-/// A process, pinned by its id and its start (on Linux by a pidfd, too).
+/// A process, identified by its id and its start time, and on Linux by a pidfd.
+///
+/// On Windows, macOS and the BSDs the id alone identifies it.
 #[derive(Clone)]
 pub struct Pinned(Arc<sys::Pin>);
 
 impl Pinned {
-    /// The process that has this id now.
+    /// Pins the process that has this id now.
     ///
     /// # Errors
-    /// [`io::ErrorKind::NotFound`] where there is none.
+    /// [`io::ErrorKind::NotFound`] if there is none.
     pub fn new(pid: u32) -> io::Result<Self> {
         sys::Pin::new(pid).map(|pin| Self(Arc::new(pin)))
     }
 
-    /// The process that listens at an endpoint; `None` where the operating system does not say.
+    /// Pins the process that listens at an endpoint. `None` if the operating system does not tell which one that is.
     ///
     /// # Errors
-    /// Nobody listens there, or it ended at once.
+    /// Those of [`Transport::connect`]; [`Error::Stale`] if the process has just ended.
     pub async fn behind(endpoint: &Endpoint) -> Result<Option<Self>> {
         let pid = endpoint.connect().await?.peer().and_then(|peer| peer.pid);
         pid.map(Self::new).transpose().map_err(|_| Error::Stale { endpoint: endpoint.clone() })
     }
 
-    /// Its id, as this process sees it.
+    /// The id of the process, as this process sees it.
     pub fn pid(&self) -> u32 {
         self.0.pid()
     }
 
-    /// Whether it still runs.
+    /// Checks that the process still runs.
     ///
     /// # Errors
-    /// [`io::ErrorKind::NotFound`] when it has ended, whoever has its id now.
+    /// [`io::ErrorKind::NotFound`] if it has ended, even if another process has its id now.
     pub fn check(&self) -> io::Result<()> {
         self.0.check()
     }
 
-    /// How to reach its runtime at an endpoint that [`discovery`](crate::discovery) has found.
+    /// The way to the runtime of this process at an endpoint that [`discovery`](crate::discovery) has found.
     pub fn dial(&self, endpoint: Endpoint) -> Dial {
         Dial { endpoint, process: Some(self.clone()) }
     }
 
-    /// Works in the process's directories with that process's own rights, on a thread of its own: whatever paths it
-    /// leads to, nothing happens there that its user could not do. Set a limit: its file system may never answer.
+    /// Runs work on a new thread that has the rights of the process: its user, its groups and no other capabilities.
+    /// Wherever a path of the process leads, the work can do nothing there that the process's user could not do.
+    ///
+    /// Set a timeout: a file system of the process may never answer.
     ///
     /// # Errors
-    /// Where this process may not take those rights or the process has ended, and those of the work.
+    /// [`io::ErrorKind::PermissionDenied`] if this process cannot get those rights, [`io::ErrorKind::NotFound`] if the
+    /// process has ended, and the errors of the work.
     #[cfg(any(target_os = "linux", target_os = "android"))]
-    pub async fn act<R: Send + 'static>(
+    pub async fn run_as_user<R: Send + 'static>(
         &self,
-        work: impl FnOnce(&sys::Inside) -> io::Result<R> + Send + 'static,
+        work: impl FnOnce(&sys::ProcessFiles) -> io::Result<R> + Send + 'static,
     ) -> io::Result<R> {
-        sys::act(Arc::clone(&self.0), sys::With::Theirs, work).await
+        sys::run_as_user(Arc::clone(&self.0), work).await
     }
 
-    /// The same for one who cannot wait asynchronously, with a limit.
+    /// As [`run_as_user`](Self::run_as_user), but blocks the calling thread for at most `timeout`.
     ///
     /// # Errors
-    /// Those of [`act`](Self::act), and [`io::ErrorKind::TimedOut`].
+    /// Those of [`run_as_user`](Self::run_as_user), and [`io::ErrorKind::TimedOut`].
     #[cfg(any(target_os = "linux", target_os = "android"))]
-    pub fn act_within<R: Send + 'static>(
+    pub fn run_as_user_within<R: Send + 'static>(
         &self,
-        limit: std::time::Duration,
-        work: impl FnOnce(&sys::Inside) -> io::Result<R> + Send + 'static,
+        timeout: std::time::Duration,
+        work: impl FnOnce(&sys::ProcessFiles) -> io::Result<R> + Send + 'static,
     ) -> io::Result<R> {
-        sys::act_within(Arc::clone(&self.0), limit, work)
+        sys::run_as_user_within(Arc::clone(&self.0), timeout, work)
+    }
+
+    /// Connects with the rights of the process, so that this process is not tricked into opening a socket in its own name.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    async fn connect(&self, endpoint: &Endpoint) -> Result<Stream> {
+        let Endpoint::Socket(path) = endpoint else {
+            return endpoint.connect().await;
+        };
+        let connected = sys::connect(&self.0, path).await;
+        connected.and_then(Stream::from_std).map_err(|e| crate::transport::connect_error(endpoint, e))
+    }
+
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    async fn connect(&self, endpoint: &Endpoint) -> Result<Stream> {
+        endpoint.connect().await
     }
 }
 
@@ -82,8 +102,10 @@ impl fmt::Debug for Pinned {
     }
 }
 
-/// The way to a runtime. Where its process is known, a connection is that process's or an error: on Linux it is opened
-/// with that process's rights, so that a socket which only this user may open is not opened in its name.
+/// An endpoint, and the process that must listen there, if that is known.
+///
+/// If it is known, [`connect`](Transport::connect) fails for any other process with [`Error::Impostor`]. On Linux it
+/// connects with the rights of that process.
 #[derive(Debug, Clone)]
 pub struct Dial {
     endpoint: Endpoint,
@@ -91,18 +113,18 @@ pub struct Dial {
 }
 
 impl Dial {
-    /// Where it leads.
+    /// The endpoint.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
-    /// The process behind it, where that is known.
+    /// The process that must listen there. `None` if any may.
     pub fn process(&self) -> Option<&Pinned> {
         self.process.as_ref()
     }
 }
 
-/// An endpoint that was named by its address: whoever listens there is meant.
+/// For an endpoint that the user has named: whichever process listens there is meant.
 impl From<Endpoint> for Dial {
     fn from(endpoint: Endpoint) -> Self {
         Self { endpoint, process: None }
@@ -117,9 +139,9 @@ impl Transport for Dial {
         if process.check().is_err() {
             return Err(Error::Stale { endpoint: self.endpoint.clone() });
         }
-        let stream = sys::connect(&process.0, &self.endpoint).await?;
+        let stream = process.connect(&self.endpoint).await?;
         match stream.peer() {
-            Some(peer) if !process.0.is(&peer) => {
+            Some(peer) if !process.0.is_peer(peer.pid, peer.uid) => {
                 Err(Error::Impostor { endpoint: self.endpoint.clone(), pid: peer.pid, uid: peer.uid })
             }
             _ => Ok(stream),

@@ -1,123 +1,16 @@
 //! What the operating system tells about a process, to explain why it has no diagnostics endpoint.
 
 use std::ffi::{OsStr, OsString};
-use std::fmt;
-use std::path::{Path, PathBuf};
 
 use crate::sys;
 
-/// So many arguments and variables of a process are read; what is behind them is left out. Programs have far fewer, but a
-/// process can make the kernel tell of millions.
-#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "read on Linux only"))]
-pub(crate) const MOST_ENTRIES: usize = 16_384;
-
-/// What could be learnt of a process without talking to it. `None` is "could not be read": another user's process,
-/// or a platform that does not tell.
-///
-/// | field | Linux | Windows | macOS, BSD |
-/// |---|---|---|---|
-/// | `exists` | yes | yes | yes |
-/// | `executable`, `parent_pid` | yes | yes | no |
-/// | all others | yes | no | no |
-#[derive(Clone, Default)]
-#[non_exhaustive]
-pub struct ProcessFacts {
-    /// The process id that was asked for.
-    pub pid: u32,
-    /// Whether the process is there; one that has ended and was not yet waited for counts as gone.
-    pub exists: bool,
-    /// Effective user id.
-    pub uid: Option<u32>,
-    /// The environment with which the process was started, in its order; of more than 16,384 variables the first ones.
-    pub environ: Option<Vec<(OsString, OsString)>>,
-    /// Whether the list of mapped files could be read: only then does an absent `runtime_library` mean something.
-    pub mappings_readable: bool,
-    /// The .NET runtime in the process: `libcoreclr.so` usually, the executable itself for a single-file application.
-    pub runtime_library: Option<PathBuf>,
-    /// Path of the executable.
-    pub executable: Option<PathBuf>,
-    /// The arguments; of more than 16,384 the first ones.
-    pub command_line: Option<Vec<OsString>>,
-    /// The process's id in its own, innermost PID namespace. Equal to `pid` outside of containers.
-    pub namespace_pid: Option<u32>,
-    /// Id of the parent process.
-    pub parent_pid: Option<u32>,
-    /// When the process started, in clock ticks since boot; the runtime puts the same number into its socket's name.
-    pub start_time_ticks: Option<u64>,
-}
-
-/// Settings that switch diagnostics off as a whole, in the order in which the runtime looks them up.
-const ALL_DIAGNOSTICS: &str = "EnableDiagnostics";
+pub use crate::process_facts::ProcessFacts;
 
 impl ProcessFacts {
     /// Reads what can be read. Never fails: what is missing is `None`.
     pub fn read(pid: u32) -> Self {
         sys::facts(pid)
     }
-
-    /// A variable of the environment with which the process was started.
-    pub fn variable(&self, name: &str) -> Option<&OsStr> {
-        let environ = self.environ.as_ref()?;
-        let found = environ.iter().find(|(key, _)| key == name)?;
-        Some(&found.1)
-    }
-
-    /// The variable that keeps the process from having an endpoint, `DOTNET_EnableDiagnostics` for example.
-    pub fn ipc_disabled_by(&self) -> Option<String> {
-        self.switched_off(ALL_DIAGNOSTICS).or_else(|| self.switched_off("EnableDiagnostics_IPC"))
-    }
-
-    /// The variable with which the operator has forbidden profilers. An attach may work all the same.
-    pub fn profiler_disabled_by(&self) -> Option<String> {
-        self.switched_off(ALL_DIAGNOSTICS).or_else(|| self.switched_off("EnableDiagnostics_Profiler"))
-    }
-
-    /// The runtime reads `DOTNET_x`, else `COMPlus_x`, as a hexadecimal number.
-    fn switched_off(&self, setting: &str) -> Option<String> {
-        ["DOTNET_", "COMPlus_"]
-            .into_iter()
-            .find_map(|prefix| {
-                let name = format!("{prefix}{setting}");
-                let value = self.variable(&name)?;
-                Some((name, is_zero(value)))
-            })
-            .and_then(|(name, off)| off.then_some(name))
-    }
-
-    /// Version of the runtime as its installation directory names it ("10.0.12"); `None` for single-file applications.
-    pub fn runtime_version(&self) -> Option<&str> {
-        let directory = self.runtime_library.as_deref().and_then(Path::parent)?;
-        let name = directory.file_name()?.to_str()?;
-        (name.starts_with(|c: char| c.is_ascii_digit()) && name.contains('.')).then_some(name)
-    }
-}
-
-/// Environments hold secrets, and errors that carry these facts end up in logs: only the number of variables is shown.
-impl fmt::Debug for ProcessFacts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let environ = self.environ.as_ref().map(Vec::len);
-        f.debug_struct("ProcessFacts")
-            .field("pid", &self.pid)
-            .field("exists", &self.exists)
-            .field("uid", &self.uid)
-            .field("environ_variables", &environ)
-            .field("mappings_readable", &self.mappings_readable)
-            .field("runtime_library", &self.runtime_library)
-            .field("executable", &self.executable)
-            .field("command_line", &self.command_line)
-            .field("namespace_pid", &self.namespace_pid)
-            .field("parent_pid", &self.parent_pid)
-            .field("start_time_ticks", &self.start_time_ticks)
-            .finish()
-    }
-}
-
-fn is_zero(value: &OsStr) -> bool {
-    value.to_str().is_some_and(|text| {
-        let text = text.trim();
-        let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
-        u64::from_str_radix(digits, 16) == Ok(0)
-    })
 }
 
 /// Whether a process of this id is running.
@@ -169,51 +62,4 @@ pub fn cpu_ticks(pid: u32) -> Option<u64> {
 /// Empty where the platform cannot tell without further libraries (macOS, BSD).
 pub fn pids() -> Vec<u32> {
     sys::pids()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn with(environ: &[(&str, &str)]) -> ProcessFacts {
-        let pairs = environ.iter().map(|(k, v)| (k.into(), v.into()));
-        ProcessFacts { environ: Some(pairs.collect()), ..ProcessFacts::default() }
-    }
-
-    #[test]
-    fn zero_switches_diagnostics_off_and_dotnet_goes_before_complus() {
-        let off = |environ| with(environ).ipc_disabled_by();
-        assert_eq!(off(&[("DOTNET_EnableDiagnostics", "0")]).as_deref(), Some("DOTNET_EnableDiagnostics"));
-        assert_eq!(
-            off(&[("COMPlus_EnableDiagnostics", "0x0")]).as_deref(),
-            Some("COMPlus_EnableDiagnostics")
-        );
-        assert_eq!(
-            off(&[("DOTNET_EnableDiagnostics_IPC", "00")]).as_deref(),
-            Some("DOTNET_EnableDiagnostics_IPC")
-        );
-        assert_eq!(off(&[("COMPlus_EnableDiagnostics", "0"), ("DOTNET_EnableDiagnostics", "1")]), None);
-        assert_eq!(off(&[("DOTNET_EnableDiagnostics", "")]), None);
-        assert_eq!(off(&[("DOTNET_EnableDiagnostics_Profiler", "0")]), None);
-        assert_eq!(
-            with(&[("DOTNET_EnableDiagnostics_Profiler", "0")]).profiler_disabled_by().as_deref(),
-            Some("DOTNET_EnableDiagnostics_Profiler")
-        );
-        assert_eq!(ProcessFacts::default().ipc_disabled_by(), None);
-    }
-
-    #[test]
-    fn values_of_the_environment_are_not_shown() {
-        let shown = format!("{:?}", with(&[("TOKEN", "secret")]));
-        assert!(shown.contains("environ_variables: Some(1)") && !shown.contains("secret"));
-    }
-
-    #[test]
-    fn the_installation_directory_names_the_version() {
-        let of = |path: &str| ProcessFacts { runtime_library: Some(path.into()), ..ProcessFacts::default() };
-        let installed = of("/usr/share/dotnet/shared/Microsoft.NETCore.App/10.0.12/libcoreclr.so");
-        assert_eq!(installed.runtime_version(), Some("10.0.12"));
-        assert_eq!(of("/opt/app/libcoreclr.so").runtime_version(), None);
-        assert_eq!(of("/app").runtime_version(), None);
-    }
 }

@@ -6,12 +6,10 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, ReadBuf};
 
-use crate::client::{Client, decode};
+use crate::client::{Client, Prepared, decode, prepare};
 use crate::error::{Error, Result};
 use crate::message::{CommandCode, InvalidRequest, PayloadReader, PayloadWriter};
 use crate::transport::{Stream, Transport};
-
-use super::{Prepared, prepare};
 
 const STOP_TRACING: CommandCode = CommandCode { set: 2, id: 1, name: "StopTracing" };
 

@@ -1,12 +1,10 @@
 //! Command set 4, Process: who the runtime is, its environment, and its start.
 
-use crate::client::{Client, decode, read_exact};
+use crate::client::{Client, decode, decode_result, prepare, read_exact};
 use crate::error::{Error, Result};
 use crate::guid::Guid;
 use crate::message::{CommandCode, InvalidRequest, PayloadReader, ProtocolError, Request};
 use crate::transport::Transport;
-
-use super::{prepare, succeeded};
 
 const fn code(id: u8, name: &'static str) -> CommandCode {
     CommandCode { set: 4, id, name }
@@ -150,7 +148,7 @@ impl<T: Transport> Client<T> {
             });
         }
         let (payload, _) = self.run(request, deadline).await?;
-        succeeded(operation, &payload)
+        decode_result(operation, &payload)
     }
 }
 

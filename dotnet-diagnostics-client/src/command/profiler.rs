@@ -4,14 +4,12 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use crate::client::{Client, Deadline};
+use crate::client::{Client, Deadline, Prepared, decode_result, prepare};
 use crate::error::Result;
 use crate::guid::Guid;
 use crate::hresult::HResult;
 use crate::message::CommandCode;
 use crate::transport::Transport;
-
-use super::{Prepared, prepare, succeeded};
 
 const ATTACH_PROFILER: CommandCode = CommandCode { set: 3, id: 1, name: "AttachProfiler" };
 const STARTUP_PROFILER: CommandCode = CommandCode { set: 3, id: 2, name: "StartupProfiler" };
@@ -68,7 +66,7 @@ impl<T: Transport> Client<T> {
     ) -> Result<()> {
         let request = attach_request(concurrent_gc_timeout_ms, clsid, path, client_data);
         let (payload, _) = self.run(request, self.deadline()).await?;
-        succeeded(ATTACH_PROFILER.name, &payload)
+        decode_result(ATTACH_PROFILER.name, &payload)
     }
 
     /// Names a profiler that a runtime suspended at its start loads when it is resumed (.NET 6 and later).
@@ -90,7 +88,7 @@ impl<T: Transport> Client<T> {
         let started = Instant::now();
         loop {
             match self.run(request.clone(), deadline).await {
-                Ok((payload, _)) => return succeeded(STARTUP_PROFILER.name, &payload),
+                Ok((payload, _)) => return decode_result(STARTUP_PROFILER.name, &payload),
                 Err(error)
                     if error.hresult() == Some(HResult::INVALID_ARGUMENT)
                         && started.elapsed() < NOT_PAUSED_YET =>

@@ -2,7 +2,7 @@
 
 use crate::guid::Guid;
 
-use super::ProtocolError;
+use super::error::ProtocolError;
 
 /// A cursor over a payload.
 #[derive(Debug, Clone)]
@@ -62,7 +62,7 @@ impl<'a> PayloadReader<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::PayloadWriter;
+    use crate::message::writer::PayloadWriter;
     use proptest::prelude::*;
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::guid::Guid;
 
-use super::InvalidRequest;
+use super::error::InvalidRequest;
 
 /// Collects a payload; the first invalid value is remembered and reported at the end.
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
-//! Headers of events inside a block, compressed or not.
+//! Event blobs: the headers of the events in a block, compressed or not.
 
 use super::bytes::{Bytes, Malformed, Result};
-use super::deferred::{KEPT_BYTES, LeftOut};
+use super::deferred::{DeferredPayloads, PREFIX_BYTES};
 
 pub(super) const METADATA_ID: u8 = 0x01;
 pub(super) const SEQUENCE_AND_CAPTURE_THREAD: u8 = 0x02;
@@ -11,18 +11,18 @@ const ACTIVITY_ID: u8 = 0x10;
 const RELATED_ACTIVITY_ID: u8 = 0x20;
 const SORTED: u8 = 0x40;
 pub(super) const PAYLOAD_SIZE: u8 = 0x80;
-/// In version 6, at the place of the activity id.
+/// The same bit in version 6.
 const LABEL_LIST: u8 = 0x10;
 
 const COMPRESSED_HEADERS: u16 = 1;
 const MIN_HEADER_BYTES: u16 = 20;
 const NOT_SORTED: u32 = 0x8000_0000;
 
-/// Where in a block something of fixed length is; `NOWHERE` if it is not there.
-pub(super) type Place = u32;
-pub(super) const NOWHERE: Place = u32::MAX;
+/// Offset in a block of something whose length is known. `ABSENT` if the event does not have it.
+pub(super) type BlockOffset = u32;
+pub(super) const ABSENT: BlockOffset = u32::MAX;
 
-/// One event's header. Compressed headers say only what differs from the one before.
+/// The header of an event. A compressed header has only the fields that differ from the previous header.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Blob {
     pub(super) metadata_id: u32,
@@ -32,17 +32,17 @@ pub(super) struct Blob {
     pub(super) thread: u64,
     pub(super) stack_id: u32,
     pub(super) timestamp: i64,
-    pub(super) activity: Place,
-    pub(super) related_activity: Place,
+    pub(super) activity: BlockOffset,
+    pub(super) related_activity: BlockOffset,
     pub(super) label_list: u32,
-    /// No later event of the stream is before this one.
+    /// No later event of the stream is earlier than this one.
     pub(super) sorted: bool,
     pub(super) payload_size: u32,
-    pub(super) payload: Place,
-    /// How much of the payload is in the block.
-    pub(super) payload_there: u32,
-    /// Bytes left out of the block before it.
-    pub(super) left_out_before: u32,
+    pub(super) payload: BlockOffset,
+    /// How many bytes of the payload the block holds.
+    pub(super) payload_held: u32,
+    /// Bytes of deferred payloads before this event.
+    pub(super) deferred_before: u32,
 }
 
 impl Blob {
@@ -54,31 +54,31 @@ impl Blob {
         thread: 0,
         stack_id: 0,
         timestamp: 0,
-        activity: NOWHERE,
-        related_activity: NOWHERE,
+        activity: ABSENT,
+        related_activity: ABSENT,
         label_list: 0,
         sorted: false,
         payload_size: 0,
         payload: 0,
-        payload_there: 0,
-        left_out_before: 0,
+        payload_held: 0,
+        deferred_before: 0,
     };
 }
 
-/// Walks the events of one block.
+/// Reads the events of a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BlobReader {
     blob: Blob,
     at: usize,
     compressed: bool,
     version6: bool,
-    /// Payloads passed that were left out, and their bytes.
-    left_out: usize,
-    left_out_bytes: usize,
+    /// Deferred payloads so far, and their bytes.
+    deferred: usize,
+    deferred_bytes: usize,
 }
 
 impl BlobReader {
-    /// Reads the block's own header.
+    /// Reads the header of the block.
     pub(super) fn new(block: &[u8], version6: bool) -> Result<Self> {
         let mut bytes = Bytes::new(block);
         let header_size = bytes.u16()?;
@@ -86,15 +86,15 @@ impl BlobReader {
         if header_size < MIN_HEADER_BYTES {
             return Err(Malformed("its header is too short"));
         }
-        // Later versions may have more in the header: its size counts, not what is known of it.
+        // Later versions may append fields to the header, so its size is used.
         bytes.skip_to(header_size.into())?;
         Ok(Self {
             blob: Blob::START,
             at: bytes.position(),
             compressed: flags & COMPRESSED_HEADERS != 0,
             version6,
-            left_out: 0,
-            left_out_bytes: 0,
+            deferred: 0,
+            deferred_bytes: 0,
         })
     }
 
@@ -103,17 +103,17 @@ impl BlobReader {
         self.at
     }
 
-    /// Bytes left out of the block before the next event.
-    pub(super) fn left_out_bytes(&self) -> usize {
-        self.left_out_bytes
+    /// Bytes of deferred payloads before the next event.
+    pub(super) fn deferred_bytes(&self) -> usize {
+        self.deferred_bytes
     }
 
     pub(super) fn is_compressed(&self) -> bool {
         self.compressed
     }
 
-    /// Of the next event of a block that is not whole yet: its description, and where its payload begins and how long
-    /// it is. For blocks with compressed headers, of version 4. `None` at the end of what is there.
+    /// Reads the next header in a block of version 4 with compressed headers, of which only the beginning has come. Gives
+    /// the metadata id, and offset and size of the payload. `None` at the end of `block`.
     pub(super) fn header(&mut self, block: &[u8]) -> Result<Option<(u32, usize, usize)>> {
         let mut bytes = Bytes::starting_at(block, self.at);
         if bytes.is_empty() {
@@ -123,33 +123,33 @@ impl BlobReader {
         Ok(Some((self.blob.metadata_id, bytes.position(), self.blob.payload_size as usize)))
     }
 
-    /// To be called after [`header`](Self::header): where the next event starts.
-    pub(super) fn go_on(&mut self, at: usize) {
+    /// Sets where the next event starts, after [`header`](Self::header).
+    pub(super) fn continue_at(&mut self, at: usize) {
         self.at = at;
     }
 
-    /// The next event of `block`, which has to be the one this was made of. `None` at its end.
+    /// The next event of `block`, which must be the block given to [`new`](Self::new). `None` at its end.
     #[inline]
-    pub(super) fn next(&mut self, block: &[u8], left_out: &LeftOut) -> Result<Option<&Blob>> {
+    pub(super) fn next(&mut self, block: &[u8], payloads: &DeferredPayloads) -> Result<Option<&Blob>> {
         let mut bytes = Bytes::starting_at(block, self.at);
         if bytes.is_empty() {
             return Ok(None);
         }
         if self.compressed {
             self.blob.compressed(&mut bytes, self.version6)?;
-            self.blob.payload = bytes.position() as Place;
-            self.blob.payload_there = self.blob.payload_size;
-            self.blob.left_out_before = self.left_out_bytes as u32;
-            let rest = self.blob.payload + KEPT_BYTES as Place;
-            if left_out.at.get(self.left_out) == Some(&rest) {
-                self.blob.payload_there = KEPT_BYTES as u32;
-                self.left_out += 1;
-                self.left_out_bytes += (self.blob.payload_size as usize).saturating_sub(KEPT_BYTES);
+            self.blob.payload = bytes.position() as BlockOffset;
+            self.blob.payload_held = self.blob.payload_size;
+            self.blob.deferred_before = self.deferred_bytes as u32;
+            let rest = self.blob.payload + PREFIX_BYTES as BlockOffset;
+            if payloads.at.get(self.deferred) == Some(&rest) {
+                self.blob.payload_held = PREFIX_BYTES as u32;
+                self.deferred += 1;
+                self.deferred_bytes += (self.blob.payload_size as usize).saturating_sub(PREFIX_BYTES);
             }
-            bytes.take(self.blob.payload_there as usize)?;
+            bytes.take(self.blob.payload_held as usize)?;
         } else {
             self.blob.uncompressed(&mut bytes, self.version6)?;
-            self.blob.payload_there = self.blob.payload_size;
+            self.blob.payload_held = self.blob.payload_size;
         }
         self.at = bytes.position();
         Ok(Some(&self.blob))
@@ -176,7 +176,7 @@ impl Blob {
         if flags & STACK_ID != 0 {
             self.stack_id = bytes.varu32()?;
         }
-        // The difference is written as unsigned and can be negative: threads follow each other in a block.
+        // The difference is unsigned in the stream but can be negative: a block has one thread's events after another's.
         self.timestamp = self.timestamp.wrapping_add_unsigned(bytes.varu64()?);
         if version6 {
             if flags & LABEL_LIST != 0 {
@@ -202,7 +202,7 @@ impl Blob {
         let end = bytes.position().saturating_add(size);
         let metadata_id = bytes.u32()?;
         self.metadata_id = metadata_id & !NOT_SORTED;
-        // What the bit means in version 6 differs between its description and its readers: there it is not relied on.
+        // In version 6 the specification and the existing readers disagree about the bit, so it is not used.
         self.sorted = metadata_id & NOT_SORTED == 0 && !version6;
         self.sequence = bytes.u32()?;
         self.thread = bytes.u64()?;
@@ -217,7 +217,7 @@ impl Blob {
             self.related_activity = guid(bytes)?;
         }
         self.payload_size = bytes.u32()?;
-        self.payload = bytes.position() as Place;
+        self.payload = bytes.position() as BlockOffset;
         bytes.take(self.payload_size as usize)?;
         if bytes.position() > end {
             return Err(Malformed("an event is longer than its size"));
@@ -231,8 +231,8 @@ impl Blob {
     }
 }
 
-fn guid(bytes: &mut Bytes<'_>) -> Result<Place> {
-    let place = bytes.position() as Place;
+fn guid(bytes: &mut Bytes<'_>) -> Result<BlockOffset> {
+    let offset = bytes.position() as BlockOffset;
     bytes.take(16)?;
-    Ok(place)
+    Ok(offset)
 }

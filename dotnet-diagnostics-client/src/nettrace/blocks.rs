@@ -1,11 +1,11 @@
-//! Buffers of blocks: filled once from the stream, lent out as slices, used again when nothing refers to them.
+//! Buffers of blocks. They are filled once from the stream, lent out as slices, and reused when nothing refers to them.
 
-use super::deferred::LeftOut;
+use super::deferred::DeferredPayloads;
 
-/// Buffers kept for later, in bytes of capacity. Runtimes write blocks of up to 100 KiB.
-const KEPT_BYTES: usize = 8 << 20;
+/// Unused buffers that are kept, in bytes of capacity. Runtimes write blocks of up to 100 KiB.
+const MAX_SPARE_BYTES: usize = 8 << 20;
 
-/// Memory of a block besides its bytes: its entry, and what the allocator adds.
+/// Memory of a block in addition to its buffer: its entry, and the bookkeeping of the allocator.
 const OVERHEAD_BYTES: usize = size_of::<Block>() + 32;
 
 /// Index of a block in [`Blocks`].
@@ -18,14 +18,14 @@ struct Block {
     /// Offset in the stream of `data[0]`.
     offset: u64,
     /// Payloads that are not in `data`.
-    left_out: LeftOut,
-    /// Held events, stacks and cursors that point into it.
+    deferred: DeferredPayloads,
+    /// Held events, stacks and cursors that refer to this block.
     users: u32,
 }
 
 impl Block {
     fn size(&self) -> usize {
-        self.data.capacity() + self.left_out.at.capacity() * size_of::<u32>() + OVERHEAD_BYTES
+        self.data.capacity() + self.deferred.at.capacity() * size_of::<u32>() + OVERHEAD_BYTES
     }
 }
 
@@ -39,16 +39,16 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// An empty buffer, a used one where there is one.
+    /// An empty buffer, reused if possible.
     pub(super) fn buffer(&mut self) -> Vec<u8> {
         let buffer = self.spare.pop().unwrap_or_default();
         self.spare_bytes -= buffer.capacity();
         buffer
     }
 
-    /// Takes back a buffer that nothing was made of.
+    /// Takes back a buffer that has not become a block.
     pub(super) fn recycle(&mut self, mut buffer: Vec<u8>) {
-        if self.spare_bytes + buffer.capacity() <= KEPT_BYTES {
+        if self.spare_bytes + buffer.capacity() <= MAX_SPARE_BYTES {
             buffer.clear();
             self.spare_bytes += buffer.capacity();
             self.spare.push(buffer);
@@ -56,8 +56,8 @@ impl Blocks {
     }
 
     /// Stores a block with one user.
-    pub(super) fn insert(&mut self, data: Vec<u8>, offset: u64, left_out: LeftOut) -> Slot {
-        let block = Block { data, offset, left_out, users: 1 };
+    pub(super) fn insert(&mut self, data: Vec<u8>, offset: u64, deferred: DeferredPayloads) -> Slot {
+        let block = Block { data, offset, deferred, users: 1 };
         self.bytes += block.size();
         match self.free.pop() {
             Some(index) => {
@@ -76,13 +76,13 @@ impl Blocks {
         &self.blocks[slot.0 as usize].data
     }
 
-    /// What of a block was left out.
+    /// The deferred payloads of a block.
     #[inline]
-    pub(super) fn left_out(&self, slot: Slot) -> &LeftOut {
-        &self.blocks[slot.0 as usize].left_out
+    pub(super) fn deferred(&self, slot: Slot) -> &DeferredPayloads {
+        &self.blocks[slot.0 as usize].deferred
     }
 
-    /// A part of a block; empty where the range is not inside it, which the parsers have excluded.
+    /// A part of a block. Empty if the range is not within the block; the parsers exclude that.
     #[inline]
     pub(super) fn slice(&self, slot: Slot, at: u32, len: u32) -> &[u8] {
         self.data(slot).get(at as usize..).and_then(|rest| rest.get(..len as usize)).unwrap_or_default()
@@ -103,24 +103,24 @@ impl Blocks {
         block.users -= 1;
         if block.users == 0 {
             self.bytes -= block.size();
-            block.left_out = LeftOut::default();
+            block.deferred = DeferredPayloads::default();
             let data = std::mem::take(&mut block.data);
             self.free.push(slot.0);
             self.recycle(data);
         }
     }
 
-    /// Memory that a block takes, which can be more than its length: buffers are used again.
+    /// Memory of a block in bytes. It can be more than its length, because buffers are reused.
     pub(super) fn size(&self, slot: Slot) -> usize {
         self.blocks[slot.0 as usize].size()
     }
 
-    /// Gives back what a block's buffer has beyond its bytes. For blocks that are kept for long. No one else may use
-    /// it yet.
+    /// Frees the unused capacity of a block's buffer, for a block that is kept for long. It may have no other user
+    /// yet.
     pub(super) fn shrink(&mut self, slot: Slot) {
         let block = &mut self.blocks[slot.0 as usize];
         self.bytes -= block.size();
-        // A buffer that is used again may be a thousand times as large.
+        // A reused buffer can be a thousand times as large as the block.
         if block.data.capacity() > block.data.len() * 2 {
             let exact = block.data.as_slice().into();
             let buffer = std::mem::replace(&mut block.data, exact);
@@ -131,7 +131,7 @@ impl Blocks {
         }
     }
 
-    /// Memory of all blocks that are in use.
+    /// Memory of all blocks in use, in bytes.
     #[inline]
     pub(super) fn bytes(&self) -> usize {
         self.bytes

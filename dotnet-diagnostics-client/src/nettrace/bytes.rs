@@ -1,6 +1,6 @@
-//! A bounded little-endian reader over a slice: every read is checked against the end it was given.
+//! A little-endian reader over a slice. Every read is checked against the end of the slice.
 
-/// Why a piece of a block could not be read; becomes part of [`Error`](super::Error) together with the offset.
+/// Why a part of a block cannot be read. Together with the offset it becomes an [`Error`](super::Error).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Malformed(pub(super) &'static str);
 
@@ -9,7 +9,7 @@ const VARINT: Malformed = Malformed("a variable-length number does not fit its t
 
 pub(super) type Result<T> = std::result::Result<T, Malformed>;
 
-/// Position in a slice. `end` bounds it, so that a sub-reader cannot run over the length its parent declared.
+/// A position in a slice.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bytes<'a> {
     data: &'a [u8],
@@ -30,7 +30,7 @@ impl<'a> Bytes<'a> {
         Self::starting_at(data, 0)
     }
 
-    /// A reader of `data` whose next byte is `data[at]`; a position past the end reads nothing.
+    /// A reader whose next byte is `data[at]`. At a position past the end there is nothing to read.
     #[inline]
     pub(super) fn starting_at(data: &'a [u8], at: usize) -> Self {
         Self { data, at: at.min(data.len()) }
@@ -59,7 +59,7 @@ impl<'a> Bytes<'a> {
         Ok(taken)
     }
 
-    /// Goes to an absolute position, forwards only: a declared length never makes a reader loop.
+    /// Goes to an absolute position. It cannot go backwards, so no length in the stream makes a reader loop.
     #[inline]
     pub(super) fn skip_to(&mut self, at: usize) -> Result<()> {
         if at < self.at || at > self.data.len() {
@@ -69,7 +69,7 @@ impl<'a> Bytes<'a> {
         Ok(())
     }
 
-    /// The next `len` bytes as a reader of their own.
+    /// A reader of the next `len` bytes.
     pub(super) fn split(&mut self, len: usize) -> Result<Bytes<'a>> {
         self.take(len).map(Bytes::new)
     }
@@ -84,7 +84,7 @@ impl<'a> Bytes<'a> {
 
     fixed!(u8 u8, u16 u16, i16 i16, u32 u32, u64 u64, i64 i64);
 
-    /// LEB128, at most 10 bytes; bits beyond the 64th are an error, not dropped.
+    /// LEB128 of at most 10 bytes. Bits beyond the 64th are an error.
     #[inline]
     pub(super) fn varu64(&mut self) -> Result<u64> {
         let first = self.u8()?;
@@ -113,7 +113,7 @@ impl<'a> Bytes<'a> {
         u32::try_from(self.varu64()?).map_err(|_| VARINT)
     }
 
-    /// UTF-16LE up to and including a 16-bit NUL; unpaired surrogates become U+FFFD.
+    /// UTF-16 that ends with a NUL. Unpaired surrogates become U+FFFD.
     pub(super) fn utf16z(&mut self) -> Result<Box<str>> {
         let rest = self.data.get(self.at..).unwrap_or_default();
         let (units, _) = rest.as_chunks::<2>();
@@ -123,7 +123,7 @@ impl<'a> Bytes<'a> {
         Ok(char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
     }
 
-    /// UTF-8 with its byte length before it, as version 6 writes text; invalid bytes become U+FFFD.
+    /// UTF-8 after its length in bytes, the text of version 6. Invalid bytes become U+FFFD.
     pub(super) fn utf8(&mut self) -> Result<Box<str>> {
         let len = self.varu32()? as usize;
         Ok(String::from_utf8_lossy(self.take(len)?).into())
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sub_reader_ends_where_it_was_told() {
+    fn a_sub_reader_ends_at_its_length() {
         let mut whole = Bytes::new(&[1, 2, 3, 4]);
         let mut part = whole.split(3).unwrap();
         assert_eq!(part.u16(), Ok(0x0201));

@@ -1,36 +1,40 @@
-//! Splits a stream into its objects, however it is cut into chunks. The content of blocks is copied once, into buffers
-//! that are used again.
+//! Splits a stream into its objects, in whatever chunks it comes. The content of blocks is copied once, into buffers that
+//! are reused.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::blocks::{Blocks, Slot};
 use super::bytes::Bytes;
-use super::deferred::Scout;
-use super::{BlockKind, Error, Limits, ObjectSpan, TraceInfo, v6};
+use super::error::{BlockKind, Error};
+use super::limits::Limits;
+use super::object::ObjectSpan;
+use super::scanner::Scanner;
+use super::trace::TraceInfo;
+use super::v6;
 
 const MAGIC: &[u8; 8] = b"Nettrace";
-/// Name of the serializer with its length before it; version 6 has zeros where the length is.
+/// The name of the serializer after its length. Version 6 has zeros in place of the length.
 const SERIALIZER: &[u8; 24] = b"\x14\0\0\0!FastSerialization.1";
 const TAG_NULL: u8 = 1;
 const TAG_BEGIN_PRIVATE: u8 = 5;
 const TAG_END: u8 = 6;
-/// A type's name is at most 13 bytes today.
+/// The names of types have at most 13 bytes today.
 const MAX_NAME_BYTES: u32 = 255;
-/// Versions that this reader understands.
+/// Versions that this reader supports.
 const MAX_TRACE_VERSION: u32 = 5;
 const MAX_BLOCK_VERSION: u32 = 2;
 const NO_TRACE: &str = "the stream does not start with its trace object";
-/// What a block's size reserves before its bytes have come.
+/// Memory reserved for a block before its bytes have come. The stated size may be wrong.
 const RESERVE_BYTES: usize = 1 << 20;
-/// The same where most of a block may be left out.
-const RESERVE_SPARSE_BYTES: usize = 8 << 10;
+/// The same for a block whose payloads may be deferred.
+const RESERVE_SCANNED_BYTES: usize = 8 << 10;
 
-/// One object of a stream, in order.
+/// An object of a stream.
 #[derive(Debug)]
 pub(super) enum Object {
     Trace(TraceInfo),
-    /// `whole` is false for the last block of a stream that ends inside it.
+    /// `whole` is false for a last block that is cut off.
     Block {
         kind: BlockKind,
         slot: Slot,
@@ -65,36 +69,38 @@ enum State {
     Content {
         kind: BlockKind,
     },
-    /// Content of a kind that is not known.
+    /// Content of an unknown kind, which is not kept.
     Skip {
         left: u64,
     },
-    /// Content that is whole; it is handed on with its end tag, where a file may be cut.
+    /// Complete content. It is handed on together with its end tag, because a file can be cut after that.
     ContentEndTag {
         kind: BlockKind,
     },
     EndTag,
     Header6,
-    /// After damage: all that comes is counted and passed over.
+    /// After damage. What follows is counted and skipped.
     Damaged,
     /// After the end tag.
-    Over,
+    Ended,
 }
 
 #[derive(Debug)]
 pub(super) struct Container {
     state: State,
-    /// Bytes of the small piece that is being collected.
+    /// The incomplete header or tag.
     head: Vec<u8>,
-    /// Content of the block that is being collected.
+    /// The incomplete content of a block.
     content: Vec<u8>,
     content_size: usize,
-    /// What of it is left out.
-    scout: Scout,
+    /// Finds the payloads of the block to defer.
+    scanner: Scanner,
+    /// Offset of the next byte in the stream.
     offset: u64,
     content_offset: u64,
+    /// Offset after the last complete object.
     boundary: u64,
-    /// Everything before it was understood, handed on or counted as unparsed.
+    /// Offset up to which everything was handed on or counted as unparsed.
     accounted: u64,
     has_trace: bool,
     version6: bool,
@@ -102,10 +108,10 @@ pub(super) struct Container {
     objects: VecDeque<Object>,
     queued_bytes: usize,
     pub(super) unparsed_bytes: u64,
-    /// Kind and padding of the object that is being collected.
+    /// Kind and padding of the incomplete object.
     kind: Option<BlockKind>,
     padding: Option<Range<u64>>,
-    /// Those that the last bytes completed.
+    /// The objects that the last bytes completed.
     spans: Vec<ObjectSpan>,
 }
 
@@ -116,7 +122,7 @@ impl Container {
             head: Vec::new(),
             content: Vec::new(),
             content_size: 0,
-            scout: Scout::default(),
+            scanner: Scanner::default(),
             offset: 0,
             content_offset: 0,
             boundary: 0,
@@ -133,7 +139,7 @@ impl Container {
         }
     }
 
-    /// Where the objects are that the last bytes completed.
+    /// The objects that the last bytes completed.
     pub(super) fn spans(&self) -> &[ObjectSpan] {
         &self.spans
     }
@@ -142,7 +148,7 @@ impl Container {
         self.version6
     }
 
-    /// Memory of blocks that wait to be read.
+    /// Memory in bytes of the blocks that wait to be read.
     pub(super) fn queued_bytes(&self) -> usize {
         self.queued_bytes
     }
@@ -156,27 +162,27 @@ impl Container {
         Some(object)
     }
 
-    /// Large payloads of events with this description are left out from now on.
+    /// Defers large payloads of events with this definition from now on.
     pub(super) fn defer(&mut self, metadata_id: u32) {
-        self.scout.defer(metadata_id);
+        self.scanner.defer(metadata_id);
     }
 
-    /// How many of the bytes that come next are passed over.
-    pub(super) fn passes_over(&self) -> u64 {
+    /// How many of the next bytes can be skipped.
+    pub(super) fn skippable_bytes(&self) -> u64 {
         match &self.state {
             State::Skip { left } => *left,
-            State::Content { .. } => self.scout.passes_over() as u64,
+            State::Content { .. } => self.scanner.skippable_bytes() as u64,
             _ => 0,
         }
     }
 
-    /// As if so many bytes had been fed, which are no more than are passed over.
-    pub(super) fn pass_over(&mut self, bytes: u64, blocks: &mut Blocks) {
+    /// Goes on as if so many of the skippable bytes had been fed.
+    pub(super) fn skip(&mut self, bytes: u64, blocks: &mut Blocks) {
         self.spans.clear();
-        let bytes = bytes.min(self.passes_over());
+        let bytes = bytes.min(self.skippable_bytes());
         match &mut self.state {
             State::Skip { left } => *left -= bytes,
-            _ => self.scout.pass_over(bytes as usize),
+            _ => self.scanner.skip(bytes as usize),
         }
         self.offset += bytes;
         while self.is_complete() {
@@ -184,9 +190,9 @@ impl Container {
         }
     }
 
-    /// Bytes of the block that is being collected which have come, those left out included.
+    /// Bytes of the incomplete block that have come, including those of deferred payloads.
     fn content_come(&self) -> usize {
-        self.content.len() + self.scout.left_out()
+        self.content.len() + self.scanner.deferred_bytes()
     }
 
     /// Offset after the last complete object.
@@ -194,7 +200,7 @@ impl Container {
         self.boundary
     }
 
-    /// The bytes so far end within an object.
+    /// Whether the bytes so far end within an object.
     pub(super) fn within_object(&self) -> bool {
         self.offset != self.boundary
     }
@@ -207,21 +213,21 @@ impl Container {
                     self.unparsed_bytes += bytes.len() as u64;
                     bytes.len()
                 }
-                State::Over => bytes.len(),
+                State::Ended => bytes.len(),
                 State::Skip { left } => {
                     let used = usize::try_from(*left).unwrap_or(usize::MAX).min(bytes.len());
                     *left -= used as u64;
                     used
                 }
-                State::Content { .. } if self.scout.passes_over() > 0 => {
-                    let used = self.scout.passes_over().min(bytes.len());
-                    self.scout.pass_over(used);
+                State::Content { .. } if self.scanner.skippable_bytes() > 0 => {
+                    let used = self.scanner.skippable_bytes().min(bytes.len());
+                    self.scanner.skip(used);
                     used
                 }
                 State::Content { .. } => {
                     let used = (self.content_size - self.content_come()).min(bytes.len());
                     self.content.extend_from_slice(&bytes[..used]);
-                    self.scout.look(&mut self.content, self.content_size);
+                    self.scanner.scan(&mut self.content, self.content_size);
                     used
                 }
                 _ => {
@@ -232,7 +238,7 @@ impl Container {
             };
             self.offset += used as u64;
             bytes = &bytes[used..];
-            // A step may need no byte at all (no padding, an empty block): go on as long as the state is complete.
+            // A state can need no bytes at all, for an empty block or without padding.
             while self.is_complete() {
                 self.advance(blocks);
             }
@@ -241,8 +247,8 @@ impl Container {
 
     /// No more bytes will come.
     pub(super) fn finish(&mut self, blocks: &mut Blocks) {
-        match std::mem::replace(&mut self.state, State::Over) {
-            State::Over => return,
+        match std::mem::replace(&mut self.state, State::Ended) {
+            State::Ended => return,
             State::Damaged => self.accounted = self.offset,
             State::Magic if self.offset == 0 => self.objects.push_back(Object::Failed(Error::Empty)),
             State::Magic if MAGIC.starts_with(&self.head) => {}
@@ -255,7 +261,7 @@ impl Container {
         self.objects.push_back(Object::End { clean: false });
     }
 
-    /// The same, as if the bytes ended with the last complete object.
+    /// As [`finish`](Self::finish), as if the bytes ended with the last complete object.
     pub(super) fn finish_at_boundary(&mut self, blocks: &mut Blocks) {
         if let State::Content { .. } | State::ContentEndTag { .. } = self.state {
             self.state = State::Skip { left: 0 };
@@ -263,7 +269,7 @@ impl Container {
         self.finish(blocks);
     }
 
-    /// How many bytes the small piece of this state has.
+    /// Length of the header or tag of this state.
     fn wanted(&self) -> usize {
         match &self.state {
             State::Magic => MAGIC.len(),
@@ -277,20 +283,20 @@ impl Container {
             State::Padding { .. } => {
                 (self.offset.wrapping_sub(self.head.len() as u64).wrapping_neg() % 4) as usize
             }
-            State::Content { .. } | State::Skip { .. } | State::Damaged | State::Over => 0,
+            State::Content { .. } | State::Skip { .. } | State::Damaged | State::Ended => 0,
         }
     }
 
     fn is_complete(&self) -> bool {
         match &self.state {
-            State::Damaged | State::Over => false,
+            State::Damaged | State::Ended => false,
             State::Skip { left } => *left == 0,
             State::Content { .. } => self.content_come() == self.content_size,
             _ => self.head.len() >= self.wanted(),
         }
     }
 
-    /// Acts on a complete piece.
+    /// Goes on to the next state after a complete header, tag or content.
     fn advance(&mut self, blocks: &mut Blocks) {
         let head = std::mem::take(&mut self.head);
         let state = std::mem::replace(&mut self.state, State::Damaged);
@@ -308,7 +314,7 @@ impl Container {
     fn after(&mut self, state: State, head: &[u8], blocks: &mut Blocks) -> Result<State, Error> {
         Ok(match state {
             State::Magic if head == MAGIC => State::SerializerLength,
-            // The old format starts with the serializer's header at once.
+            // The NetPerf format starts with the header of the serializer.
             State::Magic if SERIALIZER.starts_with(head) => return Err(Error::NetPerf),
             State::Magic => return Err(Error::NotNettrace),
             State::SerializerLength if head == [0; 4] => State::Version6,
@@ -344,7 +350,7 @@ impl Container {
             }
             State::Name { min_reader } => self.after_name(head, min_reader)?,
             State::TraceV4 => {
-                self.has_trace(TraceInfo::parse_v4(head).map_err(|why| self.damaged(head.len(), why.0))?);
+                self.push_trace(TraceInfo::parse_v4(head).map_err(|why| self.damaged(head.len(), why.0))?);
                 State::EndTag
             }
             State::Size { kind } => State::Padding { kind, size: u32_at(head, 0) },
@@ -355,7 +361,7 @@ impl Container {
             State::Content { kind: BlockKind::TRACE } => {
                 let content = std::mem::take(&mut self.content);
                 let info = v6::trace(&mut Bytes::new(&content));
-                self.has_trace(info.map_err(|why| self.damaged(content.len(), why.0))?);
+                self.push_trace(info.map_err(|why| self.damaged(content.len(), why.0))?);
                 blocks.recycle(content);
                 self.after_content()
             }
@@ -388,7 +394,7 @@ impl Container {
                 }
             }
             State::Damaged => State::Damaged,
-            State::Over => State::Over,
+            State::Ended => State::Ended,
         })
     }
 
@@ -403,13 +409,13 @@ impl Container {
                 Err(Error::UnsupportedVersion { version: min_reader })
             }
             BlockKind::TRACE => Ok(State::TraceV4),
-            // A known block in an unknown layout is as good as an unknown block.
+            // The layout of this block is newer than this reader.
             _ if min_reader > MAX_BLOCK_VERSION => Ok(State::Size { kind: BlockKind::OTHER }),
             _ => Ok(State::Size { kind }),
         }
     }
 
-    fn has_trace(&mut self, info: TraceInfo) {
+    fn push_trace(&mut self, info: TraceInfo) {
         self.has_trace = true;
         self.kind = Some(BlockKind::TRACE);
         self.objects.push_back(Object::Trace(info));
@@ -426,10 +432,9 @@ impl Container {
         }
         self.content_offset = self.offset;
         self.content = blocks.buffer();
-        let sparse = self.scout.start(kind == BlockKind::EVENT && !self.version6);
-        // The size is a claim: what it reserves is bounded, the rest comes with the bytes.
-        let most = if sparse { RESERVE_SPARSE_BYTES } else { RESERVE_BYTES };
-        self.content.reserve(self.content_size.min(most));
+        let is_scanned = self.scanner.start(kind == BlockKind::EVENT && !self.version6);
+        let reserved = if is_scanned { RESERVE_SCANNED_BYTES } else { RESERVE_BYTES };
+        self.content.reserve(self.content_size.min(reserved));
         Ok(State::Content { kind })
     }
 
@@ -450,23 +455,23 @@ impl Container {
         self.accounted = self.offset;
     }
 
-    /// What cannot be read of the content is counted by who reads it.
+    /// Hands on a block. Unreadable parts of its content are counted later, when it is read.
     fn push_block(&mut self, kind: BlockKind, whole: bool, blocks: &mut Blocks) {
         self.unparsed_bytes += if whole { 0 } else { self.content_offset - self.accounted };
         self.accounted = self.offset;
         let content = std::mem::take(&mut self.content);
-        // Of a payload that was cut off nothing is left out but its bytes.
-        self.unparsed_bytes += self.scout.cut() as u64;
-        let slot = blocks.insert(content, self.content_offset, self.scout.take());
+        self.unparsed_bytes += self.scanner.truncate() as u64;
+        let slot = blocks.insert(content, self.content_offset, self.scanner.take());
         self.queued_bytes += blocks.size(slot);
         self.objects.push_back(Object::Block { kind, slot, whole });
     }
 
     fn end(&mut self) -> State {
         self.objects.push_back(Object::End { clean: true });
-        State::Over
+        State::Ended
     }
 
+    /// Damage that starts `back` bytes before the next byte.
     fn damaged(&self, back: usize, what: &'static str) -> Error {
         Error::Container { offset: self.offset - back as u64, what }
     }

@@ -1,66 +1,67 @@
-//! What can be wrong with a stream, and where.
+//! What is wrong with a stream, and where.
 
 use super::bytes::Malformed;
 
-/// Why (a part of) a stream could not be read. Offsets count bytes from the start of the stream.
+/// Why a stream, or a part of it, cannot be read. Offsets are in bytes from the start of the stream.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is not a single byte.
+    /// The stream has no bytes.
     #[error("it is empty: its writer ended, or was killed, before anything came to be written")]
     Empty,
-    /// The first bytes are not those of a nettrace stream.
+    /// The stream does not begin like a nettrace stream.
     #[error("this is not a nettrace stream: it does not start with \"Nettrace\"")]
     NotNettrace,
-    /// The older NetPerf format (`!FastSerialization.1` without `Nettrace`), which runtimes write on request only.
+    /// The stream has the older NetPerf format (`!FastSerialization.1` without `Nettrace`), which runtimes write only on
+    /// request.
     #[error("this is a NetPerf stream, the format before nettrace: record it again with the NetTrace format")]
     NetPerf,
-    /// A version of the format that this reader does not know.
+    /// The stream has a version of the format that this reader does not know.
     #[error("this nettrace stream has format version {version}; versions 4, 5 and 6 can be read")]
     UnsupportedVersion {
-        /// The version that a reader must understand, as the stream says it.
+        /// The version that a reader must support, according to the stream.
         version: u32,
     },
-    /// The sequence of objects is broken, so nothing after this offset can be found.
+    /// The sequence of objects is broken, so nothing after this offset can be read.
     #[error("the stream is damaged at byte {offset}: {what}")]
     Container {
-        /// Where the damage was noticed.
+        /// Where the damage was found.
         offset: u64,
         /// What was found instead of an object.
         what: &'static str,
     },
-    /// One block is damaged; the next one can be read.
+    /// A block is damaged. The next one can be read.
     #[error("the {block} at byte {block_offset} is damaged at byte {offset}: {what}")]
     Block {
         /// Kind of the block.
         block: BlockKind,
-        /// Where the block's content starts.
+        /// Where the content of the block starts.
         block_offset: u64,
-        /// Where the piece starts that could not be read.
+        /// Where the part starts that cannot be read.
         offset: u64,
         /// What is wrong with it.
         what: &'static str,
     },
-    /// An event refers to a description that has not come (it may have been in a damaged block). The event is left
-    /// out; this is said once for each id.
+    /// An event has no definition; perhaps that was in a damaged block. The event is left out. This comes once for each
+    /// id.
     #[error("the event at byte {offset} refers to metadata {id}, which the stream has not defined")]
     UnknownMetadata {
         /// Where the event starts.
         offset: u64,
-        /// The id it refers to.
+        /// The metadata id of the event.
         id: u32,
     },
-    /// The stream has more of something than the reader keeps, see [`Limits`](super::Limits). Reading goes on; what
-    /// that does to the rest is in the text. It is said once for each thing.
+    /// The stream exceeds one of the reader's [`Limits`](super::Limits). Reading goes on, with the consequence that the
+    /// text names. This comes once for each limit.
     #[error("the stream goes beyond what a reader keeps: {what}")]
     Limit {
-        /// What there is too much of, and what follows.
+        /// What exceeds the limit, and what follows from that.
         what: &'static str,
     },
 }
 
 impl Error {
-    /// Where in the stream it happened, in bytes from its start.
+    /// Offset of the error in bytes from the start of the stream.
     pub fn offset(&self) -> u64 {
         match self {
             Self::Container { offset, .. }
@@ -70,7 +71,7 @@ impl Error {
         }
     }
 
-    /// True where nothing after it can be read. The reader then gives what it holds back, and [`End`](super::End).
+    /// Whether nothing after it can be read. The reader then gives the events that it holds, and [`End`](super::End).
     pub fn is_fatal(&self) -> bool {
         !matches!(self, Self::Block { .. } | Self::UnknownMetadata { .. } | Self::Limit { .. })
     }
@@ -80,29 +81,29 @@ impl Error {
     }
 }
 
-/// Kinds of blocks in a stream. An open set: readers skip kinds they do not know.
+/// Kind of a block in a stream. Readers skip kinds that they do not know.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BlockKind(pub(super) u8);
 
 impl BlockKind {
     pub(super) const END: Self = Self(0);
-    /// Describes the stream: clock, process, pointer size.
+    /// Clock, process and pointer size of the stream.
     pub const TRACE: Self = Self(1);
     /// Events.
     pub const EVENT: Self = Self(2);
-    /// Descriptions of events.
+    /// Definitions of events.
     pub const METADATA: Self = Self(3);
-    /// A point that all earlier events are before.
+    /// A point in time that separates earlier from later events.
     pub const SEQUENCE_POINT: Self = Self(4);
     /// Call stacks.
     pub const STACK: Self = Self(5);
     /// Threads (version 6).
     pub const THREAD: Self = Self(6);
-    /// Threads that are no more (version 6).
+    /// Threads that have ended (version 6).
     pub const REMOVE_THREAD: Self = Self(7);
     /// Labels of events, such as activity ids (version 6).
     pub const LABEL_LIST: Self = Self(8);
-    /// Not known to this reader.
+    /// A kind that this reader does not know.
     pub const OTHER: Self = Self(255);
 
     /// Type names of versions 4 and 5.

@@ -1,56 +1,60 @@
-//! An event block of one's own, for who cuts a stream.
+//! Writes event blocks that repeat events, for programs that cut a stream into files.
 
 use super::blob::{METADATA_ID, PAYLOAD_SIZE, SEQUENCE_AND_CAPTURE_THREAD, THREAD_ID};
-use super::{BlockKind, Event, ObjectSpan};
+use super::error::BlockKind;
+use super::item::Event;
+use super::object::ObjectSpan;
 
 const HEADER: [u8; 4] = [20, 0, 1, 0];
 const HEADER_BYTES: usize = 20;
 const TYPE: &[u8] = b"\x05\x05\x01\x02\0\0\0\x02\0\0\0\x0a\0\0\0EventBlock\x06";
 
-/// A block of events of version 4 that repeats events from elsewhere in the stream: what a part that was cut out needs
-/// to be understood alone. The events keep their time and thread id, and get a capture thread of their own with numbers
-/// from 1, so that nobody misses events of the real ones. To be written after the part's first sequence point.
+/// Writes an event block of version 4 with events that occurred earlier in the stream. A part of a stream that is to be
+/// read alone needs those that later events refer to.
+///
+/// The events keep their timestamps and thread ids. They get a capture thread of their own and sequence numbers from 1, so
+/// that readers count no lost events. Write the block after the first sequence point of the part.
 #[derive(Clone, Debug)]
 pub struct EventBlock {
     capture_thread: u64,
-    /// Number of the last event that was written.
+    /// Sequence number of the last event.
     sequence: u32,
-    /// Headers say only what differs, from the start of each block.
+    /// The block has no event yet, so the next header cannot refer to a previous one.
     fresh: bool,
-    /// Content of the block without its header.
+    /// Content of the block after its header.
     events: Vec<u8>,
     last_time: i64,
     times: Option<(i64, i64)>,
 }
 
 impl EventBlock {
-    /// A block without events; no thread of the stream may have this id.
+    /// A block without events. No thread of the stream may have the id `capture_thread`.
     pub fn new(capture_thread: u64) -> Self {
         Self { capture_thread, sequence: 0, fresh: true, events: Vec::new(), last_time: 0, times: None }
     }
 
-    /// An empty block that goes after this one.
+    /// An empty block that continues the sequence numbers of this one.
     #[must_use]
     pub fn next(&self) -> Self {
         Self { sequence: self.sequence, ..Self::new(self.capture_thread) }
     }
 
-    /// Bytes of all events.
+    /// Size of all events in bytes.
     pub fn len(&self) -> usize {
         self.events.len()
     }
 
-    /// True without events.
+    /// Whether the block has no events.
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
     }
 
-    /// Repeats an event without its stack. Events come in the order of time.
+    /// Appends an event, without a stack. Append events in the order of time.
     pub fn push(&mut self, event: &RepeatedEvent) {
         let out = &mut self.events;
         out.push(METADATA_ID | SEQUENCE_AND_CAPTURE_THREAD | THREAD_ID | PAYLOAD_SIZE);
         varint(out, event.metadata_id.into());
-        // How many numbers are left out.
+        // The distance to the previous sequence number, minus 1.
         varint(out, if self.fresh { self.sequence.into() } else { 0 });
         self.sequence = self.sequence.wrapping_add(1);
         self.fresh = false;
@@ -65,7 +69,7 @@ impl EventBlock {
         self.times = Some((first.min(event.timestamp), last.max(event.timestamp)));
     }
 
-    /// Appends the block to a stream, of which `out` is what comes from offset `out_starts_at` on.
+    /// Appends the block to a stream. `out` is the end of that stream, from offset `out_starts_at` on.
     pub fn append(&self, out: &mut Vec<u8>, out_starts_at: u64) {
         let (first, last) = self.times.unwrap_or_default();
         let mut object = TYPE.to_vec();
@@ -82,7 +86,7 @@ impl EventBlock {
     }
 }
 
-/// An event that outlives the block it came in.
+/// An event to repeat. It owns its payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RepeatedEvent {
     metadata_id: u32,
@@ -103,22 +107,22 @@ impl From<&Event<'_>> for RepeatedEvent {
 }
 
 impl RepeatedEvent {
-    /// An event of a description that the stream has.
+    /// An event. The stream must define `metadata_id`; `timestamp` is in ticks of its clock.
     pub fn new(metadata_id: u32, thread_id: u64, timestamp: i64, payload: &[u8]) -> Self {
         Self { metadata_id, thread_id, timestamp, payload: payload.into() }
     }
 
-    /// When it happened, in ticks of the stream's clock.
+    /// When the event occurred, in ticks of the stream's clock.
     pub fn timestamp(&self) -> i64 {
         self.timestamp
     }
 
-    /// Its own data.
+    /// The payload.
     pub fn payload(&self) -> &[u8] {
         &self.payload
     }
 
-    /// Which description it has.
+    /// Id of the event's definition in the stream.
     pub fn metadata_id(&self) -> u32 {
         self.metadata_id
     }

@@ -1,67 +1,71 @@
-//! What comes out of a stream.
+//! What a reader gives.
 
-use super::{Metadata, TraceInfo};
+use super::metadata::Metadata;
+use super::trace::TraceInfo;
 
-/// One thing that a stream tells.
+/// One item of a stream.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Item<'a> {
-    /// The stream's clock and process; before any event.
+    /// The clock and the process of the stream. It comes before all events.
     Trace(&'a TraceInfo),
     /// An event.
     Event(Event<'a>),
-    /// Events that the runtime numbered and that are not in the stream: dropped because its buffers were full,
-    /// because they were larger than 64 KiB, or in a block that is damaged.
+    /// Events that the runtime numbered but that are missing in the stream: the buffers were full, the events were
+    /// larger than 64 KiB, or a block is damaged.
     Lost(Lost),
-    /// All events before `timestamp` have come. Runtimes write one about every 10 MB and at the end.
+    /// All events before `timestamp` have come. Runtimes write a sequence point about every 10 MB and at the end.
     SequencePoint {
         /// In ticks of the stream's clock.
         timestamp: i64,
     },
-    /// The stream ends amid a flush, and what follows is of the part that is cut: of the same time, other threads'
-    /// events are missing. (Perhaps it is whole after all: not every flush shows where it ends, see
-    /// [`Reader::flush_ended`](super::Reader::flush_ended). A stream that was ended in order ends with a sequence
-    /// point, and has no such part.)
-    Cut,
-    /// The end of the stream. Nothing comes after it.
+    /// The stream ends within a flush of the runtime's buffers. Of the time that the following events are from, events
+    /// of other threads are missing.
+    ///
+    /// This can also come when the flush was complete, because not every flush shows where it ends, see
+    /// [`Reader::flush_ended`](super::Reader::flush_ended). It does not come in a stream that was stopped in an orderly
+    /// way: that ends with a sequence point.
+    Truncated,
+    /// The end of the stream, always the last item.
     End(End),
 }
 
 /// One event.
 #[derive(Clone, Copy, Debug)]
 pub struct Event<'a> {
-    /// What kind of event it is.
+    /// Definition of the event.
     pub metadata: &'a Metadata,
-    /// Number of the event on its capture thread, from 1, counting lost ones too.
+    /// Sequence number of the event on its capture thread, from 1. Lost events have numbers too.
     pub sequence: u32,
-    /// Id of the thread that wrote the event, as the operating system gives it to the traced process (version 6: as
-    /// the stream tells it, or else the thread's index in the stream).
+    /// Id of the thread that wrote the event, as the operating system gives it to the traced process. In version 6 the
+    /// id that the stream names, or else the index of the thread in the stream.
     pub capture_thread_id: u64,
-    /// Id of the thread the event is about; nearly always the same.
+    /// Id of the thread that the event is about, nearly always the same.
     pub thread_id: u64,
-    /// Processor it was written on; `u32::MAX` where the runtime does not know (Linux).
+    /// Processor that the event was written on; `u32::MAX` if the runtime does not know it (Linux).
     pub processor: u32,
-    /// When it happened, in ticks of the stream's clock, see [`TraceInfo::nanoseconds`].
+    /// When the event occurred, in ticks of the stream's clock, see [`TraceInfo::nanoseconds`].
     pub timestamp: i64,
-    /// Return addresses, innermost first, [`TraceInfo::pointer_size`] bytes each, little-endian. Empty if there are none.
+    /// Call stack: return addresses, the innermost first, little-endian, [`TraceInfo::pointer_size`] bytes each. Empty if
+    /// the event has none.
     pub stack: &'a [u8],
     /// Activity id, or zeros.
     pub activity_id: [u8; 16],
     /// Related activity id, or zeros.
     pub related_activity_id: [u8; 16],
-    /// The event's own data; its layout follows from `metadata`. Of a deferred one, the first bytes.
+    /// The data of the event. `metadata` determines the layout. If the payload is deferred, its first 16 bytes.
     pub payload: &'a [u8],
-    /// Where its payload is, if that was left out, see [`Reader::defer`](super::Reader::defer).
+    /// Where the payload is in the stream, if it is deferred, see [`Reader::defer`](super::Reader::defer).
     pub deferred: Option<Deferred>,
 }
 
-/// A payload that was left out, all of it: what a stream has at a place.
+/// Where a stream has a deferred payload, its first bytes included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Deferred {
-    /// Offset from the start of the stream (of the file, where it is [several](super::Reader::next_part)).
+    /// Offset in bytes from the start of the stream, or of the file if the stream has [several](super::Reader::next_part).
     pub offset: u64,
-    /// How many bytes it has.
+    /// Length in bytes.
     pub len: usize,
 }
 
@@ -69,12 +73,12 @@ pub struct Deferred {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Lost {
-    /// The thread that wrote them.
+    /// Id of the thread that wrote them, as [`Event::capture_thread_id`].
     pub thread_id: u64,
-    /// How many they are.
+    /// Number of lost events.
     pub events: u64,
-    /// They were written before this time (of the thread's next event, or of the sequence point that shows the gap),
-    /// in ticks of the stream's clock.
+    /// They were written before this time, in ticks of the stream's clock. It is the time of the thread's next event or of
+    /// the sequence point that shows the gap.
     pub before_timestamp: i64,
 }
 
@@ -82,11 +86,11 @@ pub struct Lost {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct End {
-    /// True if the stream has its end mark. Without it the writer was killed, or the rest is missing or damaged.
+    /// Whether the stream has its end mark. Without it the writer was killed, or the rest is missing or damaged.
     pub clean: bool,
-    /// All lost events of the stream.
+    /// Number of all lost events.
     pub lost_events: u64,
-    /// Bytes that could not be read: damaged blocks, the rest after a damaged object, a cut-off object, and the
-    /// payloads of events whose description is missing.
+    /// Bytes that could not be read: damaged blocks, the rest after a damaged object, an object that is cut off, and
+    /// payloads of events without a definition.
     pub unparsed_bytes: u64,
 }

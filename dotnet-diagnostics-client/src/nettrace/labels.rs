@@ -1,4 +1,4 @@
-//! Labels of events in version 6, of which the activity ids are kept.
+//! Label lists of version 6. Only the activity ids in them are kept.
 
 use std::collections::HashMap;
 
@@ -27,7 +27,7 @@ impl Labels {
         self.by_index.clear();
     }
 
-    /// A label list block; lists beyond `limit` are read and not kept.
+    /// Reads a label list block. At most `limit` lists are kept.
     pub(super) fn parse(&mut self, bytes: &mut Bytes<'_>, limit: usize) -> Result<()> {
         let first = bytes.u32()?;
         let count = bytes.u32()?;
@@ -69,7 +69,7 @@ fn guid(bytes: &mut Bytes<'_>) -> Result<[u8; 16]> {
     bytes.take(16)?.try_into().map_err(|_| Malformed("an id is cut off"))
 }
 
-/// Passes over text without making a string of it.
+/// Skips a text.
 fn text(bytes: &mut Bytes<'_>) -> Result<()> {
     let len = bytes.varu32()? as usize;
     bytes.take(len).map(drop)

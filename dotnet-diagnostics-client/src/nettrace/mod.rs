@@ -1,13 +1,13 @@
 //! Reader for nettrace, the format of EventPipe's event streams and of `.nettrace` files.
 //!
-//! [`Reader`] does no input or output of its own: bytes go in as they come ([`Reader::feed`]), from a file or from the
-//! diagnostics socket, and [`Reader::next_item`] gives what they say, in the order of time. Payloads and stacks are slices
-//! of the blocks they came in; nothing is allocated for an event. No input makes it panic, and what it holds is
-//! bounded by its [`Limits`].
+//! [`Reader`] does no input or output itself. Bytes from a file or from the diagnostics socket go in
+//! ([`Reader::feed`]), and items come out in the order of time ([`Reader::next_item`]). Payloads and stacks are slices of
+//! the blocks that they came in, so an event needs no allocation. No input makes the reader panic, and its [`Limits`]
+//! bound its memory.
 //!
-//! It reads version 4 (all .NET runtimes from 3.0 on; "version 5" is the same with more metadata) and version 6 (other
-//! writers). The facts are those of `NetTraceFormat.md` and `NetTraceFormat_v5.md` of microsoft/perfview and of
-//! `src/native/eventpipe` of dotnet/runtime.
+//! It reads version 4, which all .NET runtimes since .NET Core 3.0 write ("version 5" is version 4 with more metadata),
+//! and version 6, which other programs write. The format is described in `NetTraceFormat.md` and `NetTraceFormat_v5.md`
+//! of microsoft/perfview; what runtimes do with it is in `src/native/eventpipe` of dotnet/runtime.
 //!
 //! ```
 //! use dotnet_diagnostics_client::nettrace::{Error, Item, Reader};
@@ -25,7 +25,7 @@
 //!                 0 => reader.finish(),
 //!                 read => reader.feed(&chunk[..read]),
 //!             },
-//!             Err(error) => eprintln!("{error}"), // and go on: what can still be read comes
+//!             Err(error) => eprintln!("{error}"), // what follows the damage can still be read
 //!         }
 //!     }
 //! }
@@ -44,15 +44,18 @@ mod item;
 mod labels;
 mod limits;
 mod metadata;
+mod metadata_table;
+mod metadata_v4;
 mod object;
-mod once;
-mod order;
 mod reader;
+mod scanner;
 mod sequence_point;
+mod sorter;
 mod stacks;
 mod threads;
 mod trace;
 mod v6;
+mod warning;
 
 pub use error::{BlockKind, Error};
 pub use event_block::{EventBlock, RepeatedEvent};

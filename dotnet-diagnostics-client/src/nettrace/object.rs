@@ -1,35 +1,36 @@
-//! Where the objects of a stream are: for who keeps a stream, and cuts it.
+//! Where the objects of a stream are, for programs that store a stream or cut it into files.
 
 use std::ops::Range;
 
-use super::BlockKind;
+use super::error::BlockKind;
 
-/// Where the content of blocks starts in versions 4 and 5: at a multiple of this.
+/// In versions 4 and 5 the content of a block starts at a multiple of this offset.
 const ALIGNMENT: u64 = 4;
 
-/// One whole object of a stream, as [`Reader::objects`](super::Reader::objects) gives it. Offsets count bytes from the
-/// start of the stream.
+/// A complete object of a stream, see [`Reader::objects`](super::Reader::objects). Offsets are in bytes from the start of
+/// the stream.
 ///
-/// A part of a stream that can be read alone has the stream's header ([`start`](Self::start) of its first object is its
-/// length) and its trace object, all metadata blocks that came before (and, in version 6, the blocks about threads), and
-/// then what follows a sequence point, which is also the place to start: numbers of stacks and of label lists begin
-/// anew there.
+/// A part of a stream can be read alone if it consists of:
+///
+/// 1. the header of the stream, which ends at the [`start`](Self::start) of its first object,
+/// 2. the trace object, and all metadata blocks before the part (in version 6 also all blocks about threads),
+/// 3. a sequence point, and what follows it. Ids of stacks and of label lists start again there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ObjectSpan {
-    /// What it is.
+    /// Kind of the object.
     pub kind: BlockKind,
-    /// Its first byte.
+    /// Offset of its first byte.
     pub start: u64,
-    /// The byte after its last.
+    /// Offset of the byte after its last.
     pub end: u64,
-    /// The zeros that align its content; `None` where nothing is aligned.
+    /// The zeros that align its content. `None` if it is not aligned.
     pub(super) padding: Option<Range<u64>>,
 }
 
 impl ObjectSpan {
-    /// Appends the object to another stream, of which `out` is what comes from offset `out_starts_at` on. `object` is
-    /// its bytes in this one. They stay as they are but for the padding, which depends on the place.
+    /// Appends the object to another stream. `object` is its bytes in this stream, and `out` is the end of the other
+    /// stream, from offset `out_starts_at` on. Only the padding changes, which depends on the offset.
     pub fn append(&self, object: &[u8], out: &mut Vec<u8>, out_starts_at: u64) {
         let Some(padding) = &self.padding else {
             out.extend_from_slice(object);

@@ -1,39 +1,43 @@
-//! The reader: objects become items, in the order of time.
+//! The reader: makes items out of objects, in the order of time.
 
 use std::collections::{HashSet, VecDeque};
 
-use super::blob::{BlobReader, NOWHERE, Place};
+use super::blob::{ABSENT, BlobReader, BlockOffset};
 use super::blocks::{Blocks, Slot};
 use super::bytes::{Bytes, Malformed};
 use super::container::{Container, Object};
+use super::error::{BlockKind, Error};
+use super::item::{Deferred, End, Event, Item, Lost};
 use super::labels::{Activities, Labels};
-use super::limits::ROOM_FOR_ANY_EVENT;
-use super::metadata::MetadataTable;
-use super::once::{FORGOTTEN_THREADS, OUT_OF_TURN, Once};
-use super::order::{Held, Order};
+use super::limits::{Limits, MAX_BYTES_WITH_ROOM};
+use super::metadata::Metadata;
+use super::metadata_table::MetadataTable;
+use super::object::ObjectSpan;
 use super::sequence_point::SequencePoint;
+use super::sorter::{Held, Sorter};
 use super::stacks::Stacks;
 use super::threads::Threads;
-use super::{
-    BlockKind, Deferred, End, Error, Event, Item, Limits, Lost, Metadata, ObjectSpan, TraceInfo, v6,
-};
+use super::trace::TraceInfo;
+use super::v6;
+use super::warning::{FORGOTTEN_THREADS, OUT_OF_ORDER, Warning};
 
-/// Unknown metadata ids that are told one by one.
-const MAX_TOLD_IDS: usize = 1024;
+/// Unknown metadata ids that are reported one by one.
+const MAX_REPORTED_IDS: usize = 1024;
 
 /// Reads a nettrace stream, see the [module](super).
 ///
 /// # Order
-/// Events come in the order of time as far as the stream promises it. The runtime writes, every 100 ms or so, one
-/// thread's events after the other's; the first event of each such run is marked: no later byte of the stream has an
-/// earlier event. What is before a mark is given at once, the rest is held until the next mark or sequence point, so
-/// that the last events of a flush wait for the first event of the next one. A live reader that cannot wait calls
-/// [`release_held`](Self::release_held). Events with equal times keep the order they came in.
+/// Events come in the order of time, as far as the stream allows. About every 100 ms the runtime flushes its buffers and
+/// writes the events of one thread after those of another. It marks the first event of each thread as sorted: no event
+/// later in the stream is earlier. The reader gives the events up to a marked one and holds the rest until the next mark
+/// or sequence point. So the last events of a flush wait for the first event of the next flush; a live reader that cannot
+/// wait calls [`release_held`](Self::release_held). Events with equal times keep the order of the stream.
 ///
 /// # Loss
-/// Each thread numbers its events, including those that the runtime drops. Gaps, and differences to the numbers that
-/// sequence points state, are given as [`Item::Lost`], just before the thread's next event or the sequence point. A
-/// stream that starts with a sequence point is a later part of another one: what was before it is not counted.
+/// The runtime numbers the events of each thread, including those that it drops. If numbers are missing, or if a sequence
+/// point states a larger number than the last one, [`Item::Lost`] comes just before the thread's next event or before the
+/// sequence point. A stream that starts with a sequence point is a later part of another one; losses before it are not
+/// counted.
 #[derive(Debug)]
 pub struct Reader {
     limits: Limits,
@@ -44,32 +48,30 @@ pub struct Reader {
     stacks: Stacks,
     labels: Labels,
     threads: Threads,
-    order: Order,
+    sorter: Sorter,
     cursor: Option<Cursor>,
-    /// Events up to this time are complete.
+    /// All events up to this time have come.
     complete_until: i64,
-    /// All held events may go.
+    /// All held events are given.
     draining: bool,
     release: bool,
-    /// The last event block had room for any event.
+    /// The last event block had room for any event, so it ended a flush.
     flush_ended: bool,
-    /// Applies when no event is held any more.
+    /// Takes effect when no event is held any more.
     sequence_point: Option<SequencePoint>,
-    /// Goes before anything held.
+    /// Comes before the held events.
     ready: VecDeque<Ready>,
-    /// The event that was given last: its blocks are in use until the next call.
+    /// The last event given. Its blocks are in use until the next call.
     lent: Option<Held>,
     end: EndState,
-    told_ids: HashSet<u32>,
-    /// Events were given out of turn, and that has been told.
-    out_of_turn: Once,
-    /// The same of threads that were forgotten.
-    forgotten_threads: Once,
+    reported_ids: HashSet<u32>,
+    out_of_order: Warning,
+    forgotten_threads: Warning,
     lost_events: u64,
     unparsed_bytes: u64,
 }
 
-/// An event block that is being read.
+/// The event block that is being read.
 #[derive(Debug)]
 struct Cursor {
     slot: Slot,
@@ -83,7 +85,7 @@ enum Ready {
     Event,
     Lost(Lost),
     SequencePoint { timestamp: i64 },
-    Cut,
+    Truncated,
     End(End),
 }
 
@@ -101,12 +103,12 @@ impl Default for Reader {
 }
 
 impl Reader {
-    /// A reader at the start of a stream.
+    /// A reader at the start of a stream, with the default [`Limits`].
     pub fn new() -> Self {
         Self::with_limits(Limits::default())
     }
 
-    /// A reader with other bounds on what it holds.
+    /// A reader at the start of a stream, with other limits.
     pub fn with_limits(limits: Limits) -> Self {
         Self {
             container: Container::new(&limits),
@@ -117,7 +119,7 @@ impl Reader {
             stacks: Stacks::default(),
             labels: Labels::default(),
             threads: Threads::default(),
-            order: Order::default(),
+            sorter: Sorter::default(),
             cursor: None,
             complete_until: i64::MIN,
             draining: false,
@@ -127,127 +129,125 @@ impl Reader {
             ready: VecDeque::new(),
             lent: None,
             end: EndState::NotReached,
-            told_ids: HashSet::new(),
-            out_of_turn: Once::default(),
-            forgotten_threads: Once::default(),
+            reported_ids: HashSet::new(),
+            out_of_order: Warning::default(),
+            forgotten_threads: Warning::default(),
             lost_events: 0,
             unparsed_bytes: 0,
         }
     }
 
-    /// Appends bytes as they come from a socket or file, in chunks of any size. They are copied once; call
-    /// [`next_item`](Self::next_item) until it gives `None` before feeding more, so that the buffers are used again.
+    /// Appends the next bytes of the stream, in chunks of any size. They are copied once. Call
+    /// [`next_item`](Self::next_item) until it gives `None` before feeding more, so that buffers are reused.
     pub fn feed(&mut self, bytes: &[u8]) {
         self.release = false;
         self.container.feed(bytes, &mut self.blocks);
     }
 
-    /// Leaves out payloads of 4 KiB and more of events that `which` picks by their descriptions, as these come. Such an
-    /// event comes in its turn, with its first 16 bytes and with the [place](Event::deferred) of its payload. Who reads
-    /// a file can read it there, or needs not read it at all: see [`passes_over`](Self::passes_over). Nothing large is
-    /// held then, however long events wait for their turn.
+    /// Defers the payloads of events whose definitions `which` chooses, if they have 4 KiB or more. Such an event comes
+    /// with the first 16 bytes of its payload and with the [offset](Event::deferred) of the whole. A program that reads a
+    /// file can read the payload there, and need not read the bytes twice, see
+    /// [`skippable_bytes`](Self::skippable_bytes). This bounds the memory of events that wait for their turn.
     ///
-    /// It is a wish: in version 6, without compressed headers, or in bytes fed together with the description, payloads
-    /// come as ever.
+    /// Payloads are not deferred in version 6, in blocks without compressed headers, and in bytes that are fed together
+    /// with the definition. `which` is applied to definitions that come after this call.
     pub fn defer(&mut self, which: fn(&Metadata) -> bool) {
         self.metadata.defer(which);
     }
 
-    /// How many of the bytes that come next are left out. They can be fed like others, or
-    /// [passed over](Self::pass_over).
-    pub fn passes_over(&self) -> u64 {
-        self.container.passes_over()
+    /// How many of the next bytes belong to deferred payloads and unknown blocks. They can be fed, or
+    /// [skipped](Self::skip).
+    pub fn skippable_bytes(&self) -> u64 {
+        self.container.skippable_bytes()
     }
 
-    /// Goes on as if the next `bytes` bytes had been fed. They can be no more than [`passes_over`](Self::passes_over)
-    /// says.
-    pub fn pass_over(&mut self, bytes: u64) {
+    /// Goes on as if the next `bytes` bytes had been fed, at most [`skippable_bytes`](Self::skippable_bytes).
+    pub fn skip(&mut self, bytes: u64) {
         self.release = false;
-        self.container.pass_over(bytes, &mut self.blocks);
+        self.container.skip(bytes, &mut self.blocks);
     }
 
-    /// No more bytes will come: whatever is held back becomes available, then [`Item::End`]. Of a block that is cut
-    /// off, the events that are whole are given.
+    /// Ends the stream: the held events come, and then [`Item::End`]. Of a last block that is cut off, the complete events
+    /// come.
     pub fn finish(&mut self) {
         self.container.finish(&mut self.blocks);
     }
 
-    /// The same, without the events of a block that is cut off: what a file cut at [`boundary`](Self::boundary) gives.
+    /// As [`finish`](Self::finish), but without the events of a block that is cut off, as for a file that was cut at
+    /// [`boundary`](Self::boundary).
     pub fn finish_at_boundary(&mut self) {
         self.container.finish_at_boundary(&mut self.blocks);
     }
 
-    /// Lets all held events go when the bytes fed so far are used up, in order among themselves. Feeding more takes it
-    /// back.
+    /// Gives all held events, sorted, once the bytes fed so far are read. Feeding more bytes before that cancels it.
     ///
-    /// For a live reader, between flushes: the runtime writes a flush in one go, and a later flush has later events
-    /// only, so there it costs nothing in order. [`flush_ended`](Self::flush_ended) tells most of these places; where
-    /// it does not know, some quiet on the socket does. In the middle of a flush (the writing thread had no processor
-    /// meanwhile) the rest of the flush may have events that are earlier than those released: they are then given when
-    /// they come, out of order. Nothing is lost or doubled.
+    /// A live reader calls this between two flushes. The runtime writes a flush without interruption, and the events of
+    /// the next flush are later, so the order is kept. [`flush_ended`](Self::flush_ended) finds the end of most flushes;
+    /// otherwise, wait until the socket has been quiet for a while. If the flush was not over (the writing thread did not
+    /// get a processor for so long), the rest of it can have earlier events. They then come out of order, but none is lost
+    /// or repeated.
     pub fn release_held(&mut self) {
         self.release = true;
     }
 
-    /// Whether the last event block was the last one of a flush, as far as blocks tell: one with room for any other
-    /// event was not written for want of room. Every event so far is then earlier than all that follow, so
-    /// [`release_held`](Self::release_held) costs nothing in order. `false` where that is not known: the last block
-    /// of a flush may be nearly full by chance. To be asked when [`next_item`](Self::next_item) gave `None`.
+    /// Whether the last event block ended a flush, because it had room for any other event. All events so far are then
+    /// earlier than those that follow, so [`release_held`](Self::release_held) keeps the order. `false` if that is not
+    /// known: the last block of a flush may happen to be nearly full. Ask when [`next_item`](Self::next_item) has given
+    /// `None`.
     ///
-    /// It is a rule of the runtime's own writer, for streams of version 4.
+    /// This is how runtimes write streams of version 4. In version 6 it is always `false`.
     pub fn flush_ended(&self) -> bool {
         self.flush_ended
     }
 
-    /// The bytes so far end within an object: the rest of it is on its way.
+    /// Whether the bytes so far end within an object, so that the rest of it must follow.
     pub fn within_object(&self) -> bool {
         self.container.within_object()
     }
 
-    /// How many events are held back at present.
+    /// The number of events that are held at present.
     pub fn held_events(&self) -> usize {
-        self.order.len()
+        self.sorter.len()
     }
 
-    /// Offset in the stream just after the last complete object: a file cut here, plus the byte 0x01 (version 6: four
-    /// bytes 0), is a whole nettrace file.
+    /// Offset in bytes after the last complete object. A file that is cut here and ends with the byte 0x01 (in version 6,
+    /// with four bytes 0) is a complete nettrace file.
     pub fn boundary(&self) -> u64 {
         self.container.boundary()
     }
 
-    /// The whole objects that the last [`feed`](Self::feed) completed, in order. They are told as soon as their bytes
-    /// are there, whatever is held back of their events.
+    /// The objects that the last [`feed`](Self::feed) completed, in order. They are given as soon as their bytes have come,
+    /// even if their events are still held.
     pub fn objects(&self) -> &[ObjectSpan] {
         self.container.spans()
     }
 
-    /// What is fed from now on is another file of the same stream: the next one of a recording that was cut at its
-    /// sequence points, with a header, a trace object and metadata of its own. To be called after [`Item::End`]; the
-    /// next file has an end of its own. Offsets count from the start of each file.
+    /// Continues with the next file of a recording that was cut at its sequence points. Call it after [`Item::End`]. Each
+    /// file has its own header, trace object, metadata and end, and offsets count from the start of each file.
     ///
-    /// What is known of threads goes on, so that the events of a file that is missing between the two are told as
-    /// [`Item::Lost`] at the next one's sequence point.
+    /// The reader still knows the sequence numbers of the threads. So if a file is missing, its events come as
+    /// [`Item::Lost`] at the first sequence point of the next file.
     pub fn next_part(&mut self) {
         self.unparsed_bytes += self.container.unparsed_bytes;
         self.container = Container::new(&self.limits);
         self.end = EndState::NotReached;
     }
 
-    /// The stream's clock and process, once they have come.
+    /// The trace object of the stream. `None` before it has come.
     pub fn trace(&self) -> Option<&TraceInfo> {
         self.trace.as_ref()
     }
 
-    /// Events known to be lost, as far as [`Item::Lost`] has told them.
+    /// The number of lost events that [`Item::Lost`] has reported so far.
     pub fn lost_events(&self) -> u64 {
         self.lost_events
     }
 
-    /// The next item. `None`: more bytes are needed, or nothing follows [`Item::End`].
+    /// The next item. `None` if more bytes are needed, or after [`Item::End`].
     ///
     /// # Errors
-    /// Says what is damaged, and where. The next call goes on: after a damaged block with the next block, after damage
-    /// between objects ([`Error::is_fatal`]) with the events held so far; the rest of the stream is then passed over
+    /// Says what is damaged, and where. The next call goes on: after a damaged block with the next block; after damage
+    /// between objects ([`Error::is_fatal`]) with the held events. In the second case the rest of the stream is skipped,
     /// and [`Item::End`] comes after [`finish`](Self::finish).
     pub fn next_item(&mut self) -> Result<Option<Item<'_>>, Error> {
         self.take_back_lent();
@@ -255,7 +255,7 @@ impl Reader {
         Ok(Some(match ready {
             Ready::Lost(lost) => Item::Lost(lost),
             Ready::SequencePoint { timestamp } => Item::SequencePoint { timestamp },
-            Ready::Cut => Item::Cut,
+            Ready::Truncated => Item::Truncated,
             Ready::End(end) => Item::End(end),
             Ready::Trace => match &self.trace {
                 Some(trace) => Item::Trace(trace),
@@ -289,21 +289,21 @@ impl Reader {
                 .unwrap_or_default(),
             activity_id: activity,
             related_activity_id: related,
-            payload: self.blocks.slice(held.slot, held.payload, held.payload_there),
-            deferred: (held.payload_there < held.payload_size).then(|| Deferred {
+            payload: self.blocks.slice(held.slot, held.payload, held.payload_held),
+            deferred: (held.payload_held < held.payload_size).then(|| Deferred {
                 offset: self.blocks.offset(held.slot)
                     + u64::from(held.payload)
-                    + u64::from(held.left_out_before),
+                    + u64::from(held.deferred_before),
                 len: held.payload_size as usize,
             }),
         }
     }
 
-    fn guid(&self, slot: Slot, place: Place) -> [u8; 16] {
-        if place == NOWHERE {
+    fn guid(&self, slot: Slot, offset: BlockOffset) -> [u8; 16] {
+        if offset == ABSENT {
             return [0; 16];
         }
-        self.blocks.slice(slot, place, 16).try_into().unwrap_or_default()
+        self.blocks.slice(slot, offset, 16).try_into().unwrap_or_default()
     }
 
     fn take_back_lent(&mut self) {
@@ -315,13 +315,13 @@ impl Reader {
         }
     }
 
-    /// Goes on until there is something to give.
+    /// Reads on until there is an item.
     fn step(&mut self) -> Result<Option<Ready>, Error> {
         loop {
-            self.out_of_turn.take(OUT_OF_TURN)?;
+            self.out_of_order.give(OUT_OF_ORDER)?;
             if self.threads.over_limit {
                 self.forgotten_threads.due();
-                self.forgotten_threads.take(FORGOTTEN_THREADS)?;
+                self.forgotten_threads.give(FORGOTTEN_THREADS)?;
             }
             if let Some(ready) = self.ready.pop_front() {
                 return Ok(Some(ready));
@@ -329,7 +329,7 @@ impl Reader {
             if let Some(ready) = self.earliest() {
                 return Ok(Some(ready));
             }
-            if self.order.is_empty() {
+            if self.sorter.is_empty() {
                 self.draining = false;
                 if let Some(point) = self.sequence_point.take() {
                     self.apply(point);
@@ -353,7 +353,7 @@ impl Reader {
                 self.read_event()?;
             } else if let Some(object) = self.container.pop(&self.blocks) {
                 self.open(object)?;
-            } else if std::mem::take(&mut self.release) && !self.order.is_empty() {
+            } else if std::mem::take(&mut self.release) && !self.sorter.is_empty() {
                 self.draining = true;
             } else {
                 return Ok(None);
@@ -361,17 +361,17 @@ impl Reader {
         }
     }
 
-    /// The earliest held event, if it may go, or what was lost before it.
+    /// The earliest held event, if its turn has come, or the events that were lost before it.
     #[inline]
     fn earliest(&mut self) -> Option<Ready> {
-        let too_many = self.order.len() > self.limits.max_held_events
+        let too_many = self.sorter.len() > self.limits.max_held_events
             || self.blocks.bytes() - self.container.queued_bytes() > self.limits.max_held_bytes;
-        let (held, queue) = self.order.earliest()?;
+        let (held, queue) = self.sorter.earliest()?;
         if held.timestamp > self.complete_until && !self.draining {
             if !too_many {
                 return None;
             }
-            self.out_of_turn.due();
+            self.out_of_order.due();
         }
         if held.lost_before > 0 {
             let events = std::mem::take(&mut held.lost_before);
@@ -379,22 +379,22 @@ impl Reader {
             let (thread_id, before_timestamp) = (held.capture_thread, held.timestamp);
             return Some(Ready::Lost(Lost { thread_id, events, before_timestamp }));
         }
-        self.lent = self.order.pop(self.threads.queue(queue));
+        self.lent = self.sorter.pop(self.threads.queue(queue));
         Some(Ready::Event)
     }
 
-    /// Queues the next event of the block that is being read.
+    /// Queues the next event of the present block.
     #[inline]
     fn read_event(&mut self) -> Result<(), Error> {
         let Some(cursor) = &mut self.cursor else { return Ok(()) };
         let slot = cursor.slot;
         let at = cursor.events.position();
-        let offset = (at + cursor.events.left_out_bytes()) as u64;
-        let blob = match cursor.events.next(self.blocks.data(slot), self.blocks.left_out(slot)) {
+        let offset = (at + cursor.events.deferred_bytes()) as u64;
+        let blob = match cursor.events.next(self.blocks.data(slot), self.blocks.deferred(slot)) {
             Ok(Some(blob)) => *blob,
             Ok(None) => {
-                let size = self.blocks.data(slot).len() + self.blocks.left_out(slot).bytes;
-                let room = size <= ROOM_FOR_ANY_EVENT;
+                let size = self.blocks.data(slot).len() + self.blocks.deferred(slot).bytes;
+                let room = size <= MAX_BYTES_WITH_ROOM;
                 self.flush_ended = room && cursor.whole && !self.container.is_version6();
                 self.cursor = None;
                 self.blocks.release(slot);
@@ -416,7 +416,7 @@ impl Reader {
         }
         let Some(metadata) = self.metadata.index_of(blob.metadata_id) else {
             if lost_before > 0 {
-                self.give_lost(blob.capture_thread, lost_before, blob.timestamp);
+                self.push_lost(blob.capture_thread, lost_before, blob.timestamp);
             }
             return self.without_metadata(
                 self.blocks.offset(slot) + offset,
@@ -432,19 +432,19 @@ impl Reader {
         let mut held = Held::new(&blob, slot, metadata, stack, lost_before);
         held.capture_thread = self.threads.os_id(held.capture_thread);
         held.thread = self.threads.os_id(held.thread);
-        self.order.push(held, thread, self.threads.queue(thread));
+        self.sorter.push(held, thread, self.threads.queue(thread));
         Ok(())
     }
 
     fn without_metadata(&mut self, offset: u64, id: u32, payload_size: u32) -> Result<(), Error> {
         self.unparsed_bytes += u64::from(payload_size);
-        if self.told_ids.len() < MAX_TOLD_IDS && self.told_ids.insert(id) {
+        if self.reported_ids.len() < MAX_REPORTED_IDS && self.reported_ids.insert(id) {
             return Err(Error::UnknownMetadata { offset, id });
         }
         Ok(())
     }
 
-    fn give_lost(&mut self, thread: u64, events: u64, before_timestamp: i64) {
+    fn push_lost(&mut self, thread: u64, events: u64, before_timestamp: i64) {
         self.lost_events = self.lost_events.saturating_add(events);
         self.ready.push_back(Ready::Lost(Lost {
             thread_id: self.threads.os_id(thread),
@@ -463,8 +463,8 @@ impl Reader {
             Object::End { clean } => {
                 self.end = EndState::Reached { clean };
                 self.draining = true;
-                if !self.order.is_empty() && !self.flush_ended && !self.container.is_version6() {
-                    self.ready.push_back(Ready::Cut);
+                if !self.sorter.is_empty() && !self.flush_ended && !self.container.is_version6() {
+                    self.ready.push_back(Ready::Truncated);
                 }
             }
             Object::Block { kind: BlockKind::EVENT, slot, whole } => {
@@ -499,7 +499,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Counts and tells the damage, and lets go of the block. Where the stream was cut off, its end tells enough.
+    /// Counts and reports the damage, and releases the block. If the stream was cut off, its end says enough.
     fn damaged(
         &mut self,
         kind: BlockKind,
@@ -514,7 +514,7 @@ impl Reader {
         if whole { Err(error) } else { Ok(()) }
     }
 
-    /// A block that is read in one go. What fails comes with the place in the block.
+    /// Reads a block that has no events or stacks. An error comes with its offset in the block.
     fn read_table(&mut self, kind: BlockKind, slot: Slot) -> Result<(), (usize, Malformed)> {
         let version6 = self.container.is_version6();
         let limit = self.limits.max_threads;
@@ -540,7 +540,7 @@ impl Reader {
         result
     }
 
-    /// All events before it have been given.
+    /// Applies a sequence point, after all events before it have been given.
     fn apply(&mut self, point: SequencePoint) {
         let SequencePoint { timestamp, threads: mut stated, flush_threads, flush_metadata } = point;
         self.compare_sequences(&mut stated, timestamp);

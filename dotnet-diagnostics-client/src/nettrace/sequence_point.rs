@@ -1,4 +1,4 @@
-//! Sequence points: a time that separates, and each thread's last number.
+//! Sequence points: a time that separates earlier from later events, and the last sequence number of each thread.
 
 use super::bytes::{Bytes, Malformed, Result};
 
@@ -8,7 +8,7 @@ const FLUSH_METADATA: u32 = 2;
 #[derive(Debug, Default)]
 pub(super) struct SequencePoint {
     pub(super) timestamp: i64,
-    /// Thread (its index in version 6) and last number.
+    /// Id of each thread (in version 6 its index) and its last sequence number.
     pub(super) threads: Vec<(u64, u32)>,
     pub(super) flush_threads: bool,
     pub(super) flush_metadata: bool,
@@ -19,8 +19,8 @@ impl SequencePoint {
         let timestamp = bytes.i64()?;
         let flags = if version6 { bytes.u32()? } else { 0 };
         let count = bytes.u32()? as usize;
-        let least = if version6 { 2 } else { 12 };
-        if count > bytes.remaining() / least {
+        let min_bytes = if version6 { 2 } else { 12 };
+        if count > bytes.remaining() / min_bytes {
             return Err(Malformed("it lists more threads than it has room for"));
         }
         let thread = |_| match version6 {

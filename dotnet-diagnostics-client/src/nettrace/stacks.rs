@@ -1,13 +1,13 @@
-//! Call stacks of the present stretch between two sequence points.
+//! The call stacks since the last sequence point.
 
 use std::collections::VecDeque;
 
 use super::blocks::{Blocks, Slot};
 use super::bytes::{Bytes, Malformed, Result};
 
-/// Where a stack's addresses are.
+/// Where the addresses of a stack are.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct StackPlace {
+pub(super) struct StackRef {
     pub(super) slot: Slot,
     pub(super) at: u32,
     pub(super) len: u32,
@@ -17,11 +17,11 @@ pub(super) struct StackPlace {
 struct StackBlock {
     first_id: u32,
     slot: Slot,
-    /// Start and length of each.
+    /// Offset and length of each stack.
     stacks: Vec<(u32, u32)>,
 }
 
-/// Keeps the stack blocks themselves: nothing is copied out of them.
+/// Keeps the stack blocks themselves, so that no stack is copied.
 #[derive(Debug, Default)]
 pub(super) struct Stacks {
     blocks: VecDeque<StackBlock>,
@@ -29,8 +29,8 @@ pub(super) struct Stacks {
 }
 
 impl Stacks {
-    /// Takes over one use of `slot`. Beyond `limit` bytes the oldest blocks are forgotten. Of a damaged block, the
-    /// stacks before the damage are kept.
+    /// Adds a block and takes over one use of `slot`. Above `limit` bytes the oldest blocks are dropped. Of a damaged
+    /// block, the stacks before the damage are kept.
     pub(super) fn insert(
         &mut self,
         slot: Slot,
@@ -41,7 +41,7 @@ impl Stacks {
         let mut bytes = Bytes::new(blocks.data(slot));
         let mut parsed = StackBlock { first_id: 0, slot, stacks: Vec::new() };
         let result = parsed.parse(&mut bytes).map_err(|why| (bytes.position(), why));
-        // Ids restart at a sequence point; if they go backwards elsewhere, the newest meaning holds.
+        // Ids start again at a sequence point. If they go backwards elsewhere, the newest block counts.
         if self.blocks.back().is_some_and(|last| u64::from(parsed.first_id) < last.end_id()) {
             self.clear(blocks);
         }
@@ -54,11 +54,11 @@ impl Stacks {
         result
     }
 
-    pub(super) fn get(&self, id: u32) -> Option<StackPlace> {
+    pub(super) fn get(&self, id: u32) -> Option<StackRef> {
         let last = self.blocks.partition_point(|block| block.first_id <= id).checked_sub(1)?;
         let block = self.blocks.get(last)?;
         let &(at, len) = block.stacks.get((id - block.first_id) as usize)?;
-        Some(StackPlace { slot: block.slot, at, len })
+        Some(StackRef { slot: block.slot, at, len })
     }
 
     pub(super) fn clear(&mut self, blocks: &mut Blocks) {
@@ -77,7 +77,7 @@ impl StackBlock {
     fn parse(&mut self, bytes: &mut Bytes<'_>) -> Result<()> {
         self.first_id = bytes.u32()?;
         let count = bytes.u32()? as usize;
-        // Each has at least its length: what the count reserves is bounded by what is there.
+        // A stack has at least its length field, which bounds the memory that a wrong count can reserve.
         self.stacks.reserve_exact(count.min(bytes.remaining() / 4));
         for _ in 0..count {
             let len = bytes.u32()?;

@@ -1,18 +1,18 @@
-//! Threads of a stream: their queues, and how many of their events are missing.
+//! The threads of a stream: their queues, and how many of their events are lost.
 //!
-//! Each thread numbers its events from 1, also those that the runtime then drops. A gap in the numbers, or between the
-//! last one seen and the one a sequence point states, is the number of lost events.
+//! The runtime numbers the events of each thread from 1, including those that it drops. Events are lost where a number is
+//! missing, or where the last number is smaller than the one in a sequence point.
 
 use std::collections::HashMap;
 
-use super::order::Queue;
+use super::sorter::Queue;
 
-/// Differences of sequence numbers from here on are negative: the number started again.
+/// Sequence numbers wrap: from this difference on, the later number is the smaller one.
 const BACKWARDS: u32 = 1 << 31;
 
 #[derive(Clone, Copy, Debug)]
 struct Thread {
-    /// Last sequence number seen; `None` where it is not known which number is next.
+    /// The last sequence number. `None` if the next number is not known.
     last: Option<u32>,
     queue: Queue,
 }
@@ -23,25 +23,25 @@ pub(super) struct Threads {
     free: Vec<u32>,
     by_id: HashMap<u64, u32>,
     last: Option<(u64, u32)>,
-    /// Idle threads are looked for again when there are so many. Where most are busy this grows with them: each search
-    /// walks over all threads, and must not come with every new one.
+    /// The number of threads at which idle ones are searched for again. A search visits all threads, so it must not
+    /// happen for each new thread while most are busy.
     search_at: usize,
-    /// Last numbers of threads whose id another thread took over since the last sequence point.
+    /// Threads that have ended since the last sequence point and whose id another thread has: index and last number.
     ended: Vec<(u32, u32)>,
-    /// Something was forgotten: what is lost can no longer be told exactly.
+    /// Threads were dropped, so that not every lost event can be counted.
     pub(super) over_limit: bool,
-    /// A thread's first number cannot be expected to be 1: the stream is a later part of one, or threads were forgotten.
+    /// The first number of a thread need not be 1: the stream is a later part of another one, or threads were dropped.
     midway: bool,
     started: bool,
-    /// Version 6: operating system's ids by index.
+    /// Version 6: thread ids of the operating system by index.
     os_ids: HashMap<u64, u64>,
-    /// Threads that were walked over to find what is idle or has ended.
+    /// Threads that searches for idle or ended threads have visited.
     #[cfg(test)]
-    walked: usize,
+    visited: usize,
 }
 
 impl Threads {
-    /// Index of the thread's state. Beyond `limit` threads, those without waiting events are forgotten.
+    /// Index of a thread. Above `limit` threads, those without waiting events are dropped.
     #[inline]
     pub(super) fn index_of(&mut self, id: u64, limit: usize) -> u32 {
         match self.last {
@@ -59,7 +59,7 @@ impl Threads {
             return *index;
         }
         if self.by_id.len() >= limit.max(self.search_at) {
-            self.forget_idle();
+            self.drop_idle();
         }
         let thread = Thread { last: if self.midway { None } else { Some(0) }, queue: Queue::EMPTY };
         let index = match self.free.pop() {
@@ -76,10 +76,10 @@ impl Threads {
         index
     }
 
-    fn forget_idle(&mut self) {
+    fn drop_idle(&mut self) {
         #[cfg(test)]
         {
-            self.walked += self.by_id.len();
+            self.visited += self.by_id.len();
         }
         let before = self.by_id.len();
         let Self { threads, free, by_id, .. } = self;
@@ -104,7 +104,7 @@ impl Threads {
         &mut self.threads[index as usize].queue
     }
 
-    /// Notes an event's number and gives how many events are missing before it.
+    /// Records the number of an event. Returns how many events are missing before it.
     #[inline]
     pub(super) fn observe(&mut self, index: u32, sequence: u32, limit: usize) -> u64 {
         self.started = true;
@@ -114,7 +114,7 @@ impl Threads {
         if missing < BACKWARDS {
             return missing.into();
         }
-        // Systems use thread ids again: this is another thread, which counts from 1.
+        // The operating system has given the id to another thread, whose numbers start at 1.
         if self.ended.len() < limit {
             self.ended.push((index, last));
         } else {
@@ -123,14 +123,15 @@ impl Threads {
         sequence.saturating_sub(1).into()
     }
 
-    /// Compares with the numbers of a sequence point and tells each thread's missing events to `lost`.
+    /// Compares with the numbers of a sequence point. Calls `lost` with the id of each thread that misses events, and their
+    /// number.
     pub(super) fn checkpoint(
         &mut self,
         stated: &mut [(u64, u32)],
         limit: usize,
         mut lost: impl FnMut(u64, u64),
     ) {
-        // A stream that starts with a sequence point goes on where another one ended.
+        // A stream that starts with a sequence point continues another one.
         self.midway |= !self.started;
         self.started = true;
         stated.sort_unstable();
@@ -152,7 +153,7 @@ impl Threads {
     fn compare(&mut self, index: u32, stated: u32) -> u64 {
         let last = &mut self.threads[index as usize].last;
         let missing = last.map_or(0, |last| stated.wrapping_sub(last));
-        // The stated number is a lower bound: less than what was seen says nothing.
+        // The stated number is a lower bound: a smaller one than the last means nothing.
         if missing >= BACKWARDS {
             return 0;
         }
@@ -160,17 +161,17 @@ impl Threads {
         missing.into()
     }
 
-    /// Several threads with one id, of which all but the last have ended. Which number is whose is not said: the
-    /// largest are compared with the largest.
+    /// Compares several threads that had one id; all but the last have ended. The stream does not say which number belongs
+    /// to which thread, so the largest are compared with the largest.
     fn compare_several(&mut self, index: u32, stated: &[(u64, u32)]) -> u64 {
         let present = self.threads[index as usize].last.unwrap_or(0);
-        // In order, so that those of one thread are together.
+        // Sorted, so that those with one index are together.
         let from = self.ended.partition_point(|(of, _)| *of < index);
         let ended = self.ended[from..].iter().take_while(|(of, _)| *of == index);
         let mut seen: Vec<_> = ended.map(|(_, last)| (*last, false)).chain([(present, true)]).collect();
         #[cfg(test)]
         {
-            self.walked += seen.len();
+            self.visited += seen.len();
         }
         seen.sort_unstable();
         let mut missing = 0;
@@ -183,14 +184,14 @@ impl Threads {
         missing
     }
 
-    /// Version 6: the operating system's id of a thread index; the index itself where the stream does not tell.
+    /// Version 6: the thread id of the operating system for an index, or the index if the stream does not name the id.
     #[inline]
     pub(super) fn os_id(&self, index: u64) -> u64 {
         if self.os_ids.is_empty() { index } else { self.os_ids.get(&index).copied().unwrap_or(index) }
     }
 
-    /// Version 6: a thread's id; beyond `limit` threads no more are noted.
-    pub(super) fn name_os_id(&mut self, index: u64, os_id: u64, limit: usize) {
+    /// Version 6: sets the id of a thread. At most `limit` are kept.
+    pub(super) fn set_os_id(&mut self, index: u64, os_id: u64, limit: usize) {
         if self.os_ids.len() < limit {
             self.os_ids.insert(index, os_id);
         } else {
@@ -198,7 +199,7 @@ impl Threads {
         }
     }
 
-    /// Version 6: indices may mean other threads from here on.
+    /// Version 6: removes a thread. Its index may mean another thread from here on.
     pub(super) fn remove(&mut self, id: u64) {
         self.os_ids.remove(&id);
         if let Some(index) =
@@ -210,7 +211,7 @@ impl Threads {
         }
     }
 
-    /// Version 6: as [`remove`](Self::remove), for all threads. Only while no event waits.
+    /// Version 6: removes all threads. No event may be waiting.
     pub(super) fn clear(&mut self) {
         *self = Self { midway: self.midway, started: true, over_limit: self.over_limit, ..Self::default() };
     }
@@ -252,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_is_used_again_is_another_thread() {
+    fn a_reused_id_is_another_thread() {
         let mut threads = Threads::default();
         for sequence in 1..=10 {
             assert_eq!(observe(&mut threads, 7, sequence), 0);
@@ -260,7 +261,7 @@ mod tests {
         assert_eq!(observe(&mut threads, 7, 1), 0);
         assert_eq!(observe(&mut threads, 7, 4), 2);
         assert_eq!(checkpoint(&mut threads, &[(7, 5), (7, 10)]), [(7, 1)], "both are stated, in any order");
-        assert_eq!(observe(&mut threads, 7, 6), 0, "it goes on after its own number");
+        assert_eq!(observe(&mut threads, 7, 6), 0, "it continues after its own number");
     }
 
     #[test]
@@ -268,7 +269,7 @@ mod tests {
         let mut threads = Threads::default();
         assert_eq!(checkpoint(&mut threads, &[(7, 1_000)]), []);
         assert_eq!(observe(&mut threads, 7, 1_002), 1);
-        assert_eq!(observe(&mut threads, 8, 500), 0, "where it stood is not known");
+        assert_eq!(observe(&mut threads, 8, 500), 0, "its last number is not known");
         assert_eq!(observe(&mut threads, 8, 502), 1);
     }
 
@@ -282,35 +283,35 @@ mod tests {
     }
 
     #[test]
-    fn idle_threads_are_forgotten_rather_than_kept_without_end() {
+    fn idle_threads_are_dropped_above_the_limit() {
         let mut threads = Threads::default();
         for id in 0..1_000 {
             observe(&mut threads, id, 1);
         }
         assert!(threads.threads.len() <= 101);
-        assert_eq!(observe(&mut threads, 3, 5), 0, "a forgotten thread is not one that lost events");
-        assert!(threads.over_limit, "it can be told");
+        assert_eq!(observe(&mut threads, 3, 5), 0, "a dropped thread has not lost events");
+        assert!(threads.over_limit, "the limit is reported");
     }
 
-    /// `n` threads, each of which holds an event, where 100 may be known.
-    fn walked_for_busy(n: u64) -> usize {
+    /// `n` threads, each with a waiting event, where 100 may be kept.
+    fn visited_for_busy(n: u64) -> usize {
         let mut threads = Threads::default();
         for id in 0..n {
             let index = threads.index_of(id, 100);
             threads.queue(index).hold_for_test();
         }
-        assert_eq!(threads.by_id.len() as u64, n, "none of them can be forgotten");
-        threads.walked
+        assert_eq!(threads.by_id.len() as u64, n, "none of them can be dropped");
+        threads.visited
     }
 
     #[test]
-    fn to_look_for_idle_threads_takes_time_in_proportion_to_new_ones() {
-        let (once, twice) = (walked_for_busy(10_000), walked_for_busy(20_000));
-        assert!(once <= 2 * 10_000 && twice <= 5 * once / 2, "{once} and {twice} threads were walked over");
+    fn searching_for_idle_threads_takes_time_in_proportion_to_new_ones() {
+        let (once, twice) = (visited_for_busy(10_000), visited_for_busy(20_000));
+        assert!(once <= 2 * 10_000 && twice <= 5 * once / 2, "{once} and {twice} threads were visited");
     }
 
-    /// `n` threads that took over the ids of others, and a sequence point that states each id three times.
-    fn walked_for_ended(n: u64) -> usize {
+    /// `n` threads with reused ids, and a sequence point that states each id three times.
+    fn visited_for_ended(n: u64) -> usize {
         let mut threads = Threads::default();
         let limit = 1 << 20;
         for id in 0..n {
@@ -321,23 +322,23 @@ mod tests {
         }
         let mut stated: Vec<(u64, u32)> = (0..n).flat_map(|id| [(id, 9), (id, 1), (id, 1)]).collect();
         threads.checkpoint(&mut stated, limit, |_, _| {});
-        threads.walked
+        threads.visited
     }
 
     #[test]
-    fn threads_that_ended_are_found_without_a_walk_over_all() {
-        let (once, twice) = (walked_for_ended(1_000), walked_for_ended(2_000));
+    fn ended_threads_are_found_without_visiting_all() {
+        let (once, twice) = (visited_for_ended(1_000), visited_for_ended(2_000));
         assert_eq!((once, twice), (2_000, 4_000));
     }
 
     #[test]
-    fn threads_that_ended_are_bounded_between_sequence_points() {
+    fn ended_threads_are_bounded_between_sequence_points() {
         let mut threads = Threads::default();
         for _ in 0..1_000 {
             observe(&mut threads, 7, 5);
             observe(&mut threads, 7, 1);
         }
         assert_eq!(threads.ended.len(), 100);
-        assert!(threads.over_limit, "it can be told");
+        assert!(threads.over_limit, "the limit is reported");
     }
 }

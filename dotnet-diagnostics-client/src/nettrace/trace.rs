@@ -1,37 +1,37 @@
-//! What a stream says about itself: its clock and its process.
+//! The trace object: clock and process of a stream.
 
 use super::bytes::{Bytes, Malformed, Result};
 
-/// The trace object: clock, process and machine of a stream.
+/// The trace object of a stream: its clock, process and machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TraceInfo {
-    /// Version of the format a reader has to understand: 4 (also for what is called version 5) or 6.
+    /// Version of the format that a reader must support: 4 (also for "version 5") or 6.
     pub version: u32,
-    /// UTC at [`sync_timestamp`](Self::sync_timestamp), in nanoseconds since 1970. Its precision is a millisecond.
+    /// UTC at [`sync_timestamp`](Self::sync_timestamp), in nanoseconds since 1970, precise to a millisecond.
     pub sync_time_utc: i64,
     /// The stream's clock at [`sync_time_utc`](Self::sync_time_utc), in ticks.
     pub sync_timestamp: i64,
     /// Ticks per second, more than 0. 10^9 on Linux and macOS, commonly 10^7 on Windows.
     pub frequency: i64,
-    /// Bytes of a pointer in the traced process: 4 or 8.
+    /// Size of a pointer in the traced process: 4 or 8 bytes.
     pub pointer_size: u32,
-    /// Process id as the traced process sees it (inside its PID namespace). 0 if unknown (version 6).
+    /// Process id in the PID namespace of the traced process. 0 if unknown (version 6).
     pub process_id: u32,
-    /// Number of processors as the runtime counts them. 0 if unknown (version 6).
+    /// Number of processors that the runtime sees. 0 if unknown (version 6).
     pub processors: u32,
     /// Expected interval between CPU samples, in nanoseconds. 0 if unknown.
     pub sampling_period_ns: u32,
-    /// Further properties, which version 6 has.
+    /// All properties of the trace block, as key and value (version 6).
     pub properties: Vec<(Box<str>, Box<str>)>,
 }
 
 impl TraceInfo {
-    /// Length of the payload in versions 4 and 5, which has no length before it.
+    /// Length in bytes of the trace object in versions 4 and 5, which do not state it.
     pub(super) const V4_BYTES: usize = 48;
 
-    /// Nanoseconds from [`sync_timestamp`](Self::sync_timestamp) to a timestamp in ticks, rounded towards 0; exact
-    /// for frequencies that divide 10^9. A result beyond 292 years saturates.
+    /// Nanoseconds from [`sync_timestamp`](Self::sync_timestamp) to a timestamp in ticks, rounded towards 0. Exact if the
+    /// frequency divides 10^9. Saturates at 292 years.
     pub fn nanoseconds(&self, ticks: i64) -> i64 {
         const SECOND: i64 = 1_000_000_000;
         let delta = ticks.saturating_sub(self.sync_timestamp);
@@ -54,7 +54,7 @@ impl TraceInfo {
         Ok(info)
     }
 
-    /// The part that all versions share.
+    /// Reads the part that is the same in all versions.
     pub(super) fn clock(bytes: &mut Bytes<'_>, version: u32) -> Result<Self> {
         let mut date = [0; 8];
         for part in &mut date {

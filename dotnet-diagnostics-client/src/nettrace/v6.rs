@@ -1,10 +1,11 @@
-//! What version 6 writes otherwise: the trace block, metadata rows and thread tables.
+//! Parts of the format that differ in version 6: the trace block, metadata rows and thread tables.
 
 use super::bytes::{Bytes, Malformed, Result};
 use super::metadata::{Field, FieldType, Metadata};
 use super::threads::Threads;
 use super::trace::TraceInfo;
 
+/// Objects within objects are read to this depth.
 const MAX_DEPTH: u32 = 8;
 
 pub(super) fn trace(bytes: &mut Bytes<'_>) -> Result<TraceInfo> {
@@ -26,13 +27,13 @@ pub(super) fn trace(bytes: &mut Bytes<'_>) -> Result<TraceInfo> {
     Ok(info)
 }
 
-/// Goes to the first row of a metadata block.
+/// Skips the header of a metadata block.
 pub(super) fn metadata_header(bytes: &mut Bytes<'_>) -> Result<()> {
     let size = bytes.u16()?;
     bytes.take(size.into()).map(drop)
 }
 
-/// One row.
+/// Reads a row of a metadata block.
 pub(super) fn metadata_row(bytes: &mut Bytes<'_>) -> Result<Metadata> {
     let size = usize::from(bytes.u16()?);
     let mut row = bytes.split(size)?;
@@ -60,7 +61,7 @@ pub(super) fn metadata_row(bytes: &mut Bytes<'_>) -> Result<Metadata> {
             7 => drop(optional.take(16)?),
             8 => metadata.level = optional.u8()?.into(),
             9 => metadata.version = optional.u8()?.into(),
-            // Its length is not known: what follows cannot be found.
+            // The length of an unknown property is not known, so the rest cannot be read.
             _ => break,
         }
     }
@@ -84,7 +85,7 @@ fn fields(bytes: &mut Bytes<'_>, depth: u32) -> Result<Vec<Field>> {
             | FieldType::DATA_LOCATION => Some(FieldType(field.u8()?.into())),
             _ => None,
         };
-        // The object's fields come right after its type code; an array's length after its element type.
+        // The fields of an object follow its type code; the length of an array follows its element type.
         let fields = match element_type.unwrap_or(field_type) {
             FieldType::OBJECT => fields(&mut field, depth + 1)?,
             _ => Vec::new(),
@@ -102,9 +103,9 @@ pub(super) fn threads(bytes: &mut Bytes<'_>, threads: &mut Threads, limit: usize
         while !row.is_empty() {
             match row.u8()? {
                 1 => drop(row.utf8()?),
-                // The process.
+                // The process id.
                 2 => drop(row.varu64()?),
-                3 => threads.name_os_id(index, row.varu64()?, limit),
+                3 => threads.set_os_id(index, row.varu64()?, limit),
                 4 => drop((row.utf8()?, row.utf8()?)),
                 _ => break,
             }
@@ -113,7 +114,7 @@ pub(super) fn threads(bytes: &mut Bytes<'_>, threads: &mut Threads, limit: usize
     Ok(())
 }
 
-/// The removed threads' indices and last sequence numbers.
+/// Indices and last sequence numbers of the removed threads.
 pub(super) fn removed_threads(bytes: &mut Bytes<'_>) -> Result<Vec<(u64, u32)>> {
     let mut removed = Vec::new();
     while !bytes.is_empty() {

@@ -1,5 +1,5 @@
-//! Directories of another process, by descriptors. What a path leads to can be exchanged at any moment; what a
-//! descriptor is of cannot.
+//! Directories of another process, through descriptors. What a path leads to can change at any moment; what a descriptor
+//! refers to cannot.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -10,23 +10,24 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 
-/// Where the paths of a process begin, opened before any of its rights are taken: they may not suffice for that.
+const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// The directories at which the paths of a process begin. They are opened before the thread takes the rights of the
+/// process, which may not suffice to open them.
 #[derive(Debug)]
-pub(crate) struct Starts {
+pub(crate) struct Roots {
     pid: u32,
-    /// Its root directory, if this process may look there.
+    /// The root directory of the process, if this process may open it.
     root: io::Result<OwnedFd>,
-    /// Its current directory, likewise.
+    /// The current directory of the process, if this process may open it.
     current: io::Result<OwnedFd>,
-    /// This process's own root directory.
+    /// The root directory of this process.
     own: OwnedFd,
-    /// Whether the same is mounted in the same places.
+    /// Both processes are in one mount namespace.
     same_mounts: bool,
 }
 
-const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
-
-impl Starts {
+impl Roots {
     pub(crate) fn of(pid: u32) -> io::Result<Self> {
         let open =
             |name: &str| Ok(rustix::fs::open(format!("/proc/{pid}/{name}"), DIRECTORY, Mode::empty())?);
@@ -38,19 +39,19 @@ impl Starts {
             same_mounts,
             root: open("root"),
             current: open("cwd"),
-            own: open_plainly(Path::new("/"))?,
+            own: open_directory(Path::new("/"))?,
         })
     }
 
     pub(crate) fn root(&self) -> io::Result<&OwnedFd> {
-        usable(&self.root)
+        opened(&self.root)
     }
 
     pub(crate) fn current(&self) -> io::Result<&OwnedFd> {
-        usable(&self.current)
+        opened(&self.current)
     }
 
-    /// This process's own root.
+    /// The root directory of this process.
     pub(crate) fn own(&self) -> &OwnedFd {
         &self.own
     }
@@ -60,9 +61,9 @@ impl Starts {
         self.same_mounts && self.root().and_then(|root| is_same(root, &self.own)).unwrap_or(false)
     }
 
-    /// Opens a directory as this process names it: what begins with `/proc/PID/root` is below that root. On a kernel
-    /// without `openat2` links are followed as ever, which is good enough to look at it.
-    pub(crate) fn look(&self, path: &Path) -> io::Result<OwnedFd> {
+    /// Opens a directory by its name in this process, to search it. A path below `/proc/PID/root` does not leave that
+    /// root. A kernel without `openat2` follows links as usual, which does no harm to a search.
+    pub(crate) fn open_for_search(&self, path: &Path) -> io::Result<OwnedFd> {
         let proc = PathBuf::from(format!("/proc/{}", self.pid));
         let (start, below) = if let Ok(below) = path.strip_prefix(proc.join("root")) {
             (self.root()?, below)
@@ -72,23 +73,32 @@ impl Starts {
             (&self.own, path.strip_prefix("/").unwrap_or(path))
         };
         match open_below(start, below) {
-            Err(e) if e.kind() == io::ErrorKind::Unsupported => open_plainly(path),
+            Err(e) if e.kind() == io::ErrorKind::Unsupported => open_directory(path),
             opened => opened,
         }
     }
 }
 
-fn usable(start: &io::Result<OwnedFd>) -> io::Result<&OwnedFd> {
-    start.as_ref().map_err(|e| io::Error::new(e.kind(), e.to_string()))
+fn opened(directory: &io::Result<OwnedFd>) -> io::Result<&OwnedFd> {
+    directory.as_ref().map_err(|e| io::Error::new(e.kind(), e.to_string()))
 }
 
-/// Opens a directory the kernel's usual way.
-pub(crate) fn open_plainly(path: &Path) -> io::Result<OwnedFd> {
+/// Opens a directory by its name in this process, to search it.
+pub(crate) fn open_for_search(path: &Path) -> io::Result<OwnedFd> {
+    let pid = path.strip_prefix("/proc").ok().and_then(|rest| rest.iter().next()?.to_str()?.parse().ok());
+    match pid {
+        Some(pid) => Roots::of(pid)?.open_for_search(path),
+        None => open_directory(path),
+    }
+}
+
+/// Opens a directory and follows links as usual.
+pub(crate) fn open_directory(path: &Path) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(path, DIRECTORY, Mode::empty())?)
 }
 
-/// Opens a directory below another, which is the root for all that is on the way: absolute links begin there, and
-/// `..` ends there.
+/// Opens a directory below `start`, which acts as the root directory: absolute links begin there, and `..` does not leave
+/// it.
 ///
 /// # Errors
 /// [`io::ErrorKind::Unsupported`] where the kernel cannot do it.
@@ -96,17 +106,18 @@ pub(crate) fn open_below(start: &OwnedFd, path: &Path) -> io::Result<OwnedFd> {
     open_below_as(start, path, DIRECTORY)
 }
 
-/// The same of a file of any kind. To open one that is no regular file may have effects: not without `NONBLOCK`.
+/// As [`open_below`], for a file of any kind. Opening a file that is not regular can have effects or block, so `flags`
+/// should have `NONBLOCK`.
 pub(crate) fn open_below_as(start: &OwnedFd, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
-    /// Somebody may rename directories all the time, and the kernel then cannot tell whether `..` has left the root.
-    const TRIES: u32 = 256;
+    /// While directories are renamed, the kernel cannot tell whether `..` has left the root, and answers EAGAIN.
+    const MAX_ATTEMPTS: u32 = 256;
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
-    for _ in 0..TRIES {
+    for _ in 0..MAX_ATTEMPTS {
         match openat2(start, path, flags, Mode::empty(), resolve) {
             Ok(opened) => return Ok(opened),
             Err(Errno::AGAIN | Errno::INTR) => std::thread::yield_now(),
-            // Container runtimes answer EPERM to system calls they do not know.
+            // Container runtimes answer EPERM to system calls that they do not know.
             Err(Errno::NOSYS | Errno::PERM) => {
                 let why = "this kernel has no openat2 (Linux 5.6), or a filter forbids it";
                 return Err(io::Error::new(io::ErrorKind::Unsupported, why));
@@ -117,7 +128,7 @@ pub(crate) fn open_below_as(start: &OwnedFd, path: &Path, flags: OFlags) -> io::
     Err(io::Error::new(io::ErrorKind::ResourceBusy, "its directories are renamed all the time"))
 }
 
-/// A socket in an open directory, which no exchange of names can make another one.
+/// A socket, held by a descriptor: nobody can put another socket in its place.
 #[derive(Debug)]
 pub(crate) struct PinnedSocket {
     fd: OwnedFd,
@@ -125,7 +136,7 @@ pub(crate) struct PinnedSocket {
 }
 
 impl PinnedSocket {
-    /// Finds it; a symbolic link is none.
+    /// Opens a socket in a directory. A symbolic link is not followed.
     pub(crate) fn find(directory: &OwnedFd, name: &OsStr) -> io::Result<Self> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = rustix::fs::openat(directory, name, flags, Mode::empty())?;
@@ -136,51 +147,52 @@ impl PinnedSocket {
         Ok(Self { fd, owner: stat.st_uid })
     }
 
-    /// A name for it, good as long as this lives. Short, where the socket's own may be too long.
-    pub(crate) fn name(&self) -> String {
+    /// A path that leads to it as long as this value lives. It is short, even where the socket's own path is too long to
+    /// connect to.
+    pub(crate) fn path(&self) -> String {
         format!("/proc/self/fd/{}", self.fd.as_raw_fd())
     }
 }
 
 /// The entries of a directory.
-pub(crate) fn readable(directory: &OwnedFd) -> io::Result<rustix::fs::Dir> {
+pub(crate) fn read_directory(directory: &OwnedFd) -> io::Result<rustix::fs::Dir> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let fd = rustix::fs::openat(directory, ".", flags, Mode::empty())?;
     Ok(rustix::fs::Dir::new(fd)?)
 }
 
-/// Whether two descriptors are of the same file.
+/// Whether two descriptors refer to the same file.
 fn is_same(one: &OwnedFd, other: &OwnedFd) -> io::Result<bool> {
     let (one, other) = (rustix::fs::fstat(one)?, rustix::fs::fstat(other)?);
     Ok((one.st_dev, one.st_ino) == (other.st_dev, other.st_ino))
 }
 
-/// The path of a directory below `root`, without any links in it.
+/// The path of a directory below `root`, without links.
 pub(crate) fn path_below(root: &OwnedFd, directory: &OwnedFd) -> io::Result<PathBuf> {
     let path = |fd: &OwnedFd| fs::read_link(format!("/proc/self/fd/{}", fd.as_raw_fd()));
     let (root_path, full) = (path(root)?, path(directory)?);
-    let inside = full.strip_prefix(&root_path).map_err(|_| io::ErrorKind::NotFound)?;
-    // Whoever has moved it meanwhile, or hidden it below a mount, gets nothing there.
-    let again = open_below(root, inside)?;
+    let below = full.strip_prefix(&root_path).map_err(|_| io::ErrorKind::NotFound)?;
+    // The directory may have been moved meanwhile, or a mount may hide it.
+    let again = open_below(root, below)?;
     if is_same(&again, directory)? {
-        Ok(Path::new("/").join(inside))
+        Ok(Path::new("/").join(below))
     } else {
         Err(io::ErrorKind::NotFound.into())
     }
 }
 
-/// Whether nobody but root, `user` and the owner of the root directory can exchange this directory for another one:
-/// on the way from the root all belong to them, and others can write to none but "sticky" ones like `/tmp`, where
-/// names can be exchanged by their owners only.
+/// Checks that only root, `user` and the owner of the root directory can replace this directory by another one: it and all
+/// directories above it belong to them, and others can write only to "sticky" ones like `/tmp`, where users can
+/// rename only what they own.
 ///
 /// # Errors
-/// A sentence about the directory that is open to others.
-pub(crate) fn only_theirs(root: &OwnedFd, directory: &OwnedFd, user: u32) -> io::Result<()> {
-    const DEEPEST: usize = 256;
+/// Names the directory that others can change.
+pub(crate) fn check_not_replaceable(root: &OwnedFd, directory: &OwnedFd, user: u32) -> io::Result<()> {
+    const MAX_DEPTH: usize = 256;
     let root_stat = rustix::fs::fstat(root)?;
     let trusted = [0, user, root_stat.st_uid];
     let mut current = rustix::fs::openat(directory, ".", DIRECTORY, Mode::empty())?;
-    for level in 0..DEEPEST {
+    for level in 0..MAX_DEPTH {
         let stat = rustix::fs::fstat(&current)?;
         let mode = Mode::from_raw_mode(stat.st_mode);
         let name = if level == 0 { "it".to_owned() } else { format!("the directory {level} above it") };
@@ -188,7 +200,7 @@ pub(crate) fn only_theirs(root: &OwnedFd, directory: &OwnedFd, user: u32) -> io:
             return Err(io::Error::other(format!("{name} belongs to user {}", stat.st_uid)));
         }
         if mode.intersects(Mode::WGRP | Mode::WOTH) && !mode.contains(Mode::SVTX) {
-            return Err(io::Error::other(format!("other users can write to {}", name)));
+            return Err(io::Error::other(format!("other users can write to {name}")));
         }
         if (stat.st_dev, stat.st_ino) == (root_stat.st_dev, root_stat.st_ino) {
             return Ok(());
@@ -200,13 +212,4 @@ pub(crate) fn only_theirs(root: &OwnedFd, directory: &OwnedFd, user: u32) -> io:
         current = above;
     }
     Err(io::Error::other("it is too deep"))
-}
-
-/// Opens a directory as this process names it, to look at it.
-pub(crate) fn look(path: &Path) -> io::Result<OwnedFd> {
-    let pid = path.strip_prefix("/proc").ok().and_then(|rest| rest.iter().next()?.to_str()?.parse().ok());
-    match pid {
-        Some(pid) => Starts::of(pid)?.look(path),
-        None => open_plainly(path),
-    }
 }

@@ -1,22 +1,18 @@
-//! macOS and the BSDs: without `/proc` only little can be said, and the newest socket stands for a process's own.
+//! macOS and the BSDs. Without `/proc` little is known of a process, so the newest socket of its id is taken for its own.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::SystemTime;
 
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
-use crate::endpoint::Endpoint;
-use crate::error::Result;
-use crate::process::ProcessFacts;
-use crate::transport::{Peer, Stream, Transport};
+use crate::process_facts::ProcessFacts;
 
-use super::unix::{View, ViewedDirectory};
+use super::socket_place::{SocketDirectory, SocketPlace};
 
 pub(crate) fn exists(pid: u32) -> bool {
     let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
@@ -29,41 +25,17 @@ pub(crate) fn pids() -> Vec<u32> {
     Vec::new()
 }
 
-pub(crate) fn cpu_ticks(_pid: u32) -> Option<u64> {
-    None
-}
-
-pub(crate) fn is_stopped(_pid: u32) -> bool {
-    false
-}
-
-pub(crate) fn children(_pid: u32) -> Vec<u32> {
-    Vec::new()
-}
-
-pub(crate) fn uid(_pid: u32) -> Option<u32> {
-    None
-}
-
-pub(crate) fn environ(_pid: u32) -> Option<Vec<(OsString, OsString)>> {
-    None
-}
-
-pub(crate) fn has_variable(_pid: u32, _name: &str, _wanted: impl FnMut(&OsStr) -> bool) -> bool {
-    false
-}
-
 pub(crate) fn facts(pid: u32) -> ProcessFacts {
     ProcessFacts { pid, exists: exists(pid), ..ProcessFacts::default() }
 }
 
-/// The key is the start time in seconds, which only a system call without a safe binding would tell.
-pub(super) fn start_key(_pid: u32) -> Option<u64> {
+/// The name has the start time in seconds here. Only a system call without a safe binding tells it.
+pub(crate) fn start_time(_pid: u32) -> Option<u64> {
     None
 }
 
-/// `TMPDIR` is a directory of the user's own on macOS, so another user's process is not found this way.
-pub(super) fn shared_directories() -> Vec<PathBuf> {
+/// On macOS each user has a `TMPDIR` of its own, so the processes of other users are not found in it.
+pub(crate) fn shared_directories() -> Vec<PathBuf> {
     let mut directories = vec![std::env::temp_dir()];
     if directories[0] != Path::new("/tmp") {
         directories.push("/tmp".into());
@@ -71,37 +43,37 @@ pub(super) fn shared_directories() -> Vec<PathBuf> {
     directories
 }
 
-pub(super) fn view(pid: u32) -> View {
-    View {
-        socket_pid: pid,
-        key: None,
+pub(crate) fn socket_place(pid: u32) -> SocketPlace {
+    SocketPlace {
+        pid,
+        start_time: None,
         directories: shared_directories()
             .into_iter()
-            .map(|here| ViewedDirectory { there: here.clone(), here })
+            .map(|path| SocketDirectory { path_in_process: path.clone(), path })
             .collect(),
     }
 }
 
-/// There is no list of processes to look for others in.
+/// There are no namespaces, and no list of processes.
 #[derive(Debug)]
-pub(super) struct Standpoint;
+pub(crate) struct OwnNamespaces;
 
-impl Standpoint {
-    pub(super) fn own() -> Self {
+impl OwnNamespaces {
+    pub(crate) fn read() -> Self {
         Self
     }
 
-    pub(super) fn other_view(&self, _pid: u32) -> Option<View> {
+    pub(crate) fn place_elsewhere(&self, _pid: u32) -> Option<SocketPlace> {
         None
     }
 }
 
-pub(super) fn listens_on(_pid: u32, _path: &Path) -> bool {
+pub(crate) fn is_listening(_pid: u32, _path: &Path) -> bool {
     false
 }
 
-/// The sockets in a directory whose names are taken, with what their names say.
-pub(super) fn sockets<N>(
+/// The sockets in a directory whose names `parse` accepts, each with what `parse` made of its name.
+pub(crate) fn sockets<N>(
     directory: &Path,
     parse: impl Fn(&OsStr) -> Option<N>,
 ) -> io::Result<Vec<(OsString, N)>> {
@@ -113,41 +85,14 @@ pub(super) fn sockets<N>(
     Ok(fs::read_dir(directory)?.flatten().filter_map(named).collect())
 }
 
-/// Owner of a socket, and when it was made; `None` where there is none.
-pub(super) fn socket(path: &Path) -> Option<(u32, SystemTime)> {
+/// The user id that owns a socket, and when the socket was made. `None` where the path is no socket.
+pub(crate) fn socket(path: &Path) -> Option<(u32, SystemTime)> {
     let metadata = fs::symlink_metadata(path).ok()?;
     let made = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
     metadata.file_type().is_socket().then(|| (metadata.uid(), made))
 }
 
 /// Whether this process may connect to a socket.
-pub(super) fn may_write(path: &Path) -> bool {
+pub(crate) fn may_connect(path: &Path) -> bool {
     rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
-}
-
-/// A process by its id; its start cannot be asked for here.
-#[derive(Debug)]
-pub(crate) struct Pin(u32);
-
-impl Pin {
-    pub(crate) fn new(pid: u32) -> io::Result<Self> {
-        let pin = Self(pid);
-        pin.check().map(|()| pin)
-    }
-
-    pub(crate) fn pid(&self) -> u32 {
-        self.0
-    }
-
-    pub(crate) fn check(&self) -> io::Result<()> {
-        if exists(self.0) { Ok(()) } else { Err(io::ErrorKind::NotFound.into()) }
-    }
-
-    pub(crate) fn is(&self, peer: &Peer) -> bool {
-        peer.pid.is_none_or(|pid| pid == self.0)
-    }
-}
-
-pub(crate) async fn connect(_pin: &Arc<Pin>, endpoint: &Endpoint) -> Result<Stream> {
-    endpoint.connect().await
 }

@@ -1,5 +1,7 @@
 //! What differs between operating systems in finding processes and their endpoints.
 
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+mod basic;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod inside;
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -9,9 +11,11 @@ mod macos;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod pin;
 #[cfg(any(target_os = "linux", target_os = "android"))]
+mod process_files;
+#[cfg(any(target_os = "linux", target_os = "android"))]
 mod rights;
 #[cfg(unix)]
-mod unix;
+mod socket_place;
 #[cfg(windows)]
 mod windows;
 
@@ -19,18 +23,25 @@ mod windows;
 use linux as os;
 #[cfg(all(unix, not(any(target_os = "linux", target_os = "android"))))]
 use macos as os;
-#[cfg(unix)]
-use unix as search;
 #[cfg(windows)]
 use windows as os;
-#[cfg(windows)]
-use windows as search;
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-pub(crate) use os::{Pin, connect};
-pub(crate) use os::{children, cpu_ticks, environ, exists, facts, has_variable, is_stopped, pids, uid};
+pub(crate) use basic::{Pin, children, cpu_ticks, environ, has_variable, is_stopped, uid};
 #[cfg(any(target_os = "linux", target_os = "android"))]
-pub use pin::{Inside, Later};
+pub(crate) use linux::{children, cpu_ticks, environ, has_variable, is_stopped, uid};
+#[cfg(unix)]
+pub(crate) use os::{
+    OwnNamespaces, is_listening, may_connect, shared_directories, socket, socket_place, sockets, start_time,
+};
+pub(crate) use os::{exists, facts, pids};
+#[cfg(windows)]
+pub(crate) use os::{pipe_exists, pipe_names};
 #[cfg(any(target_os = "linux", target_os = "android"))]
-pub(crate) use pin::{Pin, With, act, act_within, connect};
-pub(crate) use search::{find, list};
+pub(crate) use pin::Pin;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub use process_files::{ProcessFiles, ProcessRights};
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) use process_files::{connect, run_as_user, run_as_user_within};
+#[cfg(unix)]
+pub(crate) use socket_place::{SocketDirectory, SocketPlace};

@@ -1,5 +1,5 @@
-//! Whose rights a thread works with. The kernel keeps ids and capabilities for each thread, so one thread can give up
-//! root's while the others keep them. (The C library's own calls change all threads; these go to the kernel.)
+//! The rights of a thread. The kernel keeps ids and capabilities per thread, so one thread can give up root's rights while
+//! the others keep them. (The functions of the C library change all threads; these calls go to the kernel.)
 
 use std::fs;
 use std::io;
@@ -11,26 +11,26 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 /// Real, effective, saved and file-system id, in the order of `/proc/PID/status`.
 type Ids = [u32; 4];
 
-/// What the kernel asks for when a process touches a file.
+/// What the kernel checks when a process accesses a file, see credentials(7).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Rights {
     users: Ids,
     groups: Ids,
-    /// Supplementary groups, sorted.
-    more_groups: Vec<u32>,
-    /// The effective capabilities, one bit each.
+    /// Sorted.
+    supplementary_groups: Vec<u32>,
+    /// The effective capabilities, a bit set.
     capabilities: u64,
-    /// Capabilities mean something only within it.
+    /// The capabilities hold only within this namespace.
     user_namespace: Option<PathBuf>,
 }
 
 impl Rights {
-    /// Those of a process.
+    /// The rights of a process.
     pub(crate) fn of(pid: u32) -> io::Result<Self> {
         Self::read(&format!("/proc/{pid}"))
     }
 
-    /// Those of the calling thread.
+    /// The rights of the calling thread.
     pub(crate) fn own() -> io::Result<Self> {
         Self::read("/proc/thread-self")
     }
@@ -39,37 +39,39 @@ impl Rights {
         let status = fs::read_to_string(format!("{directory}/status"))?;
         let namespace = fs::read_link(format!("{directory}/ns/user")).ok();
         parse(&status, namespace).ok_or_else(|| {
-            io::Error::new(io::ErrorKind::InvalidData, format!("{directory}/status is not whole"))
+            io::Error::new(io::ErrorKind::InvalidData, format!("{directory}/status is not complete"))
         })
     }
 
-    /// The user id that files are opened and made with.
+    /// The user id for opening and creating files.
     pub(crate) fn user(&self) -> u32 {
         self.users[3]
     }
 
-    /// Whether a path that somebody else has chosen can make this process do what that somebody cannot.
-    pub(crate) fn are_more_than_a_users(&self) -> bool {
+    /// Whether they are more than an ordinary user has. A path chosen by somebody else could then make this process do what
+    /// that somebody may not do.
+    pub(crate) fn are_privileged(&self) -> bool {
         self.users[1] == 0 || self.users[3] == 0 || self.capabilities != 0
     }
 
-    /// One user and one group. A set-user-id program has two, and its environment is the caller's.
-    fn are_one_users(&self) -> bool {
+    /// Whether there is only one user and one group. A set-user-id program has two users, and whoever started it chose its
+    /// environment.
+    fn are_of_one_user(&self) -> bool {
         let same = |ids: &Ids| ids.iter().all(|id| *id == ids[0]);
         same(&self.users) && same(&self.groups)
     }
 
-    /// Gives the calling thread these rights, and no others, for the rest of its life.
+    /// Gives the calling thread these rights and no others, for the rest of its life.
     ///
     /// # Errors
-    /// Where the kernel refuses. The thread's rights are then unknown: it must not go on.
+    /// The kernel refuses. The rights of the thread are then unknown, so it must do nothing more.
     pub(crate) fn take(&self) -> io::Result<()> {
         let own = Self::own()?;
-        if !own.are_more_than_a_users() && own.user() == self.user() {
+        if !own.are_privileged() && own.user() == self.user() {
             return Ok(());
         }
-        if !self.are_one_users() {
-            return Err(refused(
+        if !self.are_of_one_user() {
+            return Err(denied(
                 "the process runs with the rights of more than one user (a set-user-id program?)",
             ));
         }
@@ -77,11 +79,11 @@ impl Rights {
         let other_user = (&own.users, own.user()) != (&self.users, user);
         match self.take_ids(&own) {
             Err(e) if other_user => {
-                return Err(refused(&format!(
+                return Err(denied(&format!(
                     "gcwatch may not take the rights of user {user}, to whom the process belongs ({e}); it needs CAP_SETUID and CAP_SETGID"
                 )));
             }
-            // Of the same user: groups alone differ, and who is that user has what they could give.
+            // The user is the same, and only groups differ: who is that user can get the rights of its groups anyway.
             Ok(()) | Err(_) => {}
         }
         let same_namespace = self.user_namespace.is_some() && self.user_namespace == own.user_namespace;
@@ -94,17 +96,18 @@ impl Rights {
         let taken = now.user() == user
             && now.users[1] == user
             && (!other_user
-                || (now.groups[1], now.groups[3], &now.more_groups) == (group, group, &self.more_groups))
+                || (now.groups[1], now.groups[3], &now.supplementary_groups)
+                    == (group, group, &self.supplementary_groups))
             && now.capabilities & !kept == 0;
-        if taken { Ok(()) } else { Err(refused("the kernel did not give this thread the process's rights")) }
+        if taken { Ok(()) } else { Err(denied("the kernel did not give this thread the process's rights")) }
     }
 
     fn take_ids(&self, own: &Self) -> io::Result<()> {
-        if own.more_groups != self.more_groups {
-            let groups: Vec<Gid> = self.more_groups.iter().map(|id| Gid::from_raw(*id)).collect();
+        if own.supplementary_groups != self.supplementary_groups {
+            let groups: Vec<Gid> = self.supplementary_groups.iter().map(|id| Gid::from_raw(*id)).collect();
             rustix::thread::set_thread_groups(&groups)?;
         }
-        // The real and the saved id stay: with them changed, too, that user could send signals to this process.
+        // The real and the saved id stay: if they changed too, that user could send signals to this process.
         if own.groups != self.groups {
             rustix::thread::set_thread_res_gid(None, Gid::from_raw(self.groups[3]), None)?;
         }
@@ -115,7 +118,7 @@ impl Rights {
     }
 }
 
-fn refused(why: &str) -> io::Error {
+fn denied(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, why)
 }
 
@@ -124,20 +127,20 @@ fn parse(status: &str, user_namespace: Option<PathBuf>) -> Option<Rights> {
     let numbers = |name: &str| -> Option<Vec<u32>> {
         field(name)?.split_whitespace().map(|id| id.parse().ok()).collect()
     };
-    let mut more_groups = numbers("Groups:")?;
-    more_groups.sort_unstable();
-    more_groups.dedup();
+    let mut supplementary_groups = numbers("Groups:")?;
+    supplementary_groups.sort_unstable();
+    supplementary_groups.dedup();
     Some(Rights {
         users: numbers("Uid:")?.try_into().ok()?,
         groups: numbers("Gid:")?.try_into().ok()?,
-        more_groups,
+        supplementary_groups,
         capabilities: u64::from_str_radix(field("CapEff:")?.trim(), 16).ok()?,
         user_namespace,
     })
 }
 
 #[cfg(test)]
-#[expect(clippy::print_stderr, reason = "a skip says why")]
+#[expect(clippy::print_stderr, reason = "a skipped test says why")]
 mod tests {
     use super::*;
 
@@ -145,9 +148,12 @@ mod tests {
         "Name:\ta\nUid:\t0\t0\t0\t0\nGid:\t7\t7\t7\t7\nGroups:\t9 4 9 \nCapEff:\t000001ffffffffff\n";
 
     #[test]
-    fn a_status_is_read_whole_or_not_at_all() {
+    fn a_status_is_read_completely_or_not_at_all() {
         let rights = parse(STATUS, None).unwrap();
-        assert_eq!((rights.user(), rights.groups, rights.more_groups.as_slice()), (0, [7; 4], &[4, 9][..]));
+        assert_eq!(
+            (rights.user(), rights.groups, rights.supplementary_groups.as_slice()),
+            (0, [7; 4], &[4, 9][..])
+        );
         assert_eq!(rights.capabilities, 0x1ff_ffff_ffff);
         for line in ["Uid:", "Gid:", "Groups:", "CapEff:"] {
             assert_eq!(parse(&STATUS.replace(line, "Other:"), None), None, "{line}");
@@ -156,14 +162,14 @@ mod tests {
     }
 
     #[test]
-    fn ones_own_rights_can_be_taken() {
+    fn own_rights_can_be_taken() {
         let own = Rights::of(std::process::id()).unwrap();
         std::thread::spawn(move || own.take()).join().unwrap().unwrap();
     }
 
     /// The thread loses root's rights, and every other thread keeps its own.
     #[test]
-    fn another_users_rights_are_for_one_thread() {
+    fn the_rights_of_another_user_are_taken_by_one_thread_only() {
         let before = Rights::own().unwrap();
         if before.users[1] != 0 || before.capabilities & 0xc0 != 0xc0 {
             eprintln!("skipped: only root can become another user");
@@ -185,7 +191,7 @@ mod tests {
         .join()
         .unwrap();
         assert_eq!(taken.users, [0, 65534, 0, 65534]);
-        assert_eq!((taken.groups, taken.more_groups.as_slice()), ([0, 7, 0, 7], &[4, 9][..]));
+        assert_eq!((taken.groups, taken.supplementary_groups.as_slice()), ([0, 7, 0, 7], &[4, 9][..]));
         assert_eq!(taken.capabilities, 0);
         assert_eq!(read, Err(io::ErrorKind::PermissionDenied));
         assert_eq!(Rights::own().unwrap(), before);
@@ -195,7 +201,7 @@ mod tests {
     #[test]
     fn a_set_user_id_programs_rights_are_not_taken() {
         if Rights::own().unwrap().users[1] != 0 {
-            eprintln!("skipped: only root's rights are worth taking others for");
+            eprintln!("skipped: only root takes the rights of others");
             return;
         }
         let status = STATUS.replace("Uid:\t0", "Uid:\t1000");

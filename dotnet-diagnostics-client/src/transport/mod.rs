@@ -17,11 +17,10 @@ mod imp;
 #[cfg(windows)]
 #[path = "windows.rs"]
 mod imp;
-
-/// Whether a name without any prefix means a pipe (Windows) or a path (elsewhere).
-pub(crate) const NAMES_ARE_PIPES: bool = imp::NAMES_ARE_PIPES;
+mod peer;
 
 pub(crate) use imp::{BoundName, RawListener};
+pub use peer::Peer;
 
 /// A way to reach one runtime: each call yields a fresh connection, good for one command.
 ///
@@ -59,16 +58,6 @@ pub(crate) fn connect_error(endpoint: &Endpoint, source: io::Error) -> Error {
 /// A connection to a runtime, one command long. Dropping it closes it.
 pub struct Stream(imp::Stream);
 
-/// The process at the other end of a connection, as the operating system vouches for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Peer {
-    /// Its process id as this process sees it; `None` where the system does not tell.
-    pub pid: Option<u32>,
-    /// Its effective user id when it connected.
-    pub uid: u32,
-}
-
 impl Stream {
     /// Who is at the other end; `None` where the operating system does not say (Windows).
     pub fn peer(&self) -> Option<Peer> {
@@ -77,6 +66,13 @@ impl Stream {
 
     pub(crate) fn new(stream: imp::Stream) -> Self {
         Self(stream)
+    }
+
+    /// Must be called within a tokio runtime.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub(crate) fn from_std(stream: std::os::unix::net::UnixStream) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        imp::Stream::from_std(stream).map(Self)
     }
 
     /// Whether the peer has closed an idle connection on which it never speaks first.

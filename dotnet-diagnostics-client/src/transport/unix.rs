@@ -13,11 +13,9 @@ use tokio::net::{UnixListener, UnixStream};
 use crate::endpoint::Endpoint;
 use crate::error::{Error, Result};
 
-use super::Peer;
+use super::peer::Peer;
 
-pub(super) type Stream = UnixStream;
-
-pub(super) const NAMES_ARE_PIPES: bool = false;
+pub(crate) type Stream = UnixStream;
 
 /// Longest path that fits the shortest `sun_path` in use, macOS's 104 bytes with its NUL.
 const MAX_SUN_PATH: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
@@ -124,8 +122,8 @@ impl RawListener {
         Arc::clone(&self.name)
     }
 
-    pub(crate) async fn accept(&mut self) -> io::Result<super::Stream> {
+    pub(crate) async fn accept(&mut self) -> io::Result<Stream> {
         let (stream, _) = self.listener.accept().await?;
-        Ok(super::Stream::new(stream))
+        Ok(stream)
     }
 }

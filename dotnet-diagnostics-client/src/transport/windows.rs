@@ -13,7 +13,7 @@ use windows_sys::Win32::Foundation::{ERROR_BROKEN_PIPE, ERROR_PIPE_BUSY, ERROR_P
 use crate::endpoint::{Endpoint, PIPE_PREFIX};
 use crate::error::{Error, Result};
 
-pub(super) const NAMES_ARE_PIPES: bool = true;
+use super::peer::Peer;
 
 /// How long to wait before trying a busy pipe again.
 const BUSY_RETRY: Duration = Duration::from_millis(20);
@@ -46,7 +46,7 @@ pub(super) async fn connect(endpoint: &Endpoint) -> io::Result<Stream> {
     }
 }
 
-pub(super) fn peer(_: &Stream) -> Option<super::Peer> {
+pub(super) fn peer(_: &Stream) -> Option<Peer> {
     None
 }
 
@@ -135,10 +135,10 @@ impl RawListener {
         Arc::new(BoundName)
     }
 
-    pub(crate) async fn accept(&mut self) -> io::Result<super::Stream> {
+    pub(crate) async fn accept(&mut self) -> io::Result<Stream> {
         self.waiting.connect().await?;
         let next = ServerOptions::new().create(&self.name)?;
         let connected = std::mem::replace(&mut self.waiting, next);
-        Ok(super::Stream::new(Stream::Server(connected)))
+        Ok(Stream::Server(connected))
     }
 }

@@ -9,7 +9,7 @@ pub(crate) enum Got {
     Event(Box<GotEvent>),
     Lost { thread: u64, events: u64, before: i64 },
     SequencePoint(i64),
-    Cut,
+    Truncated,
     End { clean: bool, lost: u64, unparsed: u64 },
     Failed(Error),
 }
@@ -55,7 +55,7 @@ pub(crate) fn got(item: Result<Option<Item<'_>>, Error>) -> Got {
             Got::Lost { thread: lost.thread_id, events: lost.events, before: lost.before_timestamp }
         }
         Ok(Some(Item::SequencePoint { timestamp })) => Got::SequencePoint(timestamp),
-        Ok(Some(Item::Cut)) => Got::Cut,
+        Ok(Some(Item::Truncated)) => Got::Truncated,
         Ok(Some(Item::End(end))) => {
             Got::End { clean: end.clean, lost: end.lost_events, unparsed: end.unparsed_bytes }
         }

@@ -32,9 +32,9 @@ fn deferring(stream: &[u8], sizes: &[usize], how: How) -> (Vec<Got>, u64, usize)
     let (mut all, mut passed, mut left_out) = (Vec::new(), 0, 0);
     let (mut at, mut sizes) = (0, sizes.iter().cycle());
     while at < stream.len() {
-        if how == How::PassedOver && reader.passes_over() > 0 {
-            let bytes = reader.passes_over().min((stream.len() - at) as u64);
-            reader.pass_over(bytes);
+        if how == How::PassedOver && reader.skippable_bytes() > 0 {
+            let bytes = reader.skippable_bytes().min((stream.len() - at) as u64);
+            reader.skip(bytes);
             passed += bytes;
             at += bytes as usize;
         } else {

@@ -141,10 +141,10 @@ fn a_cut_flush_is_told() {
         drain(&mut reader)
     };
     let all = read(&nearly_full.0);
-    let at = all.iter().position(|got| *got == Got::Cut).unwrap();
+    let at = all.iter().position(|got| *got == Got::Truncated).unwrap();
     assert_eq!(outline(&all[..at]), [10, 12, 13, 15, 20, 30, 40, 41, 42]);
     assert_eq!(outline(&all[at..]), [43], "another thread's run may be missing");
     let ended = nearly_full.sequence_point(50, &[(1, 3), (2, 3), (3, 2), (4, 2)]);
-    assert!(!read(&ended.end()).contains(&Got::Cut));
-    assert!(!read(&flush().0).contains(&Got::Cut), "the flush was over");
+    assert!(!read(&ended.end()).contains(&Got::Truncated));
+    assert!(!read(&flush().0).contains(&Got::Truncated), "the flush was over");
 }

@@ -1,38 +1,37 @@
-//! Warnings that a reader gives once, however often their cause comes again.
+//! Warnings that a reader gives once, however often their cause occurs.
 
-use super::Error;
+use super::error::Error;
 
-/// Whether a warning was given.
+/// The state of a warning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Once {
-    /// There was no cause for it.
+pub(super) enum Warning {
     #[default]
-    Nothing,
-    /// It is to be given next.
+    NoCause,
+    /// The cause has occurred; the warning comes next.
     Due,
-    Done,
+    Given,
 }
 
-impl Once {
-    /// Its cause has come.
+impl Warning {
+    /// The cause has occurred.
     pub(super) fn due(&mut self) {
-        if *self == Self::Nothing {
+        if *self == Self::NoCause {
             *self = Self::Due;
         }
     }
 
     /// # Errors
-    /// The warning, where it is due.
-    pub(super) fn take(&mut self, what: &'static str) -> Result<(), Error> {
+    /// The warning, if it is due.
+    pub(super) fn give(&mut self, what: &'static str) -> Result<(), Error> {
         if *self != Self::Due {
             return Ok(());
         }
-        *self = Self::Done;
+        *self = Self::Given;
         Err(Error::Limit { what })
     }
 }
 
-pub(super) const OUT_OF_TURN: &str =
+pub(super) const OUT_OF_ORDER: &str =
     "more events wait for their turn than can be held, so some come before ones that are earlier";
 pub(super) const FORGOTTEN_THREADS: &str =
     "there are too many threads to remember, so not every lost event can be counted";

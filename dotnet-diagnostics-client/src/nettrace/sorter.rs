@@ -1,38 +1,38 @@
-//! Brings the events of several threads into the order of time.
+//! Sorts the events of several threads by time.
 //!
-//! Each thread's events come in order, and the writer marks an event as sorted where no later one is before it. So
-//! events wait in a queue per thread, and the earliest heads leave as soon as a mark has passed them.
+//! The events of a thread come in order, and the writer marks an event as sorted if no later event of the stream is
+//! earlier. So events wait in a queue per thread, and the earliest leave when a marked event has a later time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-use super::blob::{Blob, Place};
+use super::blob::{Blob, BlockOffset};
 use super::blocks::Slot;
-use super::stacks::StackPlace;
+use super::stacks::StackRef;
 
 const NONE: u32 = u32::MAX;
 
-/// An event that waits for its turn; everything long stays in its block.
+/// An event that waits for its turn. Its payload and stack stay in their blocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Held {
     pub(super) timestamp: i64,
     pub(super) capture_thread: u64,
     pub(super) thread: u64,
-    /// Events lost on its thread just before it.
+    /// Events of its thread that were lost just before it.
     pub(super) lost_before: u64,
     pub(super) metadata: u32,
     pub(super) sequence: u32,
     pub(super) processor: u32,
     pub(super) slot: Slot,
-    pub(super) payload: Place,
+    pub(super) payload: BlockOffset,
     pub(super) payload_size: u32,
-    pub(super) payload_there: u32,
-    pub(super) left_out_before: u32,
-    pub(super) activity: Place,
-    pub(super) related_activity: Place,
+    pub(super) payload_held: u32,
+    pub(super) deferred_before: u32,
+    pub(super) activity: BlockOffset,
+    pub(super) related_activity: BlockOffset,
     pub(super) label_list: u32,
-    pub(super) stack: Option<StackPlace>,
+    pub(super) stack: Option<StackRef>,
     arrival: u64,
     next: u32,
 }
@@ -42,7 +42,7 @@ impl Held {
         blob: &Blob,
         slot: Slot,
         metadata: u32,
-        stack: Option<StackPlace>,
+        stack: Option<StackRef>,
         lost_before: u64,
     ) -> Self {
         Self {
@@ -56,8 +56,8 @@ impl Held {
             slot,
             payload: blob.payload,
             payload_size: blob.payload_size,
-            payload_there: blob.payload_there,
-            left_out_before: blob.left_out_before,
+            payload_held: blob.payload_held,
+            deferred_before: blob.deferred_before,
             activity: blob.activity,
             related_activity: blob.related_activity,
             label_list: blob.label_list,
@@ -72,7 +72,7 @@ impl Held {
     }
 }
 
-/// One thread's queue: a chain through the shared store, so that a thread costs nothing while it is quiet.
+/// The queue of a thread: a linked list in the shared store, so that an idle thread takes no memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Queue {
     first: u32,
@@ -92,7 +92,7 @@ impl Queue {
     }
 }
 
-/// Head of a queue. Orders by time, then by arrival; the rest is not reached, arrivals differ.
+/// The first event of a queue. Heads are compared by time, then by arrival, which is unique.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Head {
     timestamp: i64,
@@ -101,9 +101,9 @@ struct Head {
     queue: u32,
 }
 
-/// The events that wait, of all threads.
+/// The waiting events of all threads.
 #[derive(Debug, Default)]
-pub(super) struct Order {
+pub(super) struct Sorter {
     store: Vec<Held>,
     free: Vec<u32>,
     heads: BinaryHeap<Reverse<Head>>,
@@ -111,7 +111,7 @@ pub(super) struct Order {
     len: usize,
 }
 
-impl Order {
+impl Sorter {
     pub(super) fn len(&self) -> usize {
         self.len
     }
@@ -151,7 +151,7 @@ impl Order {
         Some((&mut self.store[head.held as usize], head.queue))
     }
 
-    /// Takes what [`earliest`](Self::earliest) showed out of its queue.
+    /// Removes the event that [`earliest`](Self::earliest) gave from its queue.
     #[inline]
     pub(super) fn pop(&mut self, queue: &mut Queue) -> Option<Held> {
         let mut top = self.heads.peek_mut()?;

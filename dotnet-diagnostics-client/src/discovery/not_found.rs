@@ -1,0 +1,131 @@
+//! Why a process has no endpoint.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use crate::process_facts::ProcessFacts;
+
+use super::listing::{Rejected, Rejection, SearchedDirectory};
+
+/// A process has no endpoint that can be used. Carries what is needed to say why.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct NotFound {
+    /// The process that was asked for.
+    pub pid: u32,
+    /// What is known of it.
+    pub facts: ProcessFacts,
+    /// Where was looked.
+    pub searched: Vec<SearchedDirectory>,
+    /// What was found and not taken.
+    pub rejected: Vec<Rejected>,
+}
+
+/// The most likely reason for [`NotFound`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotFoundReason {
+    /// The process does not exist.
+    #[error("there is no such process")]
+    NoSuchProcess,
+    /// This user may not look at the process, or not open its socket.
+    #[error("not permitted{}", owner_suffix(*.owner_uid))]
+    NotPermitted {
+        /// Who owns the process or its socket.
+        owner_uid: Option<u32>,
+    },
+    /// Diagnostics were switched off by the environment.
+    #[error("its environment switches diagnostics off: {variable}=0")]
+    Disabled {
+        /// The variable.
+        variable: String,
+    },
+    /// No .NET runtime is loaded in the process: not a .NET process, or not one yet.
+    #[error("no .NET runtime is loaded in it")]
+    NotDotnet,
+    /// The socket's file was removed while the process ran.
+    #[error("its socket {} was removed while it runs", .path.display())]
+    SocketRemoved {
+        /// Where it was.
+        path: PathBuf,
+    },
+    /// The directory for sockets does not exist or cannot be used, so the runtime has none.
+    #[error("its directory for temporary files, {directory}, cannot be used")]
+    BadDirectory {
+        /// The directory.
+        directory: SearchedDirectory,
+    },
+    /// The name of the socket would be too long, so the runtime has none.
+    #[error("its directory for temporary files is too long for a socket: {} would have {length} bytes", .path.display())]
+    NameTooLong {
+        /// The name that would be needed.
+        path: PathBuf,
+        /// Its length in bytes.
+        length: usize,
+    },
+    /// There is no socket, and nothing that explains it.
+    #[error("it has no diagnostics socket")]
+    NoSocket,
+}
+
+fn owner_suffix(owner_uid: Option<u32>) -> String {
+    owner_uid.map_or_else(String::new, |uid| format!(": it belongs to user id {uid}"))
+}
+
+impl NotFound {
+    /// The most likely reason.
+    pub fn reason(&self) -> NotFoundReason {
+        if !self.facts.exists {
+            return NotFoundReason::NoSuchProcess;
+        }
+        for rejected in &self.rejected {
+            match rejected.reason {
+                Rejection::NotPermitted { owner_uid } => {
+                    return NotFoundReason::NotPermitted { owner_uid: Some(owner_uid) };
+                }
+                Rejection::Removed => {
+                    return NotFoundReason::SocketRemoved { path: rejected.path.clone() };
+                }
+                _ => {}
+            }
+        }
+        if let Some(variable) = self.facts.ipc_disabled_by() {
+            return NotFoundReason::Disabled { variable };
+        }
+        if self.facts.mappings_readable && self.facts.runtime_library.is_none() {
+            return NotFoundReason::NotDotnet;
+        }
+        let hidden = |dir: &SearchedDirectory| dir.problem == Some(io::ErrorKind::PermissionDenied);
+        if self.searched.iter().any(hidden) || self.is_hidden_by_owner() {
+            return NotFoundReason::NotPermitted { owner_uid: self.facts.uid };
+        }
+        for rejected in &self.rejected {
+            if let Rejection::NameTooLong { length, .. } = rejected.reason {
+                return NotFoundReason::NameTooLong { path: rejected.path.clone(), length };
+            }
+        }
+        match self.searched.iter().find(|dir| dir.problem.is_some()) {
+            Some(directory) => NotFoundReason::BadDirectory { directory: directory.clone() },
+            None => NotFoundReason::NoSocket,
+        }
+    }
+
+    /// Whether environment and mappings were kept from us, so that nothing can be said about the process.
+    fn is_hidden_by_owner(&self) -> bool {
+        self.facts.uid.is_some() && self.facts.environ.is_none() && !self.facts.mappings_readable
+    }
+
+    /// Whether more rights could help.
+    pub fn is_permission_denied(&self) -> bool {
+        matches!(self.reason(), NotFoundReason::NotPermitted { .. })
+    }
+}
+
+impl fmt::Display for NotFound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "process {} cannot be reached: {}", self.pid, self.reason())
+    }
+}
+
+impl std::error::Error for NotFound {}

@@ -1,0 +1,24 @@
+//! Where the socket of a process can be.
+
+use std::path::PathBuf;
+
+/// What the socket of a process is called, and in which directories it can be.
+#[derive(Debug)]
+pub(crate) struct SocketPlace {
+    /// The process id in the socket's name: the one that the process has in its own namespace.
+    pub(crate) pid: u32,
+    /// The start time in the socket's name, in clock ticks since boot. `None` where it cannot be known: the newest
+    /// socket of the process id is then taken.
+    pub(crate) start_time: Option<u64>,
+    /// The most likely directory first.
+    pub(crate) directories: Vec<SocketDirectory>,
+}
+
+/// A directory under its two names.
+#[derive(Debug)]
+pub(crate) struct SocketDirectory {
+    /// The name by which this process reaches it.
+    pub(crate) path: PathBuf,
+    /// The name by which the other process knows it.
+    pub(crate) path_in_process: PathBuf,
+}
