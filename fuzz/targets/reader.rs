@@ -45,9 +45,9 @@ fn read(mut bytes: &[u8], piece: usize, defer: bool) -> (u64, u64, u64, u64) {
         if ended {
             return (events, sum, errors, reader.lost_events());
         }
-        let passed = reader.passes_over().min(bytes.len() as u64);
+        let passed = reader.skippable_bytes().min(bytes.len() as u64);
         if passed > 0 {
-            reader.pass_over(passed);
+            reader.skip(passed);
             bytes = &bytes[passed as usize..];
         }
         if bytes.is_empty() {

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use dotnet_diagnostics_client::{Inside, Later, Pinned};
+use dotnet_diagnostics_client::{Pinned, ProcessFiles, ProcessRights};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, StatVfsMountFlags};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
@@ -54,7 +54,7 @@ pub(crate) async fn meet(
             (&ourselves, None)
         }
     };
-    let work = pinned.act(move |inside| {
+    let work = pinned.run_as_user(move |inside| {
         let mut problems = Vec::new();
         for dir in &dirs {
             match meet_in(inside, dir, &file_name, &library) {
@@ -74,7 +74,7 @@ pub(crate) async fn meet(
 /// Reads a file that a process names, with that process's rights: whatever it names, it could read itself.
 pub(crate) fn read_of(pid: u32, path: PathBuf, most: u64) -> io::Result<Vec<u8>> {
     const PATIENCE: Duration = Duration::from_secs(2);
-    Pinned::new(pid)?.act_within(PATIENCE, move |inside| inside.read(&path, most))
+    Pinned::new(pid)?.run_as_user_within(PATIENCE, move |inside| inside.read(&path, most))
 }
 
 /// A meeting on the thread that has made it.
@@ -86,7 +86,7 @@ struct Met {
     name: SocketName,
 }
 
-fn meet_in(inside: &Inside, dir: &Path, file_name: &str, library: &[u8]) -> io::Result<Met> {
+fn meet_in(inside: &ProcessFiles, dir: &Path, file_name: &str, library: &[u8]) -> io::Result<Met> {
     let (temp, path) = inside.open(dir)?;
     if rustix::fs::fstatvfs(&temp)?.f_flag.contains(StatVfsMountFlags::NOEXEC) {
         return Err(io::Error::other("it is mounted noexec, so nothing can be loaded from it"));
@@ -110,7 +110,7 @@ const FOR_ALL_TO_READ: Mode =
 
 /// Puts the library into a directory below `temp`, and returns that directory's name. The same one is used for as long
 /// as it is fit: a process that has loaded the library before shall find the same file.
-fn place(inside: &Inside, temp: &OwnedFd, file_name: &str, library: &[u8]) -> io::Result<OsString> {
+fn place(inside: &ProcessFiles, temp: &OwnedFd, file_name: &str, library: &[u8]) -> io::Result<OsString> {
     let usual = format!("gcwatch-{}", inside.user());
     make_directory(temp, &usual, FOR_ALL_TO_READ)?;
     let mut names = vec![usual.clone().into()];
@@ -175,7 +175,7 @@ fn unused(prefix: &str) -> String {
 }
 
 /// Opens a directory that belongs to the target's user and that nobody else can write to; `None`: it is another.
-fn open_fit(inside: &Inside, temp: &OwnedFd, name: &OsString) -> io::Result<Option<OwnedFd>> {
+fn open_fit(inside: &ProcessFiles, temp: &OwnedFd, name: &OsString) -> io::Result<Option<OwnedFd>> {
     let directory = match rustix::fs::openat(temp, name, DIRECTORY, Mode::empty()) {
         Ok(directory) => directory,
         Err(Errno::LOOP | Errno::NOTDIR | Errno::ACCESS | Errno::NOENT) => return Ok(None),
@@ -191,7 +191,7 @@ fn open_fit(inside: &Inside, temp: &OwnedFd, name: &OsString) -> io::Result<Opti
 
 /// Puts the library into a directory unless it is there; `false`: something else has its name. A file that is there is
 /// never overwritten: a process may have it mapped.
-fn put(inside: &Inside, directory: &OwnedFd, file_name: &str, library: &[u8]) -> io::Result<bool> {
+fn put(inside: &ProcessFiles, directory: &OwnedFd, file_name: &str, library: &[u8]) -> io::Result<bool> {
     match is_there(inside, directory, file_name, library)? {
         Some(same) => return Ok(same),
         None => write_once(directory, file_name, library)?,
@@ -203,7 +203,7 @@ fn put(inside: &Inside, directory: &OwnedFd, file_name: &str, library: &[u8]) ->
 /// Whether a file is the library and nobody but its user can change it; `None`: there is none. Nothing depends on it
 /// but whether the file is any use: that user can change it whenever he likes, and harms his own process only.
 fn is_there(
-    inside: &Inside,
+    inside: &ProcessFiles,
     directory: &OwnedFd,
     file_name: &str,
     library: &[u8],
@@ -258,7 +258,7 @@ fn write_once(directory: &OwnedFd, file_name: &str, library: &[u8]) -> io::Resul
 }
 
 /// Makes a directory that only the target's user may enter, and listens in it.
-fn listen(inside: &Inside, temp: &OwnedFd) -> io::Result<(SocketName, UnixListener)> {
+fn listen(inside: &ProcessFiles, temp: &OwnedFd) -> io::Result<(SocketName, UnixListener)> {
     let directory_name = unused("gcw");
     rustix::fs::mkdirat(temp, &directory_name, Mode::RWXU)?;
     listen_in(inside, temp, &directory_name).inspect_err(|_| {
@@ -267,7 +267,7 @@ fn listen(inside: &Inside, temp: &OwnedFd) -> io::Result<(SocketName, UnixListen
 }
 
 fn listen_in(
-    inside: &Inside,
+    inside: &ProcessFiles,
     temp: &OwnedFd,
     directory_name: &str,
 ) -> io::Result<(SocketName, UnixListener)> {
@@ -289,7 +289,7 @@ fn listen_in(
     let address = SocketAddrUnix::new(format!("/proc/self/fd/{}/{LEASE}", directory.as_raw_fd()))?;
     rustix::net::bind(&socket, &address)?;
     rustix::net::listen(&socket, 16)?;
-    let held = Held { temp: temp.try_clone()?, directory, later: inside.later() };
+    let held = Held { temp: temp.try_clone()?, directory, later: inside.rights() };
     Ok((
         SocketName { directory_name: directory_name.to_owned(), held: Some(held) },
         UnixListener::from(socket),
@@ -308,7 +308,7 @@ pub(crate) struct SocketName {
 struct Held {
     temp: OwnedFd,
     directory: OwnedFd,
-    later: Later,
+    later: ProcessRights,
 }
 
 impl Drop for SocketName {
@@ -318,7 +318,7 @@ impl Drop for SocketName {
         let Some(Held { temp, directory, later }) = self.held.take() else { return };
         let name = std::mem::take(&mut self.directory_name);
         let (sender, done) = mpsc::channel();
-        let started = later.act(move || {
+        let started = later.run(move || {
             let removed = rustix::fs::unlinkat(&directory, LEASE, AtFlags::empty())
                 .and_then(|()| rustix::fs::unlinkat(&temp, &name, AtFlags::REMOVEDIR));
             let _ = sender.send(removed);

@@ -323,7 +323,7 @@ impl Part {
                 }
                 Ok(Some(Item::SequencePoint { .. })) => Next::SequencePoint,
                 Ok(Some(Item::Lost(lost))) => Next::Lost(lost),
-                Ok(Some(Item::Cut)) => Next::Cut,
+                Ok(Some(Item::Truncated)) => Next::Cut,
                 Ok(Some(_)) => continue,
                 Err(error) => Next::Damaged(error),
             };
@@ -350,9 +350,9 @@ impl Part {
 
     /// Feeds what comes next, or passes over it.
     fn read(&mut self, reader: &mut Reader) {
-        let passed = self.source.pass_over(reader.passes_over());
+        let passed = self.source.pass_over(reader.skippable_bytes());
         if passed > 0 {
-            return reader.pass_over(passed);
+            return reader.skip(passed);
         }
         match self.source.next() {
             Ok([]) => self.over = true,

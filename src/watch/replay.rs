@@ -144,8 +144,8 @@ fn look_into(mut source: Source, fold: &mut Fold) {
     reader.defer(bulky);
     let mut clock: Option<TraceInfo> = None;
     loop {
-        let passed = source.pass_over(reader.passes_over());
-        reader.pass_over(passed);
+        let passed = source.pass_over(reader.skippable_bytes());
+        reader.skip(passed);
         match source.next() {
             Ok([]) | Err(_) => return,
             Ok(bytes) => reader.feed(bytes),

@@ -312,7 +312,7 @@ impl<'r> Session<'r> {
             }
             Ok(Some(Item::SequencePoint { .. })) => Next::SequencePoint,
             Ok(Some(Item::Lost(lost))) => Next::Lost(lost),
-            Ok(Some(Item::Cut)) => Next::Cut,
+            Ok(Some(Item::Truncated)) => Next::Cut,
             Ok(Some(Item::End(end))) => {
                 self.ended |= end.clean;
                 return Some(if end.clean { Progress::Ended } else { Progress::Broken });

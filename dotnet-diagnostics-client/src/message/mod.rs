@@ -102,8 +102,8 @@ pub(crate) fn decode_error(payload: &[u8]) -> Result<HResult, ProtocolError> {
 
 #[cfg(test)]
 mod tests {
-    use crate::message::error::MAX_PAYLOAD;
     use super::*;
+    use crate::message::error::MAX_PAYLOAD;
     use proptest::prelude::*;
 
     const PROBE: CommandCode = CommandCode { set: 4, id: 8, name: "probe" };
