@@ -233,6 +233,7 @@ impl ChangeAssertion {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gc::generation::Generation;
     use crate::gc::record::{Kind, Level};
 
     fn side(pauses: &[u64], wanted: &[Wanted]) -> Side {
@@ -240,7 +241,7 @@ mod tests {
         for (n, pause) in pauses.iter().enumerate() {
             let mut gc = Gc::unknown(Level::Basic);
             gc.number = Some(n as u32 + 1);
-            gc.generation = Some(0);
+            gc.generation = Some(Generation::GEN0);
             gc.kind = Some(Kind::Blocking);
             gc.pause_ns = Some(*pause);
             side.add(&gc);

@@ -1,6 +1,8 @@
 //! Everything that can be bounded or compared, by name.
 
+use crate::gc::generation::Generation;
 use crate::gc::record::{Gc, Kind, Level};
+use crate::gc::root_kind::{RootFlags, RootKind};
 
 /// What a metric is measured in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +39,7 @@ pub(crate) enum Value {
     /// Heap after the last gen2 collection against after the first.
     HeapGrowthPercent,
     /// Free space in a generation (index) as a share of it, after the last collection.
-    FragmentationPercent(usize),
+    FragmentationPercent(Generation),
     /// Collections, events, ranges and roots that were lost.
     Lost,
 }
@@ -75,15 +77,15 @@ const fn root(name: &'static str, value: fn(&Gc) -> Option<u64>, about: &'static
     per_gc(name, Unit::Count, Level::Roots, value, about)
 }
 
-fn pause_of(gc: &Gc, generation: u8) -> Option<u64> {
+fn pause_of(gc: &Gc, generation: Generation) -> Option<u64> {
     gc.pause_ns.filter(|_| gc.generation == Some(generation))
 }
 
-fn kind(gc: &Gc, kind: u8) -> Option<u64> {
+fn kind(gc: &Gc, kind: RootKind) -> Option<u64> {
     gc.roots.as_ref()?.of_kind(kind)
 }
 
-fn flag(gc: &Gc, flag: u8) -> Option<u64> {
+fn flag(gc: &Gc, flag: RootFlags) -> Option<u64> {
     gc.roots.as_ref()?.with_flag(flag)
 }
 
@@ -96,9 +98,27 @@ pub(crate) const METRICS: &[Metric] = &[
         |gc| gc.pause_ns,
         "time the program stood still for a collection, without stops that gcwatch caused",
     ),
-    per_gc("pause.gen0", Unit::Ns, Level::Basic, |gc| pause_of(gc, 0), "the same, of generation 0 only"),
-    per_gc("pause.gen1", Unit::Ns, Level::Basic, |gc| pause_of(gc, 1), "the same, of generation 1 only"),
-    per_gc("pause.gen2", Unit::Ns, Level::Basic, |gc| pause_of(gc, 2), "the same, of generation 2 only"),
+    per_gc(
+        "pause.gen0",
+        Unit::Ns,
+        Level::Basic,
+        |gc| pause_of(gc, Generation::GEN0),
+        "the same, of generation 0 only",
+    ),
+    per_gc(
+        "pause.gen1",
+        Unit::Ns,
+        Level::Basic,
+        |gc| pause_of(gc, Generation::GEN1),
+        "the same, of generation 1 only",
+    ),
+    per_gc(
+        "pause.gen2",
+        Unit::Ns,
+        Level::Basic,
+        |gc| pause_of(gc, Generation::GEN2),
+        "the same, of generation 2 only",
+    ),
     per_gc(
         "suspend",
         Unit::Ns,
@@ -112,12 +132,24 @@ pub(crate) const METRICS: &[Metric] = &[
         "share of the watch for which collections stopped the program",
     ),
     count("gc.count", |_| true, "collections"),
-    count("gc.gen0.count", |gc| gc.generation == Some(0), "collections of exactly generation 0"),
-    count("gc.gen1.count", |gc| gc.generation == Some(1), "collections of exactly generation 1"),
-    count("gc.gen2.count", |gc| gc.generation == Some(2), "collections of generation 2, background ones too"),
+    count(
+        "gc.gen0.count",
+        |gc| gc.generation == Some(Generation::GEN0),
+        "collections of exactly generation 0",
+    ),
+    count(
+        "gc.gen1.count",
+        |gc| gc.generation == Some(Generation::GEN1),
+        "collections of exactly generation 1",
+    ),
+    count(
+        "gc.gen2.count",
+        |gc| gc.generation == Some(Generation::GEN2),
+        "collections of generation 2, background ones too",
+    ),
     count(
         "gc.gen2.blocking.count",
-        |gc| gc.generation == Some(2) && gc.kind == Some(Kind::Blocking),
+        |gc| gc.generation == Some(Generation::GEN2) && gc.kind == Some(Kind::Blocking),
         "collections of generation 2 that blocked",
     ),
     count("gc.background.count", |gc| gc.kind == Some(Kind::Background), "background collections"),
@@ -143,12 +175,12 @@ pub(crate) const METRICS: &[Metric] = &[
     per_gc("promoted", Unit::Bytes, Level::Basic, |gc| gc.promoted_bytes, "bytes that a collection promoted"),
     percent(
         "frag.gen2.percent",
-        Value::FragmentationPercent(2),
+        Value::FragmentationPercent(Generation::GEN2),
         "free share of generation 2 after the last collection",
     ),
     percent(
         "frag.loh.percent",
-        Value::FragmentationPercent(3),
+        Value::FragmentationPercent(Generation::LOH),
         "free share of the large object heap after the last collection",
     ),
     per_gc(
@@ -193,14 +225,14 @@ pub(crate) const METRICS: &[Metric] = &[
         "roots that point to an object, weak ones included",
     ),
     root("roots.holding", |gc| gc.roots.as_ref()?.holding(), "roots that keep their object alive"),
-    root("roots.stack", |gc| kind(gc, 0), "roots on stacks"),
-    root("roots.handle", |gc| kind(gc, 1), "roots that are GC handles"),
-    root("roots.finalizer", |gc| kind(gc, 2), "objects that wait for their finalizer"),
-    root("roots.other", |gc| kind(gc, 3), "roots of another kind"),
-    root("roots.pinning", |gc| flag(gc, 0), "roots that pin"),
-    root("roots.weak", |gc| flag(gc, 1), "weak roots"),
-    root("roots.interior", |gc| flag(gc, 2), "roots that point into an object"),
-    root("roots.refcounted", |gc| flag(gc, 3), "reference-counted handles"),
+    root("roots.stack", |gc| kind(gc, RootKind::STACK), "roots on stacks"),
+    root("roots.handle", |gc| kind(gc, RootKind::HANDLE), "roots that are GC handles"),
+    root("roots.finalizer", |gc| kind(gc, RootKind::FINALIZER), "objects that wait for their finalizer"),
+    root("roots.other", |gc| kind(gc, RootKind::OTHER), "roots of another kind"),
+    root("roots.pinning", |gc| flag(gc, RootFlags::PINNING), "roots that pin"),
+    root("roots.weak", |gc| flag(gc, RootFlags::WEAK), "weak roots"),
+    root("roots.interior", |gc| flag(gc, RootFlags::INTERIOR), "roots that point into an object"),
+    root("roots.refcounted", |gc| flag(gc, RootFlags::REFCOUNTED), "reference-counted handles"),
     Metric {
         name: "lost",
         unit: Unit::Count,

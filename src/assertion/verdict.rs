@@ -5,6 +5,7 @@ use super::metric::{Unit, Value};
 use super::parse::{Assertion, Op};
 use super::statistic::{Statistic, Values};
 use crate::gc::facts::{Lost, Watch};
+use crate::gc::generation::Generation;
 use crate::gc::record::{Gc, Incomplete, Kind, Level, Reason};
 use crate::gc::summary::{INCOMPLETE, Summary};
 
@@ -15,7 +16,7 @@ const MOST_NAMED: usize = 100;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Violation {
     pub(crate) number: u32,
-    pub(crate) generation: Option<u8>,
+    pub(crate) generation: Option<Generation>,
     pub(crate) kind: Option<Kind>,
     pub(crate) reason: Option<Reason>,
     /// Its own value, in the metric's unit; `None` where being there is what broke it.
@@ -64,7 +65,7 @@ enum State {
     /// Heap after the first and the last gen2 collection.
     Growth(Option<u64>, Option<u64>),
     /// The last known share of free space.
-    Fragmentation(usize, Option<f64>),
+    Fragmentation(Generation, Option<f64>),
     PausePercent,
     Lost,
 }
@@ -146,7 +147,7 @@ impl Evaluation {
                 }
             }
             State::Growth(first, last) => {
-                if gc.generation == Some(2)
+                if gc.generation == Some(Generation::GEN2)
                     && let Some(after) = gc.heap_after_bytes
                 {
                     if first.is_some() {
@@ -157,7 +158,7 @@ impl Evaluation {
                 }
             }
             State::Fragmentation(generation, last) => {
-                if let Some(g) = gc.generations.get(*generation)
+                if let Some(g) = gc.generations.get(generation.index())
                     && let (Some(free), Some(size)) = (g.fragmentation_bytes, g.size_after_bytes)
                     && size > 0
                 {
@@ -244,7 +245,7 @@ mod tests {
     fn gc(number: u32, generation: u8, pause_ns: u64) -> Gc {
         let mut gc = Gc::unknown(Level::Basic);
         gc.number = Some(number);
-        gc.generation = Some(generation);
+        gc.generation = Some(Generation(generation));
         gc.kind = Some(Kind::Blocking);
         gc.pause_ns = Some(pause_ns);
         gc

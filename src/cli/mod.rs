@@ -13,6 +13,7 @@ use clap::{ArgMatches, Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::assertion::{Assertion, ChangeAssertion};
 use crate::gc::facts::{Sample, StepBackLimits};
+use crate::gc::generation::Generation;
 use crate::gc::record::Level;
 use crate::watch::recording::Rotation;
 
@@ -135,7 +136,7 @@ pub(crate) struct OutputArgs {
     pub(crate) min_pause: Option<Duration>,
     /// text, csv, ndjson: show collections of these generations
     #[arg(long = "gen", value_name = "0,1,2", value_delimiter = ',', value_parser = values::generation)]
-    pub(crate) generations: Vec<u8>,
+    pub(crate) generations: Vec<Generation>,
     /// Lost or incomplete data is a failure (exit code 11)
     #[arg(long)]
     pub(crate) strict: bool,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::gc::facts::{Sample, StepBackLimits, WindowLength};
+use crate::gc::generation::Generation;
 use crate::gc::record::Level;
 use crate::watch::recording::Rotation;
 
@@ -114,11 +115,11 @@ pub(crate) fn step_back(text: &str) -> Result<StepBackLimits, String> {
 }
 
 /// One generation: 0, 1 or 2.
-pub(crate) fn generation(text: &str) -> Result<u8, String> {
+pub(crate) fn generation(text: &str) -> Result<Generation, String> {
     match text.trim().trim_start_matches("gen") {
-        "0" => Ok(0),
-        "1" => Ok(1),
-        "2" => Ok(2),
+        "0" => Ok(Generation::GEN0),
+        "1" => Ok(Generation::GEN1),
+        "2" => Ok(Generation::GEN2),
         _ => Err(format!("`{text}` is no generation; they are 0, 1 and 2")),
     }
 }

@@ -99,7 +99,7 @@ impl<'a> ByRange<'a> {
 
     fn count(&mut self) {
         let here = std::mem::take(&mut self.here);
-        merge(&mut self.counts[usize::from(self.bound.generation)], here);
+        merge(&mut self.counts[self.bound.generation.index()], here);
         merge(&mut self.all, here);
     }
 

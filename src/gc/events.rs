@@ -2,6 +2,9 @@
 //! so the layouts are fixed here, from its manifest (ClrEtwAll.man). Longer payloads (newer
 //! versions) are fine, shorter ones give `None`.
 
+use super::generation::Generation;
+use super::root_kind::MarkKind;
+
 /// The provider of all of these.
 pub(crate) const RUNTIME_PROVIDER: &str = "Microsoft-Windows-DotNETRuntime";
 /// The provider of the two that tell how the runtime is set up, at the end of a stream.
@@ -187,9 +190,9 @@ pub(crate) enum RuntimeEvent<'a> {
     Triggered { reason: u32 },
     Surviving(Ranges<'a>),
     Moved(Ranges<'a>),
-    GenerationRange { generation: u8, start: u64, used_bytes: u64 },
+    GenerationRange { generation: Generation, start: u64, used_bytes: u64 },
     CommittedUsage { total_bytes: u64 },
-    MarkWithType { mark_type: u32, bytes: u64 },
+    MarkWithType { kind: MarkKind, bytes: u64 },
     PerHeap(PerHeapHistory),
     Global(GlobalHeapHistory),
     LohCompact,
@@ -218,14 +221,16 @@ pub(crate) fn decode(id: u32, payload: &[u8], pointer_size: u32) -> Option<Runti
         9 => RuntimeEvent::SuspendBegin { reason: c.u32()? },
         21 => RuntimeEvent::Surviving(ranges(c)?),
         22 => RuntimeEvent::Moved(ranges(c)?),
-        23 => {
-            RuntimeEvent::GenerationRange { generation: c.u8()?, start: c.pointer()?, used_bytes: c.u64()? }
-        }
+        23 => RuntimeEvent::GenerationRange {
+            generation: Generation(c.u8()?),
+            start: c.pointer()?,
+            used_bytes: c.u64()?,
+        },
         35 => RuntimeEvent::Triggered { reason: c.u32()? },
         39 => committed_usage(&mut c)?,
         202 => {
             c.skip(6)?;
-            RuntimeEvent::MarkWithType { mark_type: c.u32()?, bytes: c.u64()? }
+            RuntimeEvent::MarkWithType { kind: MarkKind(c.u32()?), bytes: c.u64()? }
         }
         204 => RuntimeEvent::PerHeap(per_heap(&mut c)?),
         205 => {
@@ -401,13 +406,13 @@ const CONDEMN_CONDITIONS: [&str; 31] = [
 
 /// The condemned reasons of one heap for a collection of `generation`: what asked for that
 /// generation (budget, time), then every condition that was met.
-pub(crate) fn condemned_reasons(reasons: [u32; 2], generation: u32) -> Vec<&'static str> {
+pub(crate) fn condemned_reasons(reasons: [u32; 2], generation: Generation) -> Vec<&'static str> {
     let level = |shift: u32| (reasons[0] >> shift) & 3;
     let mut names = Vec::new();
-    if generation > 0 && level(4) == generation {
+    if generation > Generation::GEN0 && level(4) == u32::from(generation.0) {
         names.push("alloc_budget");
     }
-    if generation > 0 && level(6) == generation {
+    if generation > Generation::GEN0 && level(6) == u32::from(generation.0) {
         names.push("time_tuning");
     }
     names.extend(
@@ -473,7 +478,10 @@ mod tests {
 
     #[test]
     fn reasons_by_bit() {
-        assert_eq!(condemned_reasons([0b01_0000, 1 << 6], 1), ["alloc_budget", "eph_high_frag"]);
-        assert!(condemned_reasons([0, 0], 0).is_empty());
+        assert_eq!(
+            condemned_reasons([0b01_0000, 1 << 6], Generation::GEN1),
+            ["alloc_budget", "eph_high_frag"]
+        );
+        assert!(condemned_reasons([0, 0], Generation::GEN0).is_empty());
     }
 }

@@ -257,9 +257,9 @@ impl Fold {
                 }
                 self.background_done();
             }
-            RuntimeEvent::MarkWithType { mark_type, bytes } => {
+            RuntimeEvent::MarkWithType { kind, bytes } => {
                 if let Some(gc) = self.open(current) {
-                    gc.mark(mark_type, bytes);
+                    gc.mark(kind, bytes);
                 }
             }
             RuntimeEvent::LohCompact => {

@@ -1,17 +1,19 @@
-//! Where each generation lies, to tell the generation of an address.
+//! The generation of an address, from the bounds of all generations.
+
+use super::generation::Generation;
 
 /// One range of one generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct GenerationRange {
     pub(crate) start: u64,
     pub(crate) bytes: u64,
-    /// 0, 1, 2, 3 = LOH, 4 = POH; anything above is no GC generation (frozen heap).
-    pub(crate) generation: u8,
+    pub(crate) generation: Generation,
 }
 
 impl GenerationRange {
     /// Holds no address.
-    pub(crate) const NONE: GenerationRange = GenerationRange { start: 0, bytes: 0, generation: 5 };
+    pub(crate) const NONE: GenerationRange =
+        GenerationRange { start: 0, bytes: 0, generation: Generation::FROZEN };
 
     /// Whether an address lies in it.
     #[inline]
@@ -49,12 +51,15 @@ impl GenerationBounds {
     }
 
     /// The generation an address lies in; `None` outside all of them. Neighbours hit the cache.
-    pub(crate) fn generation(&mut self, address: u64) -> Option<u8> {
+    pub(crate) fn generation(&mut self, address: u64) -> Option<Generation> {
         let holds = |b: &GenerationRange| b.holds(address);
         if !self.sorted.get(self.last_hit).is_some_and(holds) {
             self.last_hit = self.sorted.partition_point(|b| b.start <= address).checked_sub(1)?;
         }
-        self.sorted.get(self.last_hit).filter(|b| holds(b) && b.generation < 5).map(|b| b.generation)
+        self.sorted
+            .get(self.last_hit)
+            .filter(|b| holds(b) && b.generation < Generation::FROZEN)
+            .map(|b| b.generation)
     }
 }
 
@@ -122,7 +127,7 @@ mod tests {
         let info = allocation_counter::measure(|| {
             let mut table = IncomingBounds::default();
             for start in 0..n {
-                table.add(1, GenerationRange { start, bytes: 1, generation: 0 });
+                table.add(1, GenerationRange { start, bytes: 1, generation: Generation::GEN0 });
                 table.interrupted(2);
             }
             let last = table.interrupted(1).expect("it has grown since");
@@ -143,16 +148,18 @@ mod tests {
         let mut table = IncomingBounds::default();
         let most = MAX_BOUNDS as u64;
         for start in 0..most + 7 {
-            table.add(1, GenerationRange { start, bytes: 1, generation: 0 });
+            table.add(1, GenerationRange { start, bytes: 1, generation: Generation::GEN0 });
         }
         assert_eq!((table.bounds.len() as u64, table.take_left_out()), (most, 7));
     }
 
     #[test]
     fn lookup() {
-        let b = |start, bytes, generation| GenerationRange { start, bytes, generation };
+        let b =
+            |start, bytes, generation| GenerationRange { start, bytes, generation: Generation(generation) };
         let mut t = GenerationBounds::new(vec![b(300, 50, 2), b(100, 100, 0), b(400, 10, 5)]);
-        let hits: Vec<_> = [99, 100, 199, 200, 300, 349, 350, 405, 150].map(|a| t.generation(a)).into();
+        let hits: Vec<_> =
+            [99, 100, 199, 200, 300, 349, 350, 405, 150].map(|a| t.generation(a).map(|g| g.0)).into();
         assert_eq!(hits, [None, Some(0), Some(0), None, Some(2), Some(2), None, None, Some(0)]);
         assert_eq!(GenerationBounds::default().generation(7), None);
     }

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use super::names::Name;
+use super::root_kind::{RootFlags, RootKind};
 use super::root_stats::RootStats;
 use crate::gc::map::HashMap;
 
@@ -81,8 +82,9 @@ impl Growth {
         self.gcs += 1;
         self.cut = holders.untyped > 0;
         let mut handles: HashMap<(RootSource, Name), Sum> = HashMap::default();
-        for row in holders.types.iter().filter(|row| row.kind == 1) {
-            let source = if row.flags & 0b10 != 0 { RootSource::WeakHandle } else { RootSource::Handle };
+        for row in holders.types.iter().filter(|row| row.kind == RootKind::HANDLE) {
+            let source =
+                if row.flags.has(RootFlags::WEAK) { RootSource::WeakHandle } else { RootSource::Handle };
             let sum = handles.entry((source, row.name.clone())).or_default();
             sum.count = sum.count.saturating_add(row.count);
             sum.bytes = sum.bytes.saturating_add(row.bytes);
@@ -155,15 +157,16 @@ impl Growth {
 
 #[cfg(test)]
 mod tests {
+    use super::super::generation::Generation;
     use super::super::root_stats::{StaticRow, TypeRow};
     use super::*;
 
     fn gc(handles: &[(&str, u64, u64)], fields: &[(&str, &str, u64)], untyped: u64) -> RootStats {
         let held = |(name, count, bytes): &(&str, u64, u64)| TypeRow {
             name: (*name).into(),
-            kind: 1,
-            flags: 0,
-            generation: Some(2),
+            kind: RootKind::HANDLE,
+            flags: RootFlags::default(),
+            generation: Some(Generation::GEN2),
             count: *count,
             bytes: *bytes,
         };
@@ -171,7 +174,7 @@ mod tests {
             field: (*field).into(),
             type_name: (*type_name).into(),
             bytes: *bytes,
-            generation: Some(2),
+            generation: Some(Generation::GEN2),
             thread_static: false,
             own: true,
         };

@@ -1,7 +1,9 @@
 //! What the heaps of one collection tell of it, and what that is by generation.
 
 use super::events::{PerHeapHistory, condemned_reasons};
-use super::record::{GENERATION_NAMES, Gc, GenerationStats, HeapStats, Kind, MARK_TYPES};
+use super::generation::Generation;
+use super::record::{Gc, GenerationStats, HeapStats, Kind};
+use super::root_kind::MarkKind;
 
 /// Heaps of a collection that are kept one by one. Runtimes have up to 1,024.
 const MAX_HEAPS: usize = 4096;
@@ -26,12 +28,11 @@ pub(crate) struct Histories {
 
 impl Histories {
     /// One more heap, in a collection of `condemned`.
-    pub(crate) fn add(&mut self, heap: &PerHeapHistory, condemned: u8) {
+    pub(crate) fn add(&mut self, heap: &PerHeapHistory, condemned: Generation) {
         let (mut before, mut after, mut promoted) = (0u64, 0u64, 0u64);
         self.sums.resize_with(self.sums.len().max(heap.generations.len()), Sums::default);
         for (index, (h, sums)) in heap.generations.iter().zip(&mut self.sums).enumerate() {
-            // LOH and POH are collected with gen2 only.
-            let collected = index <= usize::from(condemned) || condemned == 2;
+            let collected = condemned.condemns(Generation::COLLECTED[index]);
             let survived = if collected { h.pinned_survived.saturating_add(h.other_survived) } else { 0 };
             before = before.saturating_add(h.size_before);
             after = after.saturating_add(h.size_after);
@@ -49,7 +50,7 @@ impl Histories {
             size_before_bytes: Some(before),
             size_after_bytes: Some(after),
             promoted_bytes: Some(promoted),
-            condemned_reasons: Some(condemned_reasons(heap.condemn_reasons, u32::from(condemned))),
+            condemned_reasons: Some(condemned_reasons(heap.condemn_reasons, condemned)),
         });
         self.without_reasons.push(heap.condemn_reasons == [0, 0]);
     }
@@ -68,7 +69,7 @@ impl Histories {
             let before = self.sums.iter().map(|s| s.before).fold(0, u64::saturating_add);
             gc.heap_before_bytes = (!headless).then_some(before);
             if gc.generations.is_empty() {
-                gc.generations = vec![GenerationStats::default(); GENERATION_NAMES.len()];
+                gc.generations = vec![GenerationStats::default(); Generation::COLLECTED.len()];
             }
             let torn = background && self.torn(&gc.generations);
             for (index, (g, sums)) in gc.generations.iter_mut().zip(&self.sums).enumerate() {
@@ -92,7 +93,7 @@ impl Histories {
         }
         // GCHeapStats has 0 now and then, or too little where heaps have come; and in a background collection what is
         // left over. The marking knows.
-        let marked = MARK_TYPES.iter().position(|t| *t == "new_finalizable").and_then(|n| gc.promoted_by[n]);
+        let marked = gc.promoted_by[MarkKind::NEW_FINALIZABLE.index()];
         gc.finalization_bytes = if background { None } else { marked.or(gc.finalization_bytes) };
     }
 
@@ -147,10 +148,10 @@ mod tests {
         let mut gc = Gc::unknown(Level::Basic);
         gc.kind = Some(Kind::Background);
         let mut histories = Histories::default();
-        histories.add(&history(0, [1; 5], true), 2);
+        histories.add(&history(0, [1; 5], true), Generation::GEN2);
         let mut headless = history(0, [1; 5], true);
         headless.generations.iter_mut().for_each(|g| g.size_before = 0);
-        histories.add(&headless, 2);
+        histories.add(&headless, Generation::GEN2);
         histories.close(&mut gc, true);
         assert_eq!(
             gc.heaps.iter().map(|h| (h.index, h.size_before_bytes)).collect::<Vec<_>>(),
@@ -164,14 +165,14 @@ mod tests {
         let mut gc = Gc::unknown(Level::Basic);
         gc.kind = Some(kind);
         gc.finalization_bytes = Some(24);
-        gc.promoted_by[7] = Some(72);
+        gc.promoted_by[MarkKind::NEW_FINALIZABLE.index()] = Some(72);
         gc.generations = vec![GenerationStats::default(); 5];
         for (g, promoted) in gc.generations.iter_mut().zip([33, 44, 20, 40, 0]) {
             g.promoted_bytes = Some(promoted);
         }
         let mut histories = Histories::default();
-        histories.add(&history(1, [0, 0, 10, 20, 30], second_filled), 2);
-        histories.add(&history(0, [0, 0, 10, 20, 30], true), 2);
+        histories.add(&history(1, [0, 0, 10, 20, 30], second_filled), Generation::GEN2);
+        histories.add(&history(0, [0, 0, 10, 20, 30], true), Generation::GEN2);
         histories.close(&mut gc, true);
         gc
     }

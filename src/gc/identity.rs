@@ -89,7 +89,7 @@ impl Identity {
         for (known, _) in self.known.iter().zip(&told).filter(|(_, told)| !**told) {
             match bounds.generation(known.address) {
                 // It was collected, and no range holds it: it is gone.
-                Some(generation) if condemned(generation, gc.generation) => {}
+                Some(generation) if gc.generation.is_none_or(|gc| gc.condemns(generation)) => {}
                 Some(_) => carried.push(*known),
                 None => carried.push(Known { since: None, ..*known }),
             }
@@ -107,11 +107,6 @@ impl Identity {
     }
 }
 
-/// The large and the pinned object heap are collected with gen2 only.
-fn condemned(generation: u8, collected: Option<u8>) -> bool {
-    collected.is_none_or(|collected| collected >= 2 || generation <= collected)
-}
-
 /// Every range of it is there. While a background collection runs, objects go away between collections too.
 fn usable(gc: &Gc) -> bool {
     let moved = gc.moved.as_ref().is_some_and(|moved| moved.ranges.is_some() && !moved.bytes_at_least);
@@ -121,28 +116,37 @@ fn usable(gc: &Gc) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::generation::Generation;
     use super::super::generation_bounds::GenerationRange;
     use super::super::record::{
         Incomplete, Level, Moved, MovedRange, Root, Roots, Surviving, SurvivingRange,
     };
+    use super::super::root_kind::{RootFlags, RootKind};
     use super::*;
 
     /// gen0 at 0.., gen1 at 1000.., gen2 at 2000.., LOH at 3000.., frozen at 5000...
     fn bounds() -> GenerationBounds {
         let at =
-            |generation: u8| GenerationRange { start: u64::from(generation) * 1000, bytes: 1000, generation };
+            |n: u8| GenerationRange { start: u64::from(n) * 1000, bytes: 1000, generation: Generation(n) };
         GenerationBounds::new([0, 1, 2, 3, 5].map(at).into())
     }
 
     fn gc(number: u32, generation: u8, moved: &[(u64, u64, u64)], kept: &[(u64, u64)], roots: &[u64]) -> Gc {
         let mut gc = Gc::unknown(Level::Roots);
-        (gc.number, gc.generation, gc.kind) = (Some(number), Some(generation), Some(Kind::Blocking));
+        (gc.number, gc.generation, gc.kind) =
+            (Some(number), Some(Generation(generation)), Some(Kind::Blocking));
         let moved =
             moved.iter().map(|&(old, new, bytes)| MovedRange { old, new, bytes, from: None, to: None });
         gc.moved = Some(Moved { ranges: Some(moved.collect()), ..Moved::default() });
         let kept = kept.iter().map(|&(start, bytes)| SurvivingRange { start, bytes, generation: None });
         gc.surviving = Some(Surviving { ranges: Some(kept.collect()), ..Surviving::default() });
-        let root = |&object: &u64| Root { object, id: 0, kind: 1, flags: 0, since_gc: None };
+        let root = |&object: &u64| Root {
+            object,
+            id: 0,
+            kind: RootKind::HANDLE,
+            flags: RootFlags::default(),
+            since_gc: None,
+        };
         gc.roots = Some(Roots { list: Some(roots.iter().map(root).collect()), ..Roots::default() });
         gc
     }

@@ -4,14 +4,16 @@ use super::block_totals::{ByGeneration, ByRange, MovedTotals, add, merge, sum};
 use super::events::{
     GlobalHeapHistory, HeapStatsEvent, MovedRow, PerHeapHistory, Ranges, Rows, RowsOf, SurvivingRow,
 };
+use super::generation::Generation;
 use super::generation_bounds::GenerationBounds;
 use super::heaps::Histories;
 use super::profiled::keep_rows;
 use super::queue::Naming;
 use super::record::{
-    BlockCount, Compacting, GENERATION_NAMES, Gc, GenerationStats, Incomplete, Kind, Level, Missing, Moved,
-    MovedRange, Pause, Phase, Surviving, SurvivingRange, Transition,
+    BlockCount, Compacting, Gc, GenerationStats, Incomplete, Kind, Level, Missing, Moved, MovedRange, Pause,
+    Phase, Surviving, SurvivingRange, Transition,
 };
+use super::root_kind::MarkKind;
 use crate::gc::map::HashMap;
 
 /// A bound on memory; beyond it the generation stays unknown.
@@ -63,7 +65,7 @@ impl OpenGc {
     ) -> OpenGc {
         let mut record = Gc::unknown(Level::Basic);
         record.number = Some(number);
-        record.generation = u8::try_from(generation).ok().filter(|g| *g <= 2);
+        record.generation = u8::try_from(generation).ok().map(Generation).filter(|g| *g <= Generation::GEN2);
         record.reason = Some(reason);
         record.kind = Some(kind);
         OpenGc {
@@ -152,8 +154,8 @@ impl OpenGc {
         self.record.pauses.iter().any(|p| p.phase == Phase::FinalMark)
     }
 
-    pub(crate) fn mark(&mut self, mark_type: u32, bytes: u64) {
-        if let Some(sum) = self.record.promoted_by.get_mut(mark_type as usize) {
+    pub(crate) fn mark(&mut self, kind: MarkKind, bytes: u64) {
+        if let Some(sum) = self.record.promoted_by.get_mut(kind.index()) {
             *sum = Some(sum.unwrap_or(0).saturating_add(bytes));
         }
     }
@@ -164,7 +166,7 @@ impl OpenGc {
 
     fn generation(&mut self, index: usize) -> Option<&mut GenerationStats> {
         if self.record.generations.is_empty() {
-            self.record.generations = vec![GenerationStats::default(); GENERATION_NAMES.len()];
+            self.record.generations = vec![GenerationStats::default(); Generation::COLLECTED.len()];
         }
         self.record.generations.get_mut(index)
     }
@@ -197,7 +199,7 @@ impl OpenGc {
 
     pub(crate) fn per_heap(&mut self, heap: &PerHeapHistory) {
         self.heaps_due = self.heaps_due.map(|n| n.saturating_sub(1));
-        self.histories.add(heap, self.record.generation.unwrap_or(2));
+        self.histories.add(heap, self.record.generation.unwrap_or(Generation::GEN2));
     }
 
     /// Ranges that the runtime's own events told; `moving`: those of GCBulkMovedObjectRanges.
@@ -297,7 +299,7 @@ impl OpenGc {
         let told = moved.chain(self.record.surviving.iter().map(|s| bytes(&s.count)));
         let told = told.fold(0, u64::saturating_add);
         let (heaps, survived) = self.histories.survived();
-        let full = self.record.generation == Some(2);
+        let full = self.record.generation == Some(Generation::GEN2);
         let extra = if full { 2 * SMALLEST_OBJECT_BYTES * heaps as u64 } else { 0 };
         told.saturating_add(extra) < survived
     }
@@ -328,7 +330,7 @@ impl OpenGc {
         for r in ranges.iter_mut() {
             r.to = bounds.generation(r.new);
             if let (Some(from), Some(to)) = (r.from, r.to) {
-                add(&mut counts[usize::from(from)][usize::from(to)], r.bytes);
+                add(&mut counts[from.index()][to.index()], r.bytes);
             }
         }
         moved.transitions = Some(
@@ -337,8 +339,8 @@ impl OpenGc {
                 .enumerate()
                 .flat_map(|(from, row)| {
                     row.iter().enumerate().map(move |(to, &count)| Transition {
-                        from: from as u8,
-                        to: to as u8,
+                        from: Generation::COLLECTED[from],
+                        to: Generation::COLLECTED[to],
                         count,
                     })
                 })
@@ -351,7 +353,7 @@ impl OpenGc {
     pub(crate) fn close(mut self, bounds: &mut GenerationBounds, blocks_told: bool) -> Gc {
         for (start, bytes) in std::mem::take(&mut self.unplaced) {
             let generation = bounds.generation(start);
-            add(&mut self.surviving_by_generation[usize::from(generation.unwrap_or(5))], bytes);
+            add(&mut self.surviving_by_generation[generation.unwrap_or(Generation::FROZEN).index()], bytes);
         }
         let ranges = self.record.surviving.as_mut().and_then(|s| s.ranges.as_mut());
         for r in ranges.into_iter().flatten().filter(|r| r.generation.is_none()) {
@@ -427,7 +429,7 @@ impl OpenGc {
             return;
         }
         let (moved, surviving) = (self.moved_by_generation, self.surviving_by_generation);
-        for index in 0..GENERATION_NAMES.len() {
+        for index in 0..Generation::COLLECTED.len() {
             if let Some(g) = self.generation(index) {
                 g.moved = Some(moved[index]);
                 g.surviving = Some(surviving[index]);
@@ -437,11 +439,11 @@ impl OpenGc {
 
     fn compacting(&mut self) {
         let Some(global) = self.global else { return };
-        let condemned = usize::from(self.record.generation.unwrap_or(2));
+        let condemned = self.record.generation.unwrap_or(Generation::GEN2).index();
         let full = condemned == 2;
         let soh = global.compacting();
         let loh = self.loh_compacted;
-        for index in 0..GENERATION_NAMES.len() {
+        for index in 0..Generation::COLLECTED.len() {
             let compacted = match index {
                 0..=2 if index <= condemned => Some(soh),
                 3 if full => Some(loh),

@@ -4,6 +4,7 @@
 use netcore_profiler::wire::histogram::BUCKETS;
 use netcore_profiler::wire::{self, GcFlags, GcTotals};
 
+use super::generation::Generation;
 use super::generation_bounds::{GenerationBounds, GenerationRange};
 use super::histogram::Histogram;
 use super::open::OpenGc;
@@ -11,6 +12,7 @@ use super::record::{
     BlockCount, Cost, Incomplete, Level, MAX_ROWS, Moved, MovedRange, Root, RootCount, Roots, Surviving,
     SurvivingRange,
 };
+use super::root_kind::RootFlags;
 
 /// Raw parts of the collection that is running; the totals come after them.
 #[derive(Debug, Default)]
@@ -39,7 +41,7 @@ impl Raw {
         let bound = |r: wire::BoundsRange| GenerationRange {
             start: r.start,
             bytes: r.length.max(r.reserved),
-            generation: r.generation,
+            generation: Generation(r.generation),
         };
         keep_rows(list, b.ranges.map(bound));
     }
@@ -66,8 +68,8 @@ impl Raw {
         let root = |r: wire::Root| Root {
             object: r.object,
             id: r.root_id,
-            kind: kind_index(r.kind),
-            flags: r.flags.0 & 15,
+            kind: r.kind.into(),
+            flags: RootFlags::from(r.flags).known(),
             since_gc: None,
         };
         keep_rows(&mut raw.roots, b.roots.map(root));
@@ -80,17 +82,6 @@ pub(super) fn keep_rows<T>(rows: &mut Vec<T>, more: impl ExactSizeIterator<Item 
     let left_out = more.len().saturating_sub(room);
     rows.extend(more.take(room));
     left_out as u64
-}
-
-/// COR_PRF_GC_ROOT_KIND to the order of [`super::record::ROOT_KINDS`]. One that came after this was
-/// written is "other".
-pub(super) fn kind_index(kind: wire::RootKind) -> u8 {
-    match kind {
-        wire::RootKind::STACK => 0,
-        wire::RootKind::HANDLE => 1,
-        wire::RootKind::FINALIZER => 2,
-        _ => 3,
-    }
 }
 
 /// Whether its histograms have only steps that there are.
@@ -202,9 +193,7 @@ fn add(to: &mut u64, more: u64) {
 fn root_counts(totals: &GcTotals<'_>) -> Vec<RootCount> {
     let mut counts: Vec<RootCount> = Vec::new();
     for c in &totals.roots.counts {
-        // What is known of an unknown set of flags is that it has other ones.
-        let flags = if c.flags == wire::RootFlags::UNKNOWN { 0 } else { c.flags.0 };
-        let kind = kind_index(c.kind);
+        let (kind, flags) = (c.kind.into(), c.flags.into());
         match counts.iter_mut().find(|x| (x.kind, x.flags) == (kind, flags)) {
             Some(x) => add(&mut x.count, c.count),
             None => counts.push(RootCount { kind, flags, count: c.count }),

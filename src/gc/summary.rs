@@ -4,12 +4,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use super::generation::Generation;
 use super::growth::Growth;
 use super::numbers::Numbers;
-use super::record::{
-    BlockCount, Gc, Incomplete, Kind, Level, MARK_TYPES, Moved, ROOT_FLAGS, ROOT_KINDS, Reason, Roots,
-    Surviving,
-};
+use super::record::{BlockCount, Gc, Incomplete, Kind, Level, Moved, Reason, Roots, Surviving};
+use super::root_kind::{MarkKind, RootFlags, RootKind};
 use super::root_stats::{InducedTotals, RootStatsTotals};
 
 /// Values of which every one differs, such as pauses.
@@ -145,7 +144,7 @@ pub(crate) struct Group {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Longest {
     pub(crate) number: Option<u32>,
-    pub(crate) generation: Option<u8>,
+    pub(crate) generation: Option<Generation>,
     pub(crate) kind: Option<Kind>,
     pub(crate) reason: Option<Reason>,
     pub(crate) pause_ns: u64,
@@ -158,8 +157,8 @@ pub(crate) struct RootsSummary {
     pub(crate) gcs: u64,
     pub(crate) total: Tally,
     pub(crate) holding: Tally,
-    pub(crate) by_kind: [Tally; ROOT_KINDS.len()],
-    pub(crate) by_flag: [Tally; ROOT_FLAGS.len()],
+    pub(crate) by_kind: [Tally; RootKind::ALL.len()],
+    pub(crate) by_flag: [Tally; RootFlags::ALL.len()],
     /// By name; `None`: no names were told.
     pub(crate) stats: Option<RootStatsTotals>,
 }
@@ -169,10 +168,10 @@ impl RootsSummary {
         self.gcs += 1;
         self.total.add(roots.total());
         self.holding.add_known(roots.holding());
-        for (kind, tally) in (0u8..).zip(&mut self.by_kind) {
+        for (kind, tally) in RootKind::ALL.into_iter().zip(&mut self.by_kind) {
             tally.add_known(roots.of_kind(kind));
         }
-        for (flag, tally) in (0u8..).zip(&mut self.by_flag) {
+        for ((flag, _), tally) in RootFlags::ALL.into_iter().zip(&mut self.by_flag) {
             tally.add_known(roots.with_flag(flag));
         }
         if let Some(stats) = &roots.stats {
@@ -217,7 +216,7 @@ pub(crate) struct Summary {
     pub(crate) gcs: u64,
     /// Records that are not whole, by reason; they count nowhere else.
     pub(crate) incomplete: [u64; 4],
-    pub(crate) groups: BTreeMap<(u8, Kind), Group>,
+    pub(crate) groups: BTreeMap<(Generation, Kind), Group>,
     /// Sum of all pauses of complete collections, ns.
     pub(crate) pause_ns: u64,
     /// The same without what was measured of our own work in them, ns.
@@ -229,8 +228,8 @@ pub(crate) struct Summary {
     pub(crate) moved: Option<Moved>,
     pub(crate) surviving: Option<Surviving>,
     pub(crate) roots: Option<RootsSummary>,
-    /// Bytes that each kind of root promoted; index into [`MARK_TYPES`].
-    pub(crate) promoted_by: [Option<u64>; MARK_TYPES.len()],
+    /// Bytes that each kind of root promoted; in the order of [`MarkKind::ALL`].
+    pub(crate) promoted_by: [Option<u64>; MarkKind::ALL.len()],
     pub(crate) heap_after_max_bytes: Option<u64>,
     pub(crate) heap_after_last_bytes: Option<u64>,
     /// Those of all records, cut off or not.
@@ -307,7 +306,7 @@ impl Summary {
             if let Some(ns) = gc.pause_ns {
                 group.pauses.add(ns);
             }
-            if generation == 2 && kind == Kind::Blocking {
+            if generation == Generation::GEN2 && kind == Kind::Blocking {
                 self.gen2_blocking.add(gc.pause_ns.unwrap_or(0));
                 if gc.cost.is_some() || gc.profiler_there {
                     self.gen2_blocking_with_profiler.add(gc.pause_ns.unwrap_or(0));
@@ -374,7 +373,7 @@ impl Summary {
     }
 
     /// Pauses of one generation, whatever the kind, or of all (`None`), longest last.
-    pub(crate) fn pauses(&self, generation: Option<u8>) -> Samples {
+    pub(crate) fn pauses(&self, generation: Option<Generation>) -> Samples {
         let mut all = Samples::default();
         for ((of, _), group) in &self.groups {
             if generation.is_none_or(|wanted| wanted == *of) {
@@ -444,7 +443,7 @@ mod tests {
     #[test]
     fn incomplete_records_count_nowhere_but_among_themselves() {
         let mut gc = Gc::unknown(Level::Basic);
-        gc.generation = Some(1);
+        gc.generation = Some(Generation::GEN1);
         gc.kind = Some(Kind::Blocking);
         gc.reason = Some(Reason(1));
         gc.pause_ns = Some(5);
@@ -466,16 +465,16 @@ mod tests {
     fn what_was_not_seen_stays_unknown_and_zero_stays_zero() {
         let mut summary = Summary::default();
         let mut gc = Gc::unknown(Level::Basic);
-        gc.generation = Some(0);
+        gc.generation = Some(Generation::GEN0);
         gc.kind = Some(Kind::Blocking);
         summary.add(&gc);
-        let group = &summary.groups[&(0, Kind::Blocking)];
+        let group = &summary.groups[&(Generation::GEN0, Kind::Blocking)];
         assert_eq!((group.moved, group.survived, summary.roots.is_none()), (None, None, true));
         gc.moved = Some(Moved { stayed: BlockCount { blocks: 2, bytes: 48 }, ..Moved::default() });
         gc.surviving = Some(Surviving { count: BlockCount { blocks: 1, bytes: 24 }, ..Surviving::default() });
         gc.roots = Some(Roots::default());
         summary.add(&gc);
-        let group = &summary.groups[&(0, Kind::Blocking)];
+        let group = &summary.groups[&(Generation::GEN0, Kind::Blocking)];
         assert_eq!(group.moved, Some(BlockCount::default()));
         assert_eq!(group.survived, Some(BlockCount { blocks: 3, bytes: 72 }));
         assert_eq!(summary.roots.as_ref().and_then(|r| r.total.median()), Some(0));

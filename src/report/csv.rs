@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::model::{End, Facts, Filter, Report};
 use crate::gc::record::{Compacting, Gc};
+use crate::gc::root_kind::{RootFlags, RootKind};
 
 /// The columns; units are in their names.
 #[derive(Debug, Default, Serialize)]
@@ -62,7 +63,7 @@ impl Row {
             pid: facts.target.pid,
             number: gc.number,
             level: gc.level.name(),
-            generation: gc.generation,
+            generation: gc.generation.map(|g| g.0),
             kind: gc.kind.map(|k| k.name()),
             reason: gc.reason.map(|r| r.names().0),
             induced: gc.reason.map(|r| r.induced()),
@@ -90,14 +91,14 @@ impl Row {
             surviving_blocks: surviving.map(|s| s.count.blocks),
             surviving_bytes: surviving.map(|s| s.count.bytes),
             roots_total: roots.map(crate::gc::record::Roots::total),
-            roots_stack: kind(0),
-            roots_handle: kind(1),
-            roots_finalizer: kind(2),
-            roots_other: kind(3),
-            roots_pinning: flag(0),
-            roots_weak: flag(1),
-            roots_interior: flag(2),
-            roots_refcounted: flag(3),
+            roots_stack: kind(RootKind::STACK),
+            roots_handle: kind(RootKind::HANDLE),
+            roots_finalizer: kind(RootKind::FINALIZER),
+            roots_other: kind(RootKind::OTHER),
+            roots_pinning: flag(RootFlags::PINNING),
+            roots_weak: flag(RootFlags::WEAK),
+            roots_interior: flag(RootFlags::INTERIOR),
+            roots_refcounted: flag(RootFlags::REFCOUNTED),
             callback_ns: gc.cost.map(|c| c.callback_ns),
             walk_ns: gc.cost.map(|c| c.walk_ns),
             caused_by_watching_ns: gc.caused_by_watching_ns,

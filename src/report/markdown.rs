@@ -10,6 +10,7 @@ use super::verdicts::{total, verdict_lines};
 use super::{blocking, missing};
 use crate::assertion::Verdict;
 use crate::escape::escape_untrusted;
+use crate::gc::generation::Generation;
 use crate::gc::record::{BlockCount, Gc, Kind};
 use crate::gc::summary::{Group, Summary};
 
@@ -57,10 +58,10 @@ fn blocks(of: Option<BlockCount>, units: Units) -> String {
     of.map_or_else(|| "-".to_owned(), |b| format!("{} ({})", bytes(b.bytes, units), count(b.blocks)))
 }
 
-fn name(generation: u8, kind: Kind) -> String {
+fn name(generation: Generation, kind: Kind) -> String {
     match kind {
-        Kind::Blocking => format!("gen{generation}"),
-        other => format!("gen{generation} {}", other.name()),
+        Kind::Blocking => generation.to_string(),
+        other => format!("{generation} {}", other.name()),
     }
 }
 

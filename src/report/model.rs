@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::assertion::Verdict;
 use crate::gc::facts::{Exit, Lost, Target, Watch};
+use crate::gc::generation::Generation;
 use crate::gc::record::Gc;
 use crate::gc::summary::Summary;
 
@@ -127,7 +128,7 @@ pub(crate) struct Filter {
     /// Only collections that stopped the program at least this long, ns.
     pub(crate) min_pause_ns: Option<u64>,
     /// Only these generations; empty: all.
-    pub(crate) generations: Vec<u8>,
+    pub(crate) generations: Vec<Generation>,
 }
 
 impl Filter {

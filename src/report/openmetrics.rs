@@ -12,7 +12,9 @@ use super::model::{End, Facts, LiveState, Report};
 use super::multi_process::model::{Format, Overall};
 use crate::escape::escape_untrusted;
 use crate::gc::facts::{Exit, Lost, Target};
-use crate::gc::record::{Gc, ROOT_KINDS};
+use crate::gc::generation::Generation;
+use crate::gc::record::Gc;
+use crate::gc::root_kind::RootKind;
 use crate::gc::summary::Summary;
 
 /// How often a file is written anew.
@@ -163,8 +165,8 @@ impl Page {
         let pid = facts.target.pid.map_or_else(String::new, |pid| pid.to_string());
         let name = escaped(facts.target.title.as_deref().unwrap_or_default());
         p.target = format!("pid=\"{pid}\",process=\"{name}\"");
-        let group_labels = |generation: u8, kind: crate::gc::record::Kind| {
-            [("generation", generation.to_string()), ("kind", kind.name().to_owned())]
+        let group_labels = |generation: Generation, kind: crate::gc::record::Kind| {
+            [("generation", generation.0.to_string()), ("kind", kind.name().to_owned())]
         };
         p.family("gcwatch_collections", "counter", "", "Complete garbage collections.");
         for ((generation, kind), group) in &sum.groups {
@@ -213,10 +215,10 @@ impl Page {
         }
         if let Some(roots) = &sum.roots {
             p.family("gcwatch_roots", "gauge", "", "Roots of a collection by kind, median and maximum.");
-            for (kind, tally) in ROOT_KINDS.iter().zip(&roots.by_kind) {
+            for (kind, tally) in RootKind::ALL.iter().zip(&roots.by_kind) {
                 for (statistic, value) in [("p50", tally.median()), ("max", tally.max())] {
                     if let Some(value) = value {
-                        let labels = [("kind", (*kind).to_owned()), ("statistic", statistic.to_owned())];
+                        let labels = [("kind", kind.name().to_owned()), ("statistic", statistic.to_owned())];
                         p.sample("gcwatch_roots", &labels, value);
                     }
                 }

@@ -5,11 +5,13 @@ use std::io::{self, Write};
 use std::rc::Rc;
 
 use crate::gc::facts::{Arming, BackgroundGc, GcSettings, Lost, Target, Watch};
+use crate::gc::generation::Generation;
 use crate::gc::histogram::Histogram;
 use crate::gc::record::{
     BlockCount, Compacting, Cost, Gc, GenerationStats, HeapStats, Incomplete, Kind, Level, Moved, MovedRange,
     Pause, Phase, Reason, Root, RootCount, Roots, Surviving, SurvivingRange, Transition,
 };
+use crate::gc::root_kind::{RootFlags, RootKind};
 use crate::gc::root_stats::{MethodRow, Origins, PinnedRow, RootStats, StaticRow, TypeRow};
 use crate::gc::summary::{StopTotals, Summary};
 use crate::report::model::Facts;
@@ -66,7 +68,7 @@ pub(super) fn quiet_run() -> Vec<Gc> {
     let mut gcs: Vec<Gc> = (0..34u32).map(|n| one(n + 12, 40 + u64::from(n) * 137, &mut dice)).collect();
     let mut cut = Gc::unknown(Level::Roots);
     cut.number = Some(11);
-    cut.generation = Some(1);
+    cut.generation = Some(Generation::GEN1);
     cut.kind = Some(Kind::Blocking);
     cut.incomplete = Some(Incomplete::BeganBefore);
     cut.at_ns = Some(0);
@@ -83,7 +85,7 @@ fn one(number: u32, at_ms: u64, dice: &mut Dice) -> Gc {
     };
     let mut gc = Gc::unknown(Level::Roots);
     gc.number = Some(number);
-    gc.generation = Some(generation);
+    gc.generation = Some(Generation(generation));
     gc.kind = Some(Kind::Blocking);
     gc.reason = Some(Reason(if number.is_multiple_of(18) { 1 } else { [0, 0, 4][usize::from(generation)] }));
     gc.trigger_reason = gc.reason.map(|r| r.0);
@@ -135,11 +137,11 @@ fn one(number: u32, at_ms: u64, dice: &mut Dice) -> Gc {
     gc.roots = Some(Roots {
         null_refs: 9,
         counts: vec![
-            RootCount { kind: 0, flags: 0, count: 24 + dice.roll(30) },
-            RootCount { kind: 0, flags: 0b101, count: 3 + dice.roll(4) },
-            RootCount { kind: 1, flags: 0, count: 29 },
-            RootCount { kind: 1, flags: 0b10, count: 12 },
-            RootCount { kind: 2, flags: 0, count: 1 + dice.roll(3) },
+            RootCount { kind: RootKind::STACK, flags: RootFlags(0), count: 24 + dice.roll(30) },
+            RootCount { kind: RootKind::STACK, flags: RootFlags(0b101), count: 3 + dice.roll(4) },
+            RootCount { kind: RootKind::HANDLE, flags: RootFlags(0), count: 29 },
+            RootCount { kind: RootKind::HANDLE, flags: RootFlags(0b10), count: 12 },
+            RootCount { kind: RootKind::FINALIZER, flags: RootFlags(0), count: 1 + dice.roll(3) },
         ],
         kinds_known: true,
         dependent_pairs: 4,
@@ -167,11 +169,11 @@ fn holders(gc: &mut Gc) {
         pinned_slots,
         own: name.starts_with("Demo."),
     };
-    let held = |name: &str, kind: u8, flags: u8, count: u64, bytes: u64| TypeRow {
+    let held = |name: &str, kind: RootKind, flags: RootFlags, count: u64, bytes: u64| TypeRow {
         name: name.into(),
         kind,
         flags,
-        generation: Some(2),
+        generation: Some(Generation::GEN2),
         count,
         bytes,
     };
@@ -180,7 +182,7 @@ fn holders(gc: &mut Gc) {
         by,
         handle_type: (by == "handle").then_some("pinned"),
         allocated_by: Some(method.into()),
-        generation: Some(if by == "handle" { 2 } else { 0 }),
+        generation: Some(if by == "handle" { Generation::GEN2 } else { Generation::GEN0 }),
         count,
         bytes,
         seen_in_gcs: if by == "handle" { number - 11 } else { 1 },
@@ -189,7 +191,7 @@ fn holders(gc: &mut Gc) {
         field: field.into(),
         type_name: type_name.into(),
         bytes,
-        generation: Some(2),
+        generation: Some(Generation::GEN2),
         thread_static: false,
         own: true,
     };
@@ -201,9 +203,9 @@ fn holders(gc: &mut Gc) {
             method("(no frame)", 2, 0),
         ],
         types: vec![
-            held("byte[]", 1, 0b1, 3, 98_304),
-            held("Demo.Session", 1, 0, 4 * number, 96 * number),
-            held("Dictionary<string, Demo.Order>", 0, 0, 2, 160),
+            held("byte[]", RootKind::HANDLE, RootFlags::PINNING, 3, 98_304),
+            held("Demo.Session", RootKind::HANDLE, RootFlags::default(), 4 * number, 96 * number),
+            held("Dictionary<string, Demo.Order>", RootKind::STACK, RootFlags::default(), 2, 160),
         ],
         statics: Some(vec![field("Demo.OrderCache.s_orders", "Demo.Order[]", 8 * MIB + number * 65_536)]),
         pinned: vec![
@@ -242,8 +244,11 @@ fn blocks(gc: &mut Gc, generation: u8, dice: &mut Dice) {
         }
         moved.stayed = BlockCount { blocks: dice.roll(9), bytes: 0 };
         moved.stayed.bytes = moved.stayed.blocks * 48;
-        moved.transitions =
-            Some(vec![Transition { from: generation, to: generation + 1, count: moved.count }]);
+        moved.transitions = Some(vec![Transition {
+            from: Generation(generation),
+            to: Generation(generation + 1),
+            count: moved.count,
+        }]);
         gc.generations[usize::from(generation)].moved = Some(moved.count);
     } else {
         gc.compacting = Some(Compacting::No);
@@ -258,7 +263,7 @@ fn blocks(gc: &mut Gc, generation: u8, dice: &mut Dice) {
 pub(super) fn tiny() -> Gc {
     let mut gc = Gc::unknown(Level::Roots);
     gc.number = Some(3);
-    gc.generation = Some(0);
+    gc.generation = Some(Generation::GEN0);
     gc.kind = Some(Kind::Blocking);
     gc.reason = Some(Reason(0));
     gc.compacting = Some(Compacting::Mixed);
@@ -279,13 +284,13 @@ pub(super) fn tiny() -> Gc {
         count,
         sizes: sizes.clone(),
         distances,
-        transitions: Some(vec![Transition { from: 0, to: 1, count }]),
+        transitions: Some(vec![Transition { from: Generation::GEN0, to: Generation::GEN1, count }]),
         ranges: Some(vec![MovedRange {
             old: 0x7f00_0000_2000,
             new: 0x7f00_0000_1000,
             bytes: 96,
-            from: Some(0),
-            to: Some(1),
+            from: Some(Generation::GEN0),
+            to: Some(Generation::GEN1),
         }]),
         ..Moved::default()
     });
@@ -297,14 +302,14 @@ pub(super) fn tiny() -> Gc {
     });
     gc.roots = Some(Roots {
         null_refs: 0,
-        counts: vec![RootCount { kind: 1, flags: 0b1, count: 1 }],
+        counts: vec![RootCount { kind: RootKind::HANDLE, flags: RootFlags(0b1), count: 1 }],
         kinds_known: true,
         dependent_pairs: 0,
         list: Some(vec![Root {
             object: 0x7f00_0000_1000,
             id: u64::MAX,
-            kind: 1,
-            flags: 0b1,
+            kind: RootKind::HANDLE,
+            flags: RootFlags(0b1),
             since_gc: Some(7),
         }]),
         stats: None,

@@ -1,6 +1,7 @@
 //! Numbers for people: bytes, times, counts, shares. Three significant digits unless exactness is
 //! free.
 
+use crate::gc::generation::Generation;
 use crate::gc::record::Kind;
 
 /// How sizes are written.
@@ -226,13 +227,13 @@ pub(crate) fn percent(percent: f64) -> String {
 }
 
 /// A generation and kind of collection: `2`, `2b` for background, `1f` for foreground.
-pub(crate) fn generation_label(generation: u8, kind: Option<Kind>) -> String {
+pub(crate) fn generation_label(generation: Generation, kind: Option<Kind>) -> String {
     let letter = match kind {
         Some(Kind::Background) => "b",
         Some(Kind::Foreground) => "f",
         Some(Kind::Blocking) | None => "",
     };
-    format!("{generation}{letter}")
+    format!("{}{letter}", generation.0)
 }
 
 #[cfg(test)]

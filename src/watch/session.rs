@@ -14,6 +14,7 @@ use crate::assertion::{Assertions, Verdict};
 use crate::exit::{Code, Failure};
 use crate::gc::facts::{BackgroundGc, Exit, Gap, Lost, Sample, WindowLength};
 use crate::gc::fold::Fold;
+use crate::gc::generation::Generation;
 use crate::gc::record::{Gc, Incomplete, Level};
 use crate::gc::replayable_state::replayable_state;
 use crate::gc::summary::{StopTotals, Summary};
@@ -443,7 +444,7 @@ impl<'r> Session<'r> {
     }
 
     fn count(&mut self, gc: &Gc) {
-        self.full += u64::from(gc.generation == Some(2) && gc.complete());
+        self.full += u64::from(gc.generation == Some(Generation::GEN2) && gc.complete());
         self.records += 1;
         self.counted += u64::from(gc.complete() && gc.level >= self.wished);
         self.at_roots += u64::from(gc.roots.is_some());

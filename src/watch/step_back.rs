@@ -58,13 +58,15 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::gc::generation::Generation;
     use crate::gc::record::{Cost, Kind, Level, Reason};
 
     const MS: u64 = 1_000_000;
 
     fn full(at_ms: u64, pause_ms: u64, reason: u32) -> Gc {
         let mut gc = Gc::unknown(Level::Roots);
-        (gc.generation, gc.kind, gc.reason) = (Some(2), Some(Kind::Blocking), Some(Reason(reason)));
+        (gc.generation, gc.kind, gc.reason) =
+            (Some(Generation::GEN2), Some(Kind::Blocking), Some(Reason(reason)));
         (gc.at_ns, gc.pause_ns) = (Some(at_ms * MS), Some(pause_ms * MS));
         gc.cost = Some(Cost { callback_ns: 0, walk_ns: 0, naming_ns: None, armed: true });
         gc
@@ -114,7 +116,7 @@ mod tests {
         let mut background = full(2000, 5000, 0);
         background.kind = Some(Kind::Background);
         let mut young = full(2000, 5000, 0);
-        young.generation = Some(1);
+        young.generation = Some(Generation::GEN1);
         assert_eq!((rule.add(&background), rule.add(&young)), (None, None));
         assert!(rule.add(&full(2000, 5000, 7)).is_some(), "asked for, and not to block");
     }

@@ -34,7 +34,7 @@ impl Fold {
                 }
                 self.stream_info.note(&note);
             }
-            Record::TypedRoots(part) => self.root_rows.roots(&part, profiled::kind_index),
+            Record::TypedRoots(part) => self.root_rows.roots(&part),
             Record::Statics(part) => self.root_rows.statics(&part),
             Record::Forget => self.queue.forget(),
             Record::NamesDone(done) => self.queue.named(done.gc_seq),

@@ -5,11 +5,15 @@ use std::cmp::Reverse;
 use super::types::by_text;
 use super::{MethodRow, Row};
 use crate::gc::names::{Name, Origin, Tables};
+use crate::gc::root_kind::RootKind;
 
 /// The methods with most slots first. Code that shares a name shares a row.
 pub(super) fn methods(rows: &[Row], names: &mut Tables) -> Vec<MethodRow> {
-    let mut sorted: Vec<(Name, &Row)> =
-        rows.iter().filter(|r| r.kind == 0).map(|row| (names.method_name(row.id), row)).collect();
+    let mut sorted: Vec<(Name, &Row)> = rows
+        .iter()
+        .filter(|r| r.kind == RootKind::STACK)
+        .map(|row| (names.method_name(row.id), row))
+        .collect();
     // The one that was told first says whose the method is.
     sorted.sort_by(|(a, _), (b, _)| by_text(a, b));
     let mut methods: Vec<MethodRow> = Vec::new();

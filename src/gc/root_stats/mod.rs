@@ -33,11 +33,6 @@ pub(crate) struct MethodRow {
     pub(crate) own: bool,
 }
 
-/// Kinds of holders: the kinds of roots in their order, and the arrays that static fields lie in.
-pub(crate) const HOLDER_KINDS: [&str; 5] = ["stack", "handle", "finalizer", "other", "statics"];
-/// Index into [`HOLDER_KINDS`].
-pub(crate) const STATICS: u8 = 4;
-
 /// Who holds what, in one collection. Each list is whole, the largest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct RootStats {
@@ -63,15 +58,6 @@ impl RootStats {
             origins: origins::origins(&seen.rows, seen.untyped, names),
             untyped: seen.untyped,
         }
-    }
-}
-
-/// The name of a generation: as in the runtime's arrays, and the heap that is never collected.
-pub(crate) fn generation_name(index: Option<u8>) -> Option<&'static str> {
-    use super::record::GENERATION_NAMES;
-    match index {
-        Some(5) => Some("frozen"),
-        index => GENERATION_NAMES.get(usize::from(index?)).copied(),
     }
 }
 

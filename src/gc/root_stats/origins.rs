@@ -2,6 +2,7 @@
 
 use super::Row;
 use crate::gc::names::{Origin, Tables};
+use crate::gc::root_kind::RootKind;
 
 /// Roots by whom they belong to; all of them in one of the three.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -15,7 +16,11 @@ pub(crate) struct Origins {
 pub(super) fn origins(rows: &[Row], untyped: u64, names: &mut Tables) -> Origins {
     let mut origins = Origins { unknown: untyped, ..Origins::default() };
     for row in rows {
-        let of = if row.kind == 0 { names.method_origin(row.id) } else { names.class_origin(row.class) };
+        let of = if row.kind == RootKind::STACK {
+            names.method_origin(row.id)
+        } else {
+            names.class_origin(row.class)
+        };
         let sum = match of {
             Origin::Runtime => &mut origins.runtime,
             Origin::App => &mut origins.app,

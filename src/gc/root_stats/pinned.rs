@@ -3,8 +3,10 @@
 use std::cmp::Reverse;
 
 use super::Row;
+use crate::gc::generation::Generation;
 use crate::gc::map::{HashMap, HashSet};
 use crate::gc::names::{Name, Tables};
+use crate::gc::root_kind::RootKind;
 
 /// Objects of one type that are pinned the same way.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +18,7 @@ pub(crate) struct PinnedRow {
     pub(crate) handle_type: Option<&'static str>,
     /// The method that made the handle, or whose local it is.
     pub(crate) allocated_by: Option<Name>,
-    pub(crate) generation: Option<u8>,
+    pub(crate) generation: Option<Generation>,
     /// Different objects.
     pub(crate) count: u64,
     pub(crate) bytes: u64,
@@ -47,16 +49,20 @@ pub(super) fn pinned(
     pinned_for: &HashMap<u64, u64>,
     names: &mut Tables,
 ) -> Vec<PinnedRow> {
-    type Key = (Name, &'static str, Option<&'static str>, Option<Name>, Option<u8>);
+    type Key = (Name, &'static str, Option<&'static str>, Option<Name>, Option<Generation>);
     let mut found: HashMap<Key, (PinnedRow, HashSet<u64>)> = HashMap::default();
     for (row, type_name) in rows.iter().filter(|(row, _)| row.pinning()) {
         let (by, allocated_by) = match row.kind {
-            0 => ("fixed local", Some(names.method_name(row.id))),
-            1 => ("handle", (row.allocated_by != 0).then(|| names.method_name(row.allocated_by))),
+            RootKind::STACK => ("fixed local", Some(names.method_name(row.id))),
+            RootKind::HANDLE => {
+                ("handle", (row.allocated_by != 0).then(|| names.method_name(row.allocated_by)))
+            }
             _ => ("other", None),
         };
-        let handle_type =
-            row.handle_kind.filter(|_| row.kind == 1).map(|k| HANDLE_TYPES.get(usize::from(k)).copied());
+        let handle_type = row
+            .handle_kind
+            .filter(|_| row.kind == RootKind::HANDLE)
+            .map(|k| HANDLE_TYPES.get(usize::from(k)).copied());
         let handle_type = handle_type.flatten();
         let key = (type_name.clone(), by, handle_type, allocated_by.clone(), row.generation);
         let (pinned, objects) = found.entry(key).or_insert_with(|| {

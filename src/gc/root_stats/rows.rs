@@ -3,7 +3,9 @@
 use netcore_profiler::wire;
 
 use super::statics::Value;
+use crate::gc::generation::Generation;
 use crate::gc::map::HashMap;
+use crate::gc::root_kind::{RootFlags, RootKind};
 
 /// A root that was looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,12 +17,9 @@ pub(crate) struct Row {
     pub(crate) bytes: u64,
     /// FunctionID of what made the handle; 0: unknown.
     pub(crate) allocated_by: u64,
-    /// Index into [`super::HOLDER_KINDS`].
-    pub(crate) kind: u8,
-    /// Bits in the order of `ROOT_FLAGS`.
-    pub(crate) flags: u8,
-    /// 0 to 4 as in `GENERATION_NAMES`, 5 frozen.
-    pub(crate) generation: Option<u8>,
+    pub(crate) kind: RootKind,
+    pub(crate) flags: RootFlags,
+    pub(crate) generation: Option<Generation>,
     /// SetGCHandle's kind.
     pub(crate) handle_kind: Option<u8>,
     /// How many roots are exactly this one.
@@ -29,7 +28,7 @@ pub(crate) struct Row {
 
 impl Row {
     pub(crate) fn pinning(&self) -> bool {
-        self.flags & 1 != 0
+        self.flags.has(RootFlags::PINNING)
     }
 }
 
@@ -72,8 +71,8 @@ pub(in crate::gc) struct IncomingRootRows {
     pinned_for: HashMap<u64, u64>,
 }
 
-fn generation(g: wire::Generation) -> Option<u8> {
-    Some(g.0).filter(|g| *g <= wire::Generation::FROZEN.0)
+fn generation(g: wire::Generation) -> Option<Generation> {
+    Some(Generation(g.0)).filter(|g| *g <= Generation::FROZEN)
 }
 
 impl IncomingRootRows {
@@ -85,7 +84,7 @@ impl IncomingRootRows {
         }
     }
 
-    pub(in crate::gc) fn roots(&mut self, part: &wire::TypedRoots<'_>, kind: fn(wire::RootKind) -> u8) {
+    pub(in crate::gc) fn roots(&mut self, part: &wire::TypedRoots<'_>) {
         self.part_of(part.gc_seq);
         self.roots_parts = self.roots_parts.saturating_add(1);
         let room = MAX_ROWS - self.rows.len();
@@ -96,8 +95,8 @@ impl IncomingRootRows {
             class: r.class_id,
             bytes: r.bytes,
             allocated_by: r.allocated_by,
-            kind: kind(r.kind),
-            flags: if r.flags == wire::RootFlags::UNKNOWN { 0 } else { r.flags.0 & 15 },
+            kind: r.kind.into(),
+            flags: RootFlags::from(r.flags).known(),
             generation: generation(r.generation),
             handle_kind: Some(r.handle_kind.0).filter(|k| *k != wire::HandleKind::UNKNOWN.0),
             count: u64::from(r.repeats) + 1,

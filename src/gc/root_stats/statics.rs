@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use crate::gc::generation::Generation;
 use crate::gc::names::{Name, Origin, Tables};
 
 /// What one field holds.
@@ -10,7 +11,7 @@ pub(crate) struct Value {
     pub(crate) field: u32,
     pub(crate) class: u64,
     pub(crate) bytes: u64,
-    pub(crate) generation: Option<u8>,
+    pub(crate) generation: Option<Generation>,
 }
 
 /// A static field that holds an object.
@@ -21,7 +22,7 @@ pub(crate) struct StaticRow {
     pub(crate) type_name: Name,
     /// Of the object itself.
     pub(crate) bytes: u64,
-    pub(crate) generation: Option<u8>,
+    pub(crate) generation: Option<Generation>,
     pub(crate) thread_static: bool,
     /// Of the program, not of the framework.
     pub(crate) own: bool,

@@ -6,14 +6,6 @@ use netcore_profiler::wire::{
 use super::{IncomingRootRows, RootStats};
 use crate::gc::names::Tables;
 
-fn kind(kind: RootKind) -> u8 {
-    match kind {
-        RootKind::STACK => 0,
-        RootKind::HANDLE => 1,
-        _ => 3,
-    }
-}
-
 fn root(object: u64, kind: RootKind, flags: u8, repeats: u16) -> TypedRoot {
     TypedRoot {
         object,
@@ -49,7 +41,7 @@ fn tell(coming: &mut IncomingRootRows, gc_seq: u64, part: u32, rows: &[TypedRoot
     let header = BatchHeader { gc_seq, part, rows: rows.len() as u32, phase: wire::TypedRoots::PACKED };
     batch(wire::event_id::TYPED_ROOTS, header, packed, |record| {
         let Record::TypedRoots(part) = record else { panic!("{record:?}") };
-        coming.roots(&part, kind);
+        coming.roots(&part);
     });
 }
 
@@ -91,7 +83,7 @@ fn slots_objects_and_bytes_are_counted_each_its_own_way() {
     assert_eq!(missing, 0);
     let [method] = &holders.methods[..] else { panic!("{holders:?}") };
     assert_eq!((&*method.name, method.slots, method.objects, method.pinned_slots), ("(no frame)", 5, 2, 1));
-    let types: Vec<_> = holders.types.iter().map(|t| (t.kind, t.flags, t.count, t.bytes)).collect();
+    let types: Vec<_> = holders.types.iter().map(|t| (t.kind.0, t.flags.0, t.count, t.bytes)).collect();
     assert_eq!(types, [(0, 0, 4, 48), (0, 1, 1, 24), (1, 2, 1, 24)]);
     let all = holders.origins;
     assert_eq!((all.runtime, all.app, all.unknown, holders.untyped), (5, 0, 4, 3));

@@ -3,9 +3,11 @@
 use std::cmp::Reverse;
 
 use super::{Origins, RootStats, TypeRow};
+use crate::gc::generation::Generation;
 use crate::gc::map::HashMap;
 use crate::gc::names::Name;
 use crate::gc::record::Gc;
+use crate::gc::root_kind::{RootFlags, RootKind};
 
 /// A bound on memory, for each list; beyond it new names are not added.
 const MAX_NAMES: usize = 10_000;
@@ -26,8 +28,7 @@ pub(crate) struct MethodTotals {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TypeTotals {
     pub(crate) name: Name,
-    /// Index into [`super::HOLDER_KINDS`].
-    pub(crate) kind: u8,
+    pub(crate) kind: RootKind,
     /// Collections in which there were any.
     pub(crate) gcs: u64,
     pub(crate) max_count: u64,
@@ -47,7 +48,7 @@ pub(crate) struct PinnedTotals {
     pub(crate) handle_type: Option<&'static str>,
     pub(crate) allocated_by: Option<Name>,
     /// Where the last of them lay.
-    pub(crate) generation: Option<u8>,
+    pub(crate) generation: Option<Generation>,
     pub(crate) gcs: u64,
     /// Objects, at most.
     pub(crate) max_count: u64,
@@ -63,7 +64,7 @@ pub(crate) struct RootStatsTotals {
     /// Stack slots of all methods.
     pub(crate) slots: u64,
     methods: HashMap<Name, MethodTotals>,
-    types: HashMap<(Name, u8), TypeTotals>,
+    types: HashMap<(Name, RootKind), TypeTotals>,
     pinned: HashMap<PinnedKey, PinnedTotals>,
     pub(crate) untyped: u64,
     /// Sums over all collections.
@@ -141,8 +142,8 @@ impl RootStatsTotals {
             (sum.last_count, sum.last_bytes) = (0, 0);
         }
         // Weak roots hold nothing.
-        let mut now: HashMap<(Name, u8), (u64, u64)> = HashMap::default();
-        for row in rows.iter().filter(|row| row.flags & 0b10 == 0) {
+        let mut now: HashMap<(Name, RootKind), (u64, u64)> = HashMap::default();
+        for row in rows.iter().filter(|row| !row.flags.has(RootFlags::WEAK)) {
             let (count, bytes) = now.entry((row.name.clone(), row.kind)).or_default();
             add(count, row.count);
             add(bytes, row.bytes);

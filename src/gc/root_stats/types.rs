@@ -2,17 +2,18 @@
 
 use std::cmp::{Ordering, Reverse};
 
-use super::{Row, STATICS};
+use super::Row;
+use crate::gc::generation::Generation;
 use crate::gc::names::{Name, Tables};
+use crate::gc::root_kind::{RootFlags, RootKind};
 
 /// Roots of one kind, with the same flags, to objects of one type in one generation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TypeRow {
     pub(crate) name: Name,
-    /// Index into [`super::HOLDER_KINDS`].
-    pub(crate) kind: u8,
-    pub(crate) flags: u8,
-    pub(crate) generation: Option<u8>,
+    pub(crate) kind: RootKind,
+    pub(crate) flags: RootFlags,
+    pub(crate) generation: Option<Generation>,
     /// Roots.
     pub(crate) count: u64,
     /// Of the objects themselves, each once.
@@ -25,8 +26,8 @@ pub(super) fn typed(rows: &[Row], names: &mut Tables) -> Vec<(Row, Name)> {
     rows.iter()
         .map(|row| {
             let mut row = *row;
-            if row.kind == 1 && names.holds_a_slot(row.object, row.bytes) {
-                row.kind = STATICS;
+            if row.kind == RootKind::HANDLE && names.holds_a_slot(row.object, row.bytes) {
+                row.kind = RootKind::STATICS;
             }
             (row, names.class_name(row.class))
         })

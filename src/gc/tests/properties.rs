@@ -12,7 +12,8 @@ use super::plan::{Plan, plans};
 use super::runtime::{self, Event, What};
 use crate::gc::events::RUNTIME_PROVIDER;
 use crate::gc::fold::Fold;
-use crate::gc::record::{BlockCount, Compacting, GENERATION_NAMES, Gc, Incomplete, Kind, Level, Pause};
+use crate::gc::generation::Generation;
+use crate::gc::record::{BlockCount, Compacting, Gc, Incomplete, Kind, Level, Pause};
 use crate::gc::stream_event::StreamEvent;
 
 type Checked = Result<(), TestCaseError>;
@@ -60,7 +61,7 @@ enum Sure {
 
 fn same(gc: &Gc, told: &Expected, ranges: bool, sure: Sure) -> Checked {
     prop_assert_eq!(gc.incomplete, None);
-    prop_assert_eq!(gc.generation, Some(told.generation));
+    prop_assert_eq!(gc.generation, Some(Generation(told.generation)));
     prop_assert_eq!(gc.kind, told.kind);
     prop_assert_eq!(gc.reason.map(|r| r.0), Some(told.reason));
     prop_assert_eq!(gc.gc_ns, Some(told.gc_ns));
@@ -116,8 +117,8 @@ fn exactly(gc: &Gc, told: &Expected, ranges: bool) -> Checked {
     }
     if ranges {
         for (g, stats) in gc.generations.iter().enumerate() {
-            prop_assert_eq!(stats.moved, Some(told.moved[g]), "moved from {}", GENERATION_NAMES[g]);
-            prop_assert_eq!(stats.surviving, Some(told.surviving[g]), "kept in {}", GENERATION_NAMES[g]);
+            prop_assert_eq!(stats.moved, Some(told.moved[g]), "moved from {}", Generation::COLLECTED[g]);
+            prop_assert_eq!(stats.surviving, Some(told.surviving[g]), "kept in {}", Generation::COLLECTED[g]);
         }
     }
     let full = told.generation == 2;
@@ -131,7 +132,7 @@ fn exactly(gc: &Gc, told: &Expected, ranges: bool) -> Checked {
 fn cut(gc: &Gc, told: &Expected, why: Incomplete) -> Checked {
     prop_assert_eq!(gc.incomplete, Some(why));
     prop_assert_eq!((gc.pause_ns, gc.at_ns, gc.suspend_ns), (None, None, None));
-    prop_assert_eq!(gc.generation, told.started.then_some(told.generation));
+    prop_assert_eq!(gc.generation, told.started.then_some(Generation(told.generation)));
     prop_assert_eq!(gc.reason.map(|r| r.0), told.started.then_some(told.reason));
     // What was announced as a background one may yet have run in its first stop.
     let announced = matches!(told.kind, Some(Kind::Background)) || gc.kind.is_none() && told.turned;

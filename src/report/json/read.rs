@@ -4,10 +4,11 @@ use serde::Deserialize;
 
 use super::types::document::SCHEMA;
 use crate::gc::facts::{BackgroundGc, Lost, Watch};
+use crate::gc::generation::Generation;
 use crate::gc::record::{
-    BlockCount, Gc, GenerationStats, Incomplete, Kind, Level, Moved, ROOT_FLAGS, ROOT_KINDS, Reason,
-    RootCount, Roots, Surviving,
+    BlockCount, Gc, GenerationStats, Incomplete, Kind, Level, Moved, Reason, RootCount, Roots, Surviving,
 };
+use crate::gc::root_kind::{RootFlags, RootKind};
 
 /// What comparing needs of a document.
 #[derive(Debug)]
@@ -144,7 +145,7 @@ fn background(name: &str) -> BackgroundGc {
 fn gc(of: GcIn) -> Gc {
     let mut gc = Gc::unknown(level(&of.level));
     gc.number = of.number;
-    gc.generation = of.generation;
+    gc.generation = of.generation.map(Generation);
     gc.kind = of.kind.and_then(|name| {
         [Kind::Blocking, Kind::Background, Kind::Foreground].into_iter().find(|kind| kind.name() == name)
     });
@@ -169,12 +170,10 @@ fn gc(of: GcIn) -> Gc {
     gc.moved = of.moved.map(|b| Moved { count: count(b), ..Moved::default() });
     gc.surviving = of.surviving.map(|b| Surviving { count: count(b), ..Surviving::default() });
     gc.roots = of.roots.and_then(|r| r.by_kind_and_flag).map(|counts| {
-        let index = |names: &[&str], name: &str| names.iter().position(|n| *n == name);
-        let root = |r: RootIn| {
-            let kind = index(&ROOT_KINDS, &r.kind).unwrap_or(3) as u8;
-            let flags =
-                r.flags.iter().filter_map(|f| index(&ROOT_FLAGS, f)).fold(0, |all, bit| all | 1 << bit);
-            RootCount { kind, flags, count: r.count }
+        let root = |r: RootIn| RootCount {
+            kind: RootKind::named(&r.kind),
+            flags: RootFlags::named(r.flags.iter().map(String::as_str)),
+            count: r.count,
         };
         roots(counts.into_iter().map(root).collect())
     });

@@ -7,6 +7,7 @@ use super::ndjson::NdjsonReport;
 use super::schema::schema;
 use super::writer::JsonReport;
 use crate::gc::facts::{Exit, Lost};
+use crate::gc::generation::Generation;
 use crate::gc::record::{Gc, Incomplete, Level};
 use crate::report::model::{End, Facts, Filter, Report};
 use crate::report::sample::{NOTHING_LOST, facts, quiet_run, summed, tiny};
@@ -102,9 +103,9 @@ fn lines_keep_to_the_schema() {
 #[test]
 fn a_filter_hides_lines_but_not_what_is_unknown() {
     let mut out = Vec::new();
-    let filter = Filter { min_pause_ns: Some(17_000_000), generations: vec![2] };
+    let filter = Filter { min_pause_ns: Some(17_000_000), generations: vec![Generation::GEN2] };
     let mut gcs = quiet_run();
-    let long = gcs.iter().filter(|gc| gc.generation == Some(2)).count();
+    let long = gcs.iter().filter(|gc| gc.generation == Some(Generation::GEN2)).count();
     gcs.push(Gc { incomplete: Some(Incomplete::Lost), ..Gc::unknown(Level::Basic) });
     write(&mut NdjsonReport::new(&mut out).filtered(filter), &facts(), &gcs, &NOTHING_LOST);
     assert_eq!(String::from_utf8_lossy(&out).lines().count(), 2 + long + 1);

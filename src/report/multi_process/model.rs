@@ -7,6 +7,7 @@ use std::io;
 use crate::assertion::Verdict;
 use crate::escape::escape_untrusted;
 use crate::gc::facts::{Exit, Lost, Target};
+use crate::gc::generation::Generation;
 use crate::gc::record::Kind;
 use crate::report::model::{End, Facts, Report};
 
@@ -71,7 +72,7 @@ pub(crate) struct Overall {
     /// Complete collections.
     pub(crate) gcs: u64,
     pub(crate) incomplete: u64,
-    pub(crate) groups: BTreeMap<(u8, Kind), Count>,
+    pub(crate) groups: BTreeMap<(Generation, Kind), Count>,
     /// All pauses of complete collections, ns.
     pub(crate) pause_ns: u64,
     pub(crate) verdicts: VerdictCounts,

@@ -1,6 +1,7 @@
 //! With `--blocks`: the largest blocks of a collection under its line. All of them are in JSON.
 
-use crate::gc::record::{GENERATION_NAMES, Gc};
+use crate::gc::generation::Generation;
+use crate::gc::record::Gc;
 use crate::report::style::{Line, Role, Style};
 use crate::report::units::{Units, bytes, count};
 
@@ -42,6 +43,6 @@ fn more(all: usize, what: &str, style: Style) -> Option<String> {
     Some(Line::of(style, Role::Dim, &text).into_string())
 }
 
-fn generation(index: Option<u8>) -> &'static str {
-    index.and_then(|i| GENERATION_NAMES.get(usize::from(i)).copied()).unwrap_or("")
+fn generation(of: Option<Generation>) -> &'static str {
+    of.map_or("", Generation::name)
 }

@@ -2,7 +2,9 @@
 
 use super::marks::Mark;
 use super::root_stats;
+use crate::gc::generation::Generation;
 use crate::gc::record::{BlockCount, Gc, Incomplete};
+use crate::gc::root_kind::{RootFlags, RootKind};
 use crate::gc::summary::survived;
 use crate::report::style::{Line, Role, Style, WIDE_COLUMNS};
 use crate::report::units::{Scale, Units, clock, compact, generation_label, millis, percent};
@@ -23,8 +25,8 @@ enum Column {
     Survived,
     /// All roots.
     Roots,
-    /// Roots of one kind, index into `ROOT_KINDS`.
-    RootKind(u8),
+    /// Roots of one kind.
+    RootKind(RootKind),
     Pinning,
     /// The method whose frames hold most.
     Holder,
@@ -69,10 +71,10 @@ const WIDE: [Slot; 16] = [
     slot(Column::Fragmentation, 1, 4),
     slot(Column::Moved, 2, 10),
     slot(Column::Survived, 2, 10),
-    slot(Column::RootKind(0), 2, 5),
-    slot(Column::RootKind(1), 1, 6),
-    slot(Column::RootKind(2), 1, 4),
-    slot(Column::RootKind(3), 1, 5),
+    slot(Column::RootKind(RootKind::STACK), 2, 5),
+    slot(Column::RootKind(RootKind::HANDLE), 1, 6),
+    slot(Column::RootKind(RootKind::FINALIZER), 1, 4),
+    slot(Column::RootKind(RootKind::OTHER), 1, 5),
     slot(Column::Pinning, 1, 3),
 ];
 
@@ -190,7 +192,7 @@ impl Lines {
     }
 
     fn cell(&mut self, slot: Slot, gc: &Gc, mark: Mark) -> (String, Role) {
-        let gen2 = gc.generation == Some(2);
+        let gen2 = gc.generation == Some(Generation::GEN2);
         let routine = if gen2 { Role::Strong } else { Role::Dim };
         let known = |text: Option<String>, role| text.map(|t| (t, role)).unwrap_or(unknown());
         match slot.column {
@@ -223,7 +225,9 @@ impl Lines {
                 Some((name, role)) => (root_stats::fits(name, slot.width, self.style), role),
                 None => unknown(),
             },
-            Column::Pinning => counted(gc.roots.as_ref().and_then(|r| r.with_flag(0)), slot.width),
+            Column::Pinning => {
+                counted(gc.roots.as_ref().and_then(|r| r.with_flag(RootFlags::PINNING)), slot.width)
+            }
         }
     }
 
@@ -255,9 +259,9 @@ fn name(column: Column) -> &'static str {
         Column::Moved => "moved",
         Column::Survived => "survived",
         Column::Roots => "roots",
-        Column::RootKind(0) => "stack",
-        Column::RootKind(1) => "handle",
-        Column::RootKind(2) => "fin.",
+        Column::RootKind(RootKind::STACK) => "stack",
+        Column::RootKind(RootKind::HANDLE) => "handle",
+        Column::RootKind(RootKind::FINALIZER) => "fin.",
         Column::RootKind(_) => "other",
         Column::Pinning => "pin",
         Column::Holder => "held most by",

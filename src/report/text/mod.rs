@@ -20,6 +20,7 @@ use super::style::{Line, Role, Style, Terminal, wrap};
 use super::units::Units;
 use super::verdicts::verdict_lines;
 use crate::escape::escape_untrusted;
+use crate::gc::generation::Generation;
 use crate::gc::record::Gc;
 use line::Lines;
 use marks::Marks;
@@ -36,7 +37,7 @@ pub(crate) struct TextOptions {
     /// As in [`Filter`].
     pub(crate) min_pause_ns: Option<u64>,
     /// As in [`Filter`].
-    pub(crate) generations: Vec<u8>,
+    pub(crate) generations: Vec<Generation>,
     /// Nothing at all: verdicts and errors come from elsewhere.
     pub(crate) quiet: bool,
 }

@@ -2,7 +2,7 @@
 
 use super::panel::{Cell, GAP, Panel, Stand, table};
 use crate::gc::growth::{GrowthRow, RootSource};
-use crate::gc::root_stats::{HOLDER_KINDS, InducedTotals, PinnedTotals, RootStatsTotals, generation_name};
+use crate::gc::root_stats::{InducedTotals, PinnedTotals, RootStatsTotals};
 use crate::report::style::{Line, Role, Style, WIDE_COLUMNS, wrap};
 use crate::report::units::{Units, bytes, compact, count, duration, percent};
 
@@ -114,10 +114,9 @@ pub(super) fn types(sum: &RootStatsTotals, units: Units, columns: usize, style: 
         .into_iter()
         .take(ROWS)
         .map(|t| {
-            let kind = HOLDER_KINDS.get(usize::from(t.kind)).copied().unwrap_or("?");
             vec![
                 (fits(&t.name, width, style), bucket(&t.name)),
-                (kind.to_owned(), Role::Dim),
+                (t.kind.name().to_owned(), Role::Dim),
                 (compact(t.max_count, 5), Role::Plain),
                 (bytes(t.max_bytes, units), Role::Plain),
             ]
@@ -160,7 +159,7 @@ fn pinned_line(p: &PinnedTotals, gcs: u64, units: Units, columns: usize, style: 
         ("handle", None) => handle.to_owned(),
         _ => "the runtime".to_owned(),
     };
-    let place = generation_name(p.generation).map_or(String::new(), |g| format!(" in {g}"));
+    let place = p.generation.map_or(String::new(), |g| format!(" in {g}"));
     let how_long = if p.seen_in_gcs > 1 {
         let all = if p.seen_in_gcs == gcs { "all " } else { "" };
         format!(", {all}{} GCs in a row", count(p.seen_in_gcs))

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use crate::gc::generation::Generation;
 use crate::gc::record::Gc;
 use crate::report::style::Style;
 use crate::report::units::{count, millis, percent};
@@ -34,7 +35,7 @@ struct Fold {
 #[derive(Debug, Default)]
 pub(super) struct Storm {
     /// Start and generation of the collections of the last second.
-    recent: VecDeque<(u64, Option<u8>)>,
+    recent: VecDeque<(u64, Option<Generation>)>,
     /// How many of them are of gen2.
     recent_gen2: usize,
     raging: bool,
@@ -46,16 +47,17 @@ impl Storm {
     /// stands out even here.
     pub(super) fn swallows(&mut self, gc: &Gc, odd: bool) -> bool {
         let Some(at) = gc.at_ns else { return false };
-        let old = |&(first, _): &(u64, Option<u8>)| first.saturating_add(SECOND) <= at;
+        let old = |&(first, _): &(u64, Option<Generation>)| first.saturating_add(SECOND) <= at;
         while self.recent.len() >= MOST || self.recent.front().is_some_and(old) {
             let gone = self.recent.pop_front();
-            self.recent_gen2 -= usize::from(gone.is_some_and(|(_, generation)| generation == Some(2)));
+            self.recent_gen2 -=
+                usize::from(gone.is_some_and(|(_, generation)| generation == Some(Generation::GEN2)));
         }
         self.recent.push_back((at, gc.generation));
-        self.recent_gen2 += usize::from(gc.generation == Some(2));
+        self.recent_gen2 += usize::from(gc.generation == Some(Generation::GEN2));
         let limit = if self.raging { LIMIT / 2 } else { LIMIT };
         self.raging = self.recent.len() > limit;
-        let rare = gc.generation == Some(2) && self.recent_gen2 <= RARE;
+        let rare = gc.generation == Some(Generation::GEN2) && self.recent_gen2 <= RARE;
         self.raging && !rare && !odd && gc.complete()
     }
 
@@ -85,7 +87,7 @@ impl Storm {
         // A background collection is told after younger ones.
         fold.from_ns = fold.from_ns.min(at);
         fold.to_ns = fold.to_ns.max(at.saturating_add(pause));
-        fold.counts[gc.generation.map_or(3, |generation| usize::from(generation.min(2)))] += 1;
+        fold.counts[gc.generation.map_or(3, |generation| generation.min(Generation::GEN2).index())] += 1;
         if gc.pause_ns.is_some() {
             fold.shortest_ns = Some(fold.shortest_ns.map_or(pause, |ns| ns.min(pause)));
             fold.longest_ns = fold.longest_ns.max(Some(pause));
@@ -146,7 +148,7 @@ mod tests {
     fn gc(number: u32, at_ms: u64) -> Gc {
         let mut gc = Gc::unknown(Level::Basic);
         gc.number = Some(number);
-        gc.generation = Some(0);
+        gc.generation = Some(Generation::GEN0);
         gc.at_ns = Some(at_ms * 1_000_000);
         gc.pause_ns = Some(500_000);
         gc

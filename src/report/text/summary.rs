@@ -5,7 +5,9 @@ use super::histogram::{shares, sizes};
 use super::panel::{Cell, Panel, Stand, flow, table};
 use super::root_stats;
 use crate::gc::facts::{BackgroundGc, Lost};
-use crate::gc::record::{BlockCount, Kind, Level, MARK_TYPES, ROOT_FLAGS, ROOT_KINDS};
+use crate::gc::generation::Generation;
+use crate::gc::record::{BlockCount, Kind, Level};
+use crate::gc::root_kind::{MarkKind, RootFlags, RootKind};
 use crate::gc::summary::{INCOMPLETE, Samples, Summary, Tally};
 use crate::report::model::{End, Facts};
 use crate::report::share::Share;
@@ -112,7 +114,7 @@ impl Page<'_> {
         }
         let mut rows: Vec<Vec<Cell>> = Vec::new();
         for ((generation, kind), group) in &self.sum.groups {
-            let role = if *generation == 2 { Role::Strong } else { Role::Plain };
+            let role = if *generation == Generation::GEN2 { Role::Strong } else { Role::Plain };
             let name = generation_label(*generation, Some(*kind));
             rows.push(self.row((name, role), group.count, &group.pauses, group.moved, group.survived, wide));
         }
@@ -205,22 +207,20 @@ impl Page<'_> {
             vec![(name.to_owned(), Role::Plain), cell(tally.median()), cell(tally.max())]
         };
         let mut rows: Vec<Vec<Cell>> =
-            ROOT_KINDS.iter().zip(&roots.by_kind).map(|(name, tally)| row(name, tally)).collect();
+            RootKind::ALL.iter().zip(&roots.by_kind).map(|(kind, tally)| row(kind.name(), tally)).collect();
         rows.push(row("all", &roots.total));
-        let names = ["pinning", "weak", "interior", "refcounted"];
-        debug_assert_eq!(names, ROOT_FLAGS);
-        let flags = names.iter().zip(&roots.by_flag).filter(|(_, tally)| tally.max() > Some(0));
-        rows.extend(flags.map(|(name, tally)| row(&format!("  {name}"), tally)));
+        let flags = RootFlags::ALL.iter().zip(&roots.by_flag).filter(|(_, tally)| tally.max() > Some(0));
+        rows.extend(flags.map(|((_, name), tally)| row(&format!("  {name}"), tally)));
         Some(table(self.style, &columns, &rows, self.columns))
     }
 
     /// Shares of a whole: without what other parts contain.
     fn promoted(&self) -> Option<Panel> {
-        let parts: Vec<(String, u64)> = MARK_TYPES
-            .iter()
+        let parts: Vec<(String, u64)> = MarkKind::ALL
+            .into_iter()
             .zip(self.sum.promoted_by)
-            .filter(|(name, _)| **name != "overflow")
-            .filter_map(|(name, bytes)| Some((name.replace('_', " "), bytes?)))
+            .filter(|(kind, _)| *kind != MarkKind::OVERFLOW)
+            .filter_map(|(kind, bytes)| Some((kind.name().replace('_', " "), bytes?)))
             .collect();
         shares("promoted by, all GCs", &parts, self.units, self.style)
     }

@@ -2,6 +2,7 @@ use super::{TextOptions, TextReport};
 use std::time::Duration;
 
 use crate::gc::facts::{BackgroundGc, Exit, Gap, Lost, Sample, WindowCounts, WindowLength};
+use crate::gc::generation::Generation;
 use crate::gc::record::{Gc, Kind, Level, Pause, Phase};
 use crate::report::model::{End, Facts, LiveState, Report};
 use crate::report::sample::{NOTHING_LOST, facts, quiet_run, summed, tiny};
@@ -44,7 +45,7 @@ fn moves() -> (Facts, Vec<Gc>) {
         gc.level = Level::Moves;
         gc.roots = None;
         gc.cost = None;
-        if gc.generation == Some(2) {
+        if gc.generation == Some(Generation::GEN2) {
             gc.kind = Some(Kind::Background);
             gc.moved = None;
             let at_ns = gc.at_ns.unwrap_or(0) + 40_000_000;
@@ -68,7 +69,7 @@ fn storm() -> Vec<Gc> {
         .map(|n| {
             let mut gc = Gc::unknown(Level::Basic);
             gc.number = Some(n + 1);
-            gc.generation = Some(u8::from(n % 30 == 0));
+            gc.generation = Some(Generation(u8::from(n % 30 == 0)));
             gc.kind = Some(Kind::Blocking);
             gc.reason = Some(crate::gc::record::Reason(0));
             gc.at_ns = Some(u64::from(n) * 2_500_000);
@@ -115,7 +116,7 @@ fn a_sampled_run() {
     for (n, gc) in gcs.iter_mut().enumerate().filter(|(n, _)| n % 3 != 0) {
         gc.level = Level::Basic;
         (gc.roots, gc.moved, gc.surviving, gc.cost) = (None, None, None, None);
-        if gc.generation == Some(2) && n % 2 == 0 {
+        if gc.generation == Some(Generation::GEN2) && n % 2 == 0 {
             gc.kind = Some(Kind::Background);
         }
     }
@@ -250,12 +251,18 @@ fn warnings_come_once_and_quiet_is_quiet() {
 
 #[test]
 fn filters_choose_lines_and_leave_the_summary_alone() {
-    let options =
-        TextOptions { min_pause_ns: Some(20_000_000), generations: vec![2], ..TextOptions::default() };
+    let options = TextOptions {
+        min_pause_ns: Some(20_000_000),
+        generations: vec![Generation::GEN2],
+        ..TextOptions::default()
+    };
     let text = render(FILE, options, &facts(), &quiet_run(), &NOTHING_LOST);
     let rows = text.lines().filter(|line| line.contains(" ms ") && line.contains('→')).count();
     let gcs = quiet_run();
-    let wanted = gcs.iter().filter(|gc| gc.generation == Some(2) && gc.pause_ns >= Some(20_000_000)).count();
+    let wanted = gcs
+        .iter()
+        .filter(|gc| gc.generation == Some(Generation::GEN2) && gc.pause_ns >= Some(20_000_000))
+        .count();
     assert!(wanted > 0 && wanted < gcs.len());
     assert_eq!(rows, wanted);
     let summary = |text: &str| text.split_once("\n34 collections in").map(|(_, rest)| rest.to_owned());

@@ -1,7 +1,8 @@
 //! Moved and surviving blocks.
 
+use crate::gc::generation::Generation;
 use crate::gc::histogram::Histogram;
-use crate::gc::record::{GENERATION_NAMES, Moved, Surviving};
+use crate::gc::record::{Moved, Surviving};
 use crate::report::json::number::{Address, Convert};
 use crate::report::json::types::blocks as wire;
 use crate::report::model::SIZE_BOUNDS;
@@ -19,8 +20,8 @@ pub(crate) fn moved(to: &mut Convert, moved: &Moved) -> wire::Moved {
         transitions: moved.transitions.as_ref().map(|all| {
             let wired = all.iter().filter_map(|t| {
                 Some(wire::Transition {
-                    from: generation(Some(t.from))?,
-                    to: generation(Some(t.to))?,
+                    from: t.from.name(),
+                    to: t.to.name(),
                     blocks: to.int(t.count.blocks),
                     bytes: to.int(t.count.bytes),
                 })
@@ -32,8 +33,8 @@ pub(crate) fn moved(to: &mut Convert, moved: &Moved) -> wire::Moved {
                 old: Address(r.old),
                 new: Address(r.new),
                 bytes: to.int(r.bytes),
-                from: generation(r.from),
-                to: generation(r.to),
+                from: r.from.map(Generation::name),
+                to: r.to.map(Generation::name),
             });
             wired.collect()
         }),
@@ -51,7 +52,7 @@ pub(crate) fn surviving(to: &mut Convert, surviving: &Surviving) -> wire::Surviv
             let wired = all.iter().map(|r| wire::SurvivingRange {
                 start: Address(r.start),
                 bytes: to.int(r.bytes),
-                generation: generation(r.generation),
+                generation: r.generation.map(Generation::name),
             });
             wired.collect()
         }),
@@ -76,8 +77,4 @@ pub(crate) fn rows(to: &mut Convert, sizes: &Histogram) -> Vec<wire::HistogramRo
         bytes: to.int(bytes),
     })
     .collect()
-}
-
-fn generation(index: Option<u8>) -> Option<&'static str> {
-    GENERATION_NAMES.get(usize::from(index?)).copied()
 }

@@ -1,7 +1,8 @@
 //! One collection.
 
 use super::{blocks, root_stats, roots};
-use crate::gc::record::{self, GENERATION_NAMES, Gc};
+use crate::gc::generation::Generation;
+use crate::gc::record::{self, Gc};
 use crate::report::json::number::Convert;
 use crate::report::json::types::collection::{self as wire, Compacting, Mixed};
 
@@ -10,7 +11,7 @@ impl Convert {
         wire::Gc {
             number: gc.number,
             level: gc.level.name(),
-            generation: gc.generation,
+            generation: gc.generation.map(|g| g.0),
             kind: gc.kind.map(record::Kind::name),
             reason: gc.reason.map(|r| r.names().0),
             trigger_reason_code: gc.trigger_reason,
@@ -35,10 +36,10 @@ impl Convert {
                 objects: self.known(gc.finalization_objects),
                 bytes: self.known(gc.finalization_bytes),
             },
-            generations: GENERATION_NAMES
-                .iter()
+            generations: Generation::COLLECTED
+                .into_iter()
                 .zip(&gc.generations)
-                .map(|(name, stats)| self.generation(name, stats))
+                .map(|(generation, stats)| self.generation(generation.name(), stats))
                 .collect(),
             heaps: gc.heaps.iter().map(|h| self.heap(h)).collect(),
             moved: gc.moved.as_ref().map(|m| blocks::moved(self, m)),

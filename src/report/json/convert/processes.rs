@@ -14,7 +14,7 @@ pub(crate) fn overall(to: &mut Convert, all: &Overall) -> wire::Overall {
             .groups
             .iter()
             .map(|((generation, kind), group)| wire::OverallGroup {
-                generation: *generation,
+                generation: generation.0,
                 kind: kind.name(),
                 count: to.int(group.count),
                 pause_ns: wire::OverallPauses {

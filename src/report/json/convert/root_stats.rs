@@ -1,9 +1,9 @@
 //! Roots by name.
 
+use crate::gc::generation::Generation;
 use crate::gc::growth::GrowthRow;
 use crate::gc::names::Name;
-use crate::gc::record::ROOT_FLAGS;
-use crate::gc::root_stats::{HOLDER_KINDS, InducedTotals, RootStats, RootStatsTotals, generation_name};
+use crate::gc::root_stats::{InducedTotals, RootStats, RootStatsTotals};
 use crate::report::json::number::Convert;
 use crate::report::json::types::root_stats as wire;
 
@@ -14,15 +14,6 @@ const ROWS: usize = 100;
 pub(crate) fn cut(holders: &RootStats) -> bool {
     let statics = holders.statics.as_ref().map_or(0, Vec::len);
     [holders.methods.len(), holders.types.len(), holders.pinned.len(), statics].iter().any(|n| *n > ROWS)
-}
-
-fn kind(index: u8) -> &'static str {
-    HOLDER_KINDS.get(usize::from(index)).copied().unwrap_or("unknown")
-}
-
-/// The names of the flags that are set.
-pub(crate) fn flags(bits: u8) -> Vec<&'static str> {
-    (0u8..).zip(ROOT_FLAGS).filter(|(bit, _)| bits & (1 << bit) != 0).map(|(_, name)| name).collect()
 }
 
 fn text(name: &Option<Name>) -> Option<String> {
@@ -47,11 +38,11 @@ pub(crate) fn methods(to: &mut Convert, holders: &RootStats) -> Vec<wire::RootMe
 pub(crate) fn types(to: &mut Convert, holders: &RootStats) -> Vec<wire::RootType> {
     let rows = holders.types.iter().take(ROWS).map(|t| wire::RootType {
         name: t.name.to_string(),
-        kind: kind(t.kind),
-        flags: flags(t.flags),
+        kind: t.kind.name(),
+        flags: t.flags.names().collect(),
         count: to.int(t.count),
         bytes: to.int(t.bytes),
-        generation: generation_name(t.generation),
+        generation: t.generation.map(Generation::name),
     });
     rows.collect()
 }
@@ -61,7 +52,7 @@ pub(crate) fn statics(to: &mut Convert, holders: &RootStats) -> Option<Vec<wire:
         field: s.field.to_string(),
         type_name: s.type_name.to_string(),
         bytes: to.int(s.bytes),
-        generation: generation_name(s.generation),
+        generation: s.generation.map(Generation::name),
         thread_static: s.thread_static,
     });
     Some(rows.collect())
@@ -73,7 +64,7 @@ pub(crate) fn pinned(to: &mut Convert, holders: &RootStats) -> Vec<wire::Pinned>
         by: p.by,
         handle_type: p.handle_type,
         created_by: text(&p.allocated_by),
-        generation: generation_name(p.generation),
+        generation: p.generation.map(Generation::name),
         count: to.int(p.count),
         bytes: to.int(p.bytes),
         seen_in_gcs: to.int(p.seen_in_gcs),
@@ -120,7 +111,7 @@ pub(crate) fn method_sums(to: &mut Convert, sum: &RootStatsTotals) -> Vec<wire::
 pub(crate) fn type_sums(to: &mut Convert, sum: &RootStatsTotals) -> Vec<wire::TypeSum> {
     let rows = sum.types().into_iter().take(ROWS).map(|t| wire::TypeSum {
         name: t.name.to_string(),
-        kind: kind(t.kind),
+        kind: t.kind.name(),
         gcs: to.int(t.gcs),
         count: wire::MaxLast { max: to.int(t.max_count), last: to.int(t.last_count) },
         bytes: wire::MaxLast { max: to.int(t.max_bytes), last: to.int(t.last_bytes) },
@@ -134,7 +125,7 @@ pub(crate) fn pinned_sums(to: &mut Convert, sum: &RootStatsTotals) -> Vec<wire::
         by: p.by,
         handle_type: p.handle_type,
         created_by: text(&p.allocated_by),
-        generation: generation_name(p.generation),
+        generation: p.generation.map(Generation::name),
         gcs: to.int(p.gcs),
         max_count: to.int(p.max_count),
         max_bytes: to.int(p.max_bytes),

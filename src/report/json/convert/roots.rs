@@ -1,7 +1,8 @@
 //! The roots of one collection.
 
 use super::root_stats;
-use crate::gc::record::{Gc, MARK_TYPES, ROOT_KINDS, Root};
+use crate::gc::record::{Gc, Root};
+use crate::gc::root_kind::{MarkKind, RootFlags, RootKind};
 use crate::report::json::number::{Address, Convert};
 use crate::report::json::types::roots as wire;
 
@@ -16,28 +17,28 @@ pub(crate) fn roots(to: &mut Convert, gc: &Gc) -> Option<wire::Roots> {
     Some(wire::Roots {
         total: to.known(seen.map(|r| r.total())),
         null_refs: to.known(seen.map(|r| r.null_refs)),
-        weak: to.known(seen.and_then(|r| r.with_flag(1))),
+        weak: to.known(seen.and_then(|r| r.with_flag(RootFlags::WEAK))),
         holding: to.known(seen.and_then(|r| r.holding())),
         by_kind: seen.and_then(|r| {
             Some(wire::RootKinds {
-                stack: to.int(r.of_kind(0)?),
-                handle: to.int(r.of_kind(1)?),
-                finalizer: to.int(r.of_kind(2)?),
-                other: to.int(r.of_kind(3)?),
+                stack: to.int(r.of_kind(RootKind::STACK)?),
+                handle: to.int(r.of_kind(RootKind::HANDLE)?),
+                finalizer: to.int(r.of_kind(RootKind::FINALIZER)?),
+                other: to.int(r.of_kind(RootKind::OTHER)?),
             })
         }),
         by_flag: seen.and_then(|r| {
             Some(wire::RootFlags {
-                pinning: to.int(r.with_flag(0)?),
-                weak: to.int(r.with_flag(1)?),
-                interior: to.int(r.with_flag(2)?),
-                refcounted: to.int(r.with_flag(3)?),
+                pinning: to.int(r.with_flag(RootFlags::PINNING)?),
+                weak: to.int(r.with_flag(RootFlags::WEAK)?),
+                interior: to.int(r.with_flag(RootFlags::INTERIOR)?),
+                refcounted: to.int(r.with_flag(RootFlags::REFCOUNTED)?),
             })
         }),
         by_kind_and_flag: seen.and_then(|r| r.by_kind_and_flags()).map(|counts| {
             let counts = counts.iter().map(|c| wire::RootCount {
-                kind: kind(c.kind),
-                flags: root_stats::flags(c.flags),
+                kind: c.kind.name(),
+                flags: c.flags.names().collect(),
                 count: to.int(c.count),
             });
             counts.collect()
@@ -60,7 +61,7 @@ pub(crate) fn roots(to: &mut Convert, gc: &Gc) -> Option<wire::Roots> {
 
 pub(crate) fn promoted(
     to: &mut Convert,
-    by: &[Option<u64>; MARK_TYPES.len()],
+    by: &[Option<u64>; MarkKind::ALL.len()],
 ) -> Option<wire::PromotedBytes> {
     by.iter().any(Option::is_some).then(|| {
         let [
@@ -94,12 +95,8 @@ fn root(root: &Root, told: bool) -> wire::Root {
     wire::Root {
         object: Address(root.object),
         id: told.then_some(Address(root.id)),
-        kind: told.then(|| kind(root.kind)),
-        flags: told.then(|| root_stats::flags(root.flags)),
+        kind: told.then(|| root.kind.name()),
+        flags: told.then(|| root.flags.names().collect()),
         since_gc: root.since_gc,
     }
-}
-
-fn kind(index: u8) -> &'static str {
-    ROOT_KINDS.get(usize::from(index)).copied().unwrap_or("unknown")
 }

@@ -15,7 +15,7 @@ pub(crate) fn summary(to: &mut Convert, sum: &Summary, duration_ns: Option<u64>)
             .groups
             .iter()
             .map(|((generation, kind), group)| wire::Group {
-                generation: *generation,
+                generation: generation.0,
                 kind: kind.name(),
                 count: to.int(group.count),
                 pause_ns: pauses(to, group),

@@ -1,0 +1,66 @@
+//! Blocks that moved, and blocks that survived in place.
+
+use crate::gc::generation::Generation;
+use crate::gc::histogram::Histogram;
+
+/// A number of blocks and their bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct BlockCount {
+    pub(crate) blocks: u64,
+    pub(crate) bytes: u64,
+}
+
+/// One moved range, as the runtime reported it. `old == new`: it stayed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct MovedRange {
+    pub(crate) old: u64,
+    pub(crate) new: u64,
+    pub(crate) bytes: u64,
+    /// `None`: the bounds of the generations were not known.
+    pub(crate) from: Option<Generation>,
+    pub(crate) to: Option<Generation>,
+}
+
+/// One range that survived where it lay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SurvivingRange {
+    pub(crate) start: u64,
+    pub(crate) bytes: u64,
+    /// `None`: the bounds of the generations were not known.
+    pub(crate) generation: Option<Generation>,
+}
+
+/// Blocks that went from one generation to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Transition {
+    pub(crate) from: Generation,
+    pub(crate) to: Generation,
+    pub(crate) count: BlockCount,
+}
+
+/// The blocks that a compacting collection moved.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Moved {
+    /// Moved for real: `old != new`.
+    pub(crate) count: BlockCount,
+    /// A range of a runtime that knows only 32-bit lengths was 4 GiB or longer.
+    pub(crate) bytes_at_least: bool,
+    /// In a moved batch, but where they were: pinned, or nothing to close up.
+    pub(crate) stayed: BlockCount,
+    pub(crate) sizes: Histogram,
+    /// |new - old| of each moved block.
+    pub(crate) distances: Histogram,
+    pub(crate) transitions: Option<Vec<Transition>>,
+    /// Only with `--blocks`.
+    pub(crate) ranges: Option<Vec<MovedRange>>,
+}
+
+/// The blocks that survived without a move being considered.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Surviving {
+    pub(crate) count: BlockCount,
+    pub(crate) bytes_at_least: bool,
+    pub(crate) sizes: Histogram,
+    /// Only with `--blocks`.
+    pub(crate) ranges: Option<Vec<SurvivingRange>>,
+}

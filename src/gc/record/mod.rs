@@ -1,0 +1,13 @@
+//! The record of one garbage collection.
+
+mod blocks;
+mod gc;
+mod kinds;
+mod roots;
+mod sizes;
+
+pub(crate) use blocks::{BlockCount, Moved, MovedRange, Surviving, SurvivingRange, Transition};
+pub(crate) use gc::{Cost, Gc, MAX_ROWS, Missing, Pause};
+pub(crate) use kinds::{Compacting, Incomplete, Kind, Level, Phase, Reason};
+pub(crate) use roots::{Root, RootCount, Roots};
+pub(crate) use sizes::{GenerationStats, HeapStats};
