@@ -1,262 +1,219 @@
-//! What a benchmark found: figures of variants side by side, held against goals.
+//! Figures of variants side by side, and the goals they are compared with.
 
-use serde_json::{Value, json};
+use std::borrow::Cow;
+use std::fmt;
 
-use super::statistics::{Estimate, exponent, median, ratio};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-/// A bound on a variant's figure.
-#[derive(Debug, Clone)]
-pub(crate) enum Goal {
-    /// The ratio to another variant is at most this.
-    Ratio { to: &'static str, at_most: f64 },
-    /// The ratio's interval contains 1 and its upper end is at most this.
-    Same { to: &'static str, at_most: f64 },
-    /// The ratio to another variant is at most 1, or its whole interval is at most this: of two that cost the same, each
-    /// is ahead every other time.
-    NoWorse { to: &'static str, within: f64 },
-    /// The median is at most this.
-    AtMost(f64),
+use super::statistics::{Estimate, median, ratio};
+
+type Name = Cow<'static, str>;
+
+/// Everything of a run, as `--json` writes it.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Run {
+    pub(crate) schema: String,
+    pub(crate) machine: Value,
+    pub(crate) rounds: usize,
+    pub(crate) runtimes: Vec<String>,
+    pub(crate) figures: Vec<Figure>,
+    /// What was not measured, and why.
+    pub(crate) skipped: Vec<(String, String)>,
 }
 
-/// One way of doing it, and what it took each time.
-#[derive(Debug, Clone)]
+/// One figure of one case, for all variants.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Figure {
+    pub(crate) group: String,
+    pub(crate) case: String,
+    #[serde(rename = "figure")]
+    pub(crate) what: String,
+    pub(crate) unit: String,
+    /// The variant that ratios compare with.
+    against: Option<String>,
+    pub(crate) variants: Vec<Variant>,
+    pub(crate) goals: Vec<Goal>,
+}
+
+/// The values of one variant, one for each round.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Variant {
-    pub(crate) name: &'static str,
+    pub(crate) name: String,
     pub(crate) values: Vec<f64>,
+    pub(crate) median: Option<f64>,
+    pub(crate) ratio: Option<Estimate>,
 }
 
-/// How a goal fared.
-#[derive(Debug)]
-pub(crate) struct Verdict {
-    pub(crate) variant: &'static str,
-    pub(crate) text: String,
+/// A bound on a variant's figure, and whether the figure is within it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Goal {
+    pub(crate) variant: Name,
+    bound: Bound,
     pub(crate) ratio: Option<Estimate>,
     pub(crate) outcome: Outcome,
 }
 
-/// What the measurement says of a goal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) enum Bound {
+    /// The median is at most this.
+    AtMost(f64),
+    /// The ratio to another variant is at most this.
+    Ratio(Name, f64),
+    /// The ratio's interval contains 1, and its upper end is at most this.
+    Same(Name, f64),
+    /// The ratio is at most 1, or the upper end of its interval is at most this. Of two variants that cost the same, each
+    /// is ahead in half of the cases.
+    NoWorse(Name, f64),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Outcome {
     Met,
-    /// The figure misses it, but its interval reaches it.
+    /// The figure misses the goal, but its interval reaches it.
     Undecided,
     Missed,
     NotMeasured,
 }
 
-impl Outcome {
-    /// From the figure and the lower end of its interval.
-    fn of(met: bool, within_reach: bool) -> Self {
-        match (met, within_reach) {
-            (true, _) => Self::Met,
-            (false, true) => Self::Undecided,
-            (false, false) => Self::Missed,
-        }
-    }
-
-    pub(crate) fn text(self) -> &'static str {
-        match self {
-            Self::Met => "met",
-            Self::Undecided => "undecided",
-            Self::Missed => "missed",
-            Self::NotMeasured => "not measured",
-        }
-    }
-}
-
-/// One figure of one case, for all variants, from interleaved rounds.
-#[derive(Debug, Clone)]
-pub(crate) struct Figure {
-    /// The row of the goals' table.
-    pub(crate) row: &'static str,
-    pub(crate) case: String,
-    pub(crate) what: &'static str,
-    pub(crate) unit: &'static str,
-    pub(crate) variants: Vec<Variant>,
-    pub(crate) goals: Vec<(&'static str, Goal)>,
-    /// What the ratios are shown against.
-    pub(crate) against: Option<&'static str>,
-}
-
 impl Figure {
-    pub(crate) fn new(
-        row: &'static str,
-        case: impl Into<String>,
-        what: &'static str,
-        unit: &'static str,
-    ) -> Self {
-        Self { row, case: case.into(), what, unit, variants: vec![], goals: vec![], against: None }
+    pub(crate) fn new(what: &str, unit: &str) -> Self {
+        Self { what: what.to_owned(), unit: unit.to_owned(), ..Self::default() }
     }
 
-    pub(crate) fn against(mut self, name: &'static str) -> Self {
-        self.against = Some(name);
+    pub(crate) fn against(mut self, name: &str) -> Self {
+        self.against = Some(name.to_owned());
         self
     }
 
-    pub(crate) fn with(mut self, name: &'static str, values: Vec<f64>) -> Self {
-        self.variants.push(Variant { name, values });
+    pub(crate) fn with(mut self, name: &str, values: Vec<f64>) -> Self {
+        self.variants.push(Variant { name: name.to_owned(), values, median: None, ratio: None });
         self
     }
 
-    pub(crate) fn goal(mut self, name: &'static str, goal: Goal) -> Self {
-        self.goals.push((name, goal));
+    pub(crate) fn goal(mut self, variant: &'static str, bound: Bound) -> Self {
+        let goal = Goal { variant: variant.into(), bound, ratio: None, outcome: Outcome::NotMeasured };
+        self.goals.push(goal);
         self
     }
 
-    fn values(&self, name: &str) -> &[f64] {
+    /// Leaves out the goals of variants that are not measured in a case.
+    pub(crate) fn keep_goals_of(&mut self, variants: &[&str]) {
+        let known = |goal: &Goal| goal.bound.to().is_none_or(|to| variants.contains(&to));
+        self.goals.retain(|goal| variants.contains(&&*goal.variant) && known(goal));
+    }
+
+    /// Names the case, and computes medians, ratios and outcomes.
+    pub(crate) fn of(mut self, group: &str, case: &str) -> Self {
+        (self.group, self.case) = (group.to_owned(), case.to_owned());
+        let against = self.against.as_deref().map_or(Vec::new(), |name| self.values(name).to_vec());
+        for variant in &mut self.variants {
+            variant.median = median(&variant.values);
+            let is_other = self.against.as_ref() != Some(&variant.name);
+            variant.ratio = ratio(&variant.values, &against).filter(|_| is_other);
+        }
+        let judge = |goal: &Goal| {
+            let values = self.values(&goal.variant);
+            let ratio = goal.bound.to().and_then(|to| ratio(values, self.values(to)));
+            Goal { ratio, outcome: goal.bound.judge(values, ratio), ..goal.clone() }
+        };
+        self.goals = self.goals.iter().map(judge).collect();
+        self
+    }
+
+    pub(crate) fn values(&self, name: &str) -> &[f64] {
         self.variants.iter().find(|variant| variant.name == name).map_or(&[], |variant| &variant.values)
     }
 
-    pub(crate) fn ratio_of(&self, name: &str) -> Option<Estimate> {
-        let against = self.against.filter(|against| *against != name)?;
-        ratio(self.values(name), self.values(against))
+    /// The rounds of several figures as those of one, for the variants that all of them have.
+    pub(crate) fn pool(figures: &[&Self], case: &str) -> Option<Self> {
+        let mut pool = (*figures.first()?).clone();
+        pool.variants.retain(|variant| figures.iter().all(|figure| !figure.values(&variant.name).is_empty()));
+        for variant in &mut pool.variants {
+            variant.values =
+                figures.iter().flat_map(|figure| figure.values(&variant.name)).copied().collect();
+        }
+        let group = pool.group.clone();
+        Some(pool.of(&group, case))
+    }
+}
+
+impl Bound {
+    fn to(&self) -> Option<&str> {
+        match self {
+            Self::AtMost(_) => None,
+            Self::Ratio(to, _) | Self::Same(to, _) | Self::NoWorse(to, _) => Some(to),
+        }
     }
 
-    pub(crate) fn verdicts(&self) -> Vec<Verdict> {
-        let judge = |(variant, goal): &(&'static str, Goal)| {
-            let values = self.values(variant);
-            let (text, ratio, outcome) = match goal {
-                Goal::Ratio { to, at_most } => {
-                    let found = ratio(values, self.values(to));
-                    let outcome =
-                        found.map(|found| Outcome::of(found.value <= *at_most, found.low <= *at_most));
-                    (format!("<= {at_most:.2}x {to}"), found, outcome)
-                }
-                Goal::Same { to, at_most } => {
-                    let found = ratio(values, self.values(to));
-                    let same = |found: Estimate| found.low <= 1.0 && found.high <= *at_most;
-                    let outcome = found.map(|found| Outcome::of(same(found), found.low <= *at_most));
-                    (format!("= {to}, upper end <= {at_most:.2}x"), found, outcome)
-                }
-                Goal::NoWorse { to, within } => {
-                    let found = ratio(values, self.values(to));
-                    let no_worse = |found: Estimate| found.value <= 1.0 || found.high <= *within;
-                    let outcome = found.map(|found| Outcome::of(no_worse(found), found.low <= 1.0));
-                    (format!("no worse than {to}, or within {within:.2}x"), found, outcome)
-                }
-                Goal::AtMost(limit) => {
-                    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-                    let outcome = median(values).map(|found| Outcome::of(found <= *limit, least <= *limit));
-                    (format!("<= {limit} {}", self.unit), None, outcome)
-                }
-            };
-            let outcome = outcome.unwrap_or(Outcome::NotMeasured);
-            Verdict { variant, text, ratio, outcome }
+    fn judge(&self, values: &[f64], ratio: Option<Estimate>) -> Outcome {
+        let (met, within_reach) = match (self, ratio, median(values)) {
+            (Self::AtMost(limit), _, Some(median)) => {
+                (median <= *limit, values.iter().any(|value| value <= limit))
+            }
+            (Self::Ratio(_, limit), Some(found), _) => (found.value <= *limit, found.low <= *limit),
+            (Self::Same(_, limit), Some(found), _) => {
+                (found.low <= 1.0 && found.high <= *limit, found.low <= *limit)
+            }
+            (Self::NoWorse(_, limit), Some(found), _) => {
+                (found.value <= 1.0 || found.high <= *limit, found.low <= 1.0)
+            }
+            _ => return Outcome::NotMeasured,
         };
-        self.goals.iter().map(judge).collect()
-    }
-
-    pub(crate) fn to_json(&self) -> Value {
-        let spread = |values: &[f64]| {
-            let fold = |start: f64, pick: fn(f64, f64) -> f64| values.iter().copied().fold(start, pick);
-            (!values.is_empty()).then(
-                || json!({"min": fold(f64::INFINITY, f64::min), "max": fold(f64::NEG_INFINITY, f64::max)}),
-            )
-        };
-        let variants: Vec<Value> = self
-            .variants
-            .iter()
-            .map(|variant| {
-                json!({
-                    "name": variant.name,
-                    "n": variant.values.len(),
-                    "median": median(&variant.values),
-                    "spread": spread(&variant.values),
-                    "values": variant.values,
-                    "ratio": self.ratio_of(variant.name).map(estimate),
-                })
-            })
-            .collect();
-        let goals: Vec<Value> = self
-            .verdicts()
-            .into_iter()
-            .map(|verdict| {
-                json!({
-                    "variant": verdict.variant,
-                    "goal": verdict.text,
-                    "ratio": verdict.ratio.map(estimate),
-                    "outcome": verdict.outcome.text(),
-                })
-            })
-            .collect();
-        json!({
-            "row": self.row, "case": self.case, "figure": self.what, "unit": self.unit,
-            "against": self.against, "variants": variants, "goals": goals,
-        })
+        [[Outcome::Missed, Outcome::Undecided], [Outcome::Met; 2]][usize::from(met)]
+            [usize::from(within_reach)]
     }
 }
 
-fn estimate(found: Estimate) -> Value {
-    json!({"value": found.value, "low": found.low, "high": found.high})
-}
-
-/// What one more of something costs: the same figure at several sizes of its input.
-#[derive(Debug, Clone)]
-pub(crate) struct Growth {
-    pub(crate) row: &'static str,
-    /// What grows.
-    pub(crate) input: &'static str,
-    pub(crate) what: String,
-    pub(crate) unit: &'static str,
-    /// Input and cost.
-    pub(crate) points: Vec<(f64, f64)>,
-}
-
-impl Growth {
-    /// Over the whole range, and its last step alone: a fixed cost hides the growth at the small end.
-    pub(crate) fn exponents(&self) -> (Option<f64>, Option<f64>) {
-        let tail = self.points.len().saturating_sub(2);
-        (exponent(&self.points), exponent(&self.points[tail..]))
+impl fmt::Display for Goal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ", self.variant)?;
+        match &self.bound {
+            Bound::AtMost(limit) => write!(f, "<= {limit}"),
+            Bound::Ratio(to, limit) => write!(f, "<= {limit:.2}x {to}"),
+            Bound::Same(to, limit) => write!(f, "= {to}, upper end <= {limit:.2}x"),
+            Bound::NoWorse(to, limit) => write!(f, "no worse than {to}, or within {limit:.2}x"),
+        }
     }
-
-    pub(crate) fn to_json(&self) -> Value {
-        let (all, last) = self.exponents();
-        json!({
-            "row": self.row, "input": self.input, "figure": self.what, "unit": self.unit,
-            "points": self.points, "exponent": all, "exponent_of_last_step": last,
-        })
-    }
-}
-
-/// Everything of a run.
-#[derive(Debug, Default)]
-pub(crate) struct Findings {
-    pub(crate) figures: Vec<Figure>,
-    pub(crate) growth: Vec<Growth>,
-    /// What was not measured, and why.
-    pub(crate) skipped: Vec<(String, String)>,
-    /// What has to be known to read the figures.
-    pub(crate) notes: Vec<String>,
 }
 
 #[cfg(test)]
 mod tests {
+    use super::Bound::{AtMost, NoWorse, Ratio, Same};
     use super::*;
 
     #[test]
     fn goals_are_judged_by_what_was_measured() {
-        let figure = Figure::new("row", "case", "pause", "ms")
+        let none = || Name::from("none");
+        let figure = Figure::new("pause", "ms")
             .against("none")
             .with("none", vec![1.0, 2.0, 3.0])
             .with("roots", vec![1.1, 2.3, 3.2])
-            .goal("roots", Goal::Ratio { to: "none", at_most: 1.2 })
-            .goal("roots", Goal::Ratio { to: "none", at_most: 1.05 })
-            .goal("none", Goal::Same { to: "none", at_most: 1.03 })
-            .goal("roots", Goal::NoWorse { to: "none", within: 1.2 })
-            .goal("roots", Goal::NoWorse { to: "none", within: 1.1 })
-            .goal("roots", Goal::AtMost(2.0))
-            .goal("absent", Goal::Ratio { to: "none", at_most: 1.0 });
-        let outcomes: Vec<_> = figure.verdicts().into_iter().map(|verdict| verdict.outcome).collect();
+            .goal("roots", Ratio(none(), 1.2))
+            .goal("roots", Ratio(none(), 1.05))
+            .goal("none", Same(none(), 1.03))
+            .goal("roots", NoWorse(none(), 1.2))
+            .goal("roots", NoWorse(none(), 1.1))
+            .goal("roots", AtMost(2.0))
+            .goal("absent", Ratio(none(), 1.0))
+            .of("group", "case");
+        let outcomes: Vec<_> = figure.goals.iter().map(|goal| goal.outcome).collect();
         let [met, missed, undecided] = [Outcome::Met, Outcome::Missed, Outcome::Undecided];
         assert_eq!(outcomes, [met, missed, met, met, missed, undecided, Outcome::NotMeasured]);
-        assert!(figure.ratio_of("none").is_none());
+        assert!(figure.variants[0].ratio.is_none() && figure.variants[1].ratio.is_some());
     }
 
     #[test]
-    fn growth_tells_a_fixed_cost_from_a_growing_one() {
-        let points = [1.0, 10.0, 100.0, 1000.0].map(|n| (n, 100.0 + n)).to_vec();
-        let growth = Growth { row: "row", input: "roots", what: "pause".to_owned(), unit: "ns", points };
-        let (all, last) = growth.exponents();
-        assert!(all.unwrap() < 0.5 && last.unwrap() > 0.7);
+    fn rounds_of_several_figures_are_pooled() {
+        let figure = |roots: [f64; 2]| {
+            let figure = Figure::new("pause", "x").against("none").with("none", vec![1.0; 2]);
+            figure.with("roots", roots.to_vec()).of("group", "one")
+        };
+        let (first, second) = (figure([1.1, 1.2]), figure([1.3, 1.4]).with("floor", vec![1.0; 2]));
+        let pool = Figure::pool(&[&second, &first], "all").unwrap();
+        assert_eq!(pool.variants.len(), 2);
+        let ratio = pool.variants[1].ratio.unwrap();
+        assert!((ratio.value - 1.25).abs() < 1e-9 && ratio.low == 1.1 && ratio.high == 1.4, "{ratio:?}");
+        assert!(Figure::pool(&[], "all").is_none());
     }
 }

@@ -1,127 +1,141 @@
-//! A program that collects at a pace, and a tool that watches it from outside.
+//! A program with a given number of collections and blocks per second, watched from its first collection to its end: the
+//! pause by blocks, what the tool itself takes, and what is lost.
 
-use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use anyhow::{Context, Result};
 
-use anyhow::{Context, Result, bail};
+use super::figure::Bound::{AtMost, NoWorse, Ratio};
+use super::process::Cost;
+use super::tools::{LIMIT, Watcher};
+use super::{Bench, Case, Figure, NONE, TRACE};
 
-use super::process::{self, Cost};
-use super::{Bench, Tool};
+const LEVELS: [&str; 4] = ["basic", "moves", "roots", "roots --blocks"];
 
-/// How long a tool may take to be ready, and to end after its target.
-const LIMIT: Duration = Duration::from_secs(120);
-
-/// What a paced program did.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Paced {
-    pub(super) gcs: f64,
-    pub(super) wall_ms: f64,
-    /// Of the collection in the middle.
-    pub(super) median_stall_ms: f64,
-}
-
-/// A program that waits for the word to begin; killed when dropped.
+/// What the program did, and what the tool took.
 #[derive(Debug)]
-pub(super) struct Waiting {
-    pub(super) child: Child,
-    result: PathBuf,
+struct Paced {
+    gcs: f64,
+    seconds: f64,
+    median_pause_ms: f64,
+    cost: Cost,
 }
 
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        // Usually it has ended.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+/// Pauses of collections of 1,000 to 1,000,000 blocks.
+pub(super) fn measure_blocks(bench: &mut Bench) -> Result<()> {
+    // At `roots` there are no background collections.
+    let blocking = [NONE, "moves", "roots", "roots --blocks", "floor", TRACE];
+    let background = [NONE, "moves", TRACE];
+    for (kind, more, variants) in
+        [("blocking gen0", "", &blocking[..]), ("background", "background=1", &background[..])]
+    {
+        for blocks in [1000_u32, 10_000, 100_000, 1_000_000] {
+            // Many small ones, so that each run takes long enough to be measured.
+            let collections = (2_000_000 / blocks).clamp(10, 200);
+            let arguments =
+                format!("per_second=0 seconds=300 blocks={blocks} collections={collections} {more}");
+            let moves = if blocks <= 10_000 && more.is_empty() {
+                Ratio(NONE.into(), 1.05)
+            } else {
+                NoWorse(TRACE.into(), 1.05)
+            };
+            let pause = Figure::new("pause of the median GC", "ms").against(NONE);
+            let pause = pause.goal("moves", moves).goal("roots", Ratio("floor".into(), 1.05));
+            let name = format!("{} workstation, {kind} GCs of {blocks} blocks", bench.newest.name);
+            let case = Case { name: name.clone(), variants, rounds: bench.rounds, figures: vec![pause] };
+            let measured = bench.measure(case, |bench, variant| {
+                Ok(vec![bench.watch_paced(variant, &arguments, "")?.median_pause_ms])
+            });
+            let Some(pause) = measured.first() else { continue };
+            let mut added = Figure::new("added per million blocks", "ms").against(TRACE);
+            for variant in pause.variants.iter().filter(|variant| variant.name != NONE) {
+                let each = variant.values.iter().zip(pause.values(NONE));
+                let each = each.map(|(with, without)| (with - without) * 1e6 / f64::from(blocks));
+                added = added.with(&variant.name, each.collect());
+            }
+            bench.add(&name, added);
+        }
     }
+    Ok(())
+}
+
+/// CPU and memory of the tool.
+pub(super) fn measure_watching(bench: &mut Bench) -> Result<()> {
+    let variants = [&LEVELS[..], &["dotnet-trace 0x1", TRACE]].concat();
+    for (per_second, seconds, rounds) in [(10, 4, 1), (100, 15, 2), (1000, 4, 2)] {
+        // The figures are those of a minute. A run with one collection tells what start and end cost, which a minute has
+        // once and shorter runs have several times.
+        let times = 60.0 / f64::from(seconds);
+        let figure = |what, unit| Figure::new(what, unit).against("dotnet-trace 0x1");
+        let (mut cpu, mut memory) = (figure("CPU per GC", "us"), figure("memory", "MiB"));
+        for (ours, theirs) in LEVELS.into_iter().zip(["dotnet-trace 0x1", TRACE, "dotnet-trace 0x1", TRACE]) {
+            cpu = cpu.goal(ours, Ratio(theirs.into(), 0.2));
+            memory = memory.goal(ours, AtMost(24.0));
+        }
+        let steady = figure("CPU per GC without start and end", "us");
+        let name = format!("{per_second} GCs/s of 1000 blocks for a minute, from runs of {seconds} s");
+        let figures = vec![cpu, steady, figure("CPU of start and end", "ms"), memory];
+        let load = format!("per_second={per_second} blocks=1000 seconds={seconds}");
+        bench.measure(Case { name, variants: &variants, rounds, figures }, |bench, variant| {
+            let paced = bench.watch_paced(variant, &load, "")?;
+            let idle_ms = bench.watch_paced(variant, &format!("{load} collections=1"), "")?.cost.cpu_ms;
+            let steady_ms = paced.cost.cpu_ms - idle_ms;
+            Ok(vec![
+                (idle_ms + times * steady_ms) * 1e3 / (times * paced.gcs),
+                steady_ms * 1e3 / (paced.gcs - 1.0).max(1.0),
+                idle_ms,
+                paced.cost.memory_mib,
+            ])
+        });
+    }
+    Ok(())
+}
+
+/// What is missing when a program collects as often as it can.
+pub(super) fn measure_loss(bench: &mut Bench) -> Result<()> {
+    for (name, load, seconds, variants) in [
+        ("1,000 GCs/s of 100 blocks", "per_second=1000 blocks=100", 60, &LEVELS[3..]),
+        ("100 GCs/s of 50,000 blocks", "per_second=100 blocks=50000", 60, &["moves", "roots --blocks"]),
+        ("as many GCs of 100 blocks as it can", "per_second=0 blocks=100", 10, &LEVELS),
+        ("as many GCs of 500,000 blocks as it can", "per_second=0 blocks=500000", 10, &LEVELS),
+    ] {
+        let none =
+            |figure: Figure| variants.iter().fold(figure, |figure, name| figure.goal(name, AtMost(0.0)));
+        let figures = vec![
+            Figure::new("collections per second", ""),
+            Figure::new("ranges per second", ""),
+            none(Figure::new("collections not seen", "")),
+            none(Figure::new("events, ranges and roots missing", "")),
+        ];
+        // A background collection that runs when the program ends has no end and is not counted; `settle` makes sure
+        // that none runs.
+        let arguments = format!("{load} seconds={seconds} settle=1");
+        let case = Case { name: format!("{name}, {seconds} s"), variants, rounds: 1, figures };
+        bench.measure(case, |bench, variant| {
+            // A page of counters is small whatever is watched.
+            let paced = bench.watch_paced(variant, &arguments, "--format openmetrics")?;
+            let page = std::fs::read_to_string(bench.file("watched"))?;
+            let sum = |name: &str| {
+                let lines = page.lines().filter(|line| line.starts_with(name));
+                lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum::<f64>()
+            };
+            let ranges = sum("gcwatch_moved_blocks_total") + sum("gcwatch_surviving_blocks_total");
+            let unseen = paced.gcs - sum("gcwatch_collections_total");
+            Ok(vec![paced.gcs / paced.seconds, ranges / paced.seconds, unseen, sum("gcwatch_lost_total")])
+        });
+    }
+    Ok(())
 }
 
 impl Bench {
-    /// Starts the program and waits until its runtime is there.
-    pub(super) fn paced(&self, arguments: &str) -> Result<Waiting> {
-        let result = self.file("pace.txt");
-        let mut arguments: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
-        arguments.push(format!("result={}", result.display()));
-        let line = self.app(&self.newest, "pace", &[("DOTNET_gcServer", "0".to_owned())], &arguments)?;
-        let mut command = self.run_under(Tool::None, &self.newest, &line)?;
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
-        let stdout = child.stdout.as_mut().context("no stdout")?;
-        let mut ready = [0_u8; 1];
-        std::io::Read::read_exact(stdout, &mut ready).context("the program ended at once")?;
-        Ok(Waiting { child, result })
-    }
-
-    /// Lets a tool (with `more` options) watch the program from outside from its first collection to its end: what the program did, and what
-    /// the tool took.
-    pub(super) fn watch_paced(
-        &self,
-        tool: Tool,
-        arguments: &str,
-        output: &Path,
-        more: &[&str],
-    ) -> Result<(Paced, Option<Cost>)> {
-        // What is left from the run before says nothing of this one.
-        if output.exists() {
-            std::fs::remove_file(output)?;
-        }
-        let mut target = self.paced(arguments)?;
-        let watcher = match self.attach(tool, &self.newest, target.child.id(), output)? {
-            Some(mut command) => {
-                command.args(more).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-                let began = Instant::now();
-                let mut child = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
-                if let Err(error) = wait_for(tool, output, &mut child) {
-                    let _ = child.kill();
-                    let _ = child.wait();
-                    return Err(error.context(format!("{command:?}")));
-                }
-                Some((child, began))
-            }
-            None => None,
+    fn watch_paced(&self, variant: &'static str, arguments: &str, more: &str) -> Result<Paced> {
+        let mut target = self.start(&self.newest, "pace", arguments, &[("DOTNET_gcServer", "0")])?;
+        let watcher = self.watch(variant, &self.newest, target.pid(), more)?;
+        target.send_line("")?;
+        let cost = watcher.map(Watcher::finish).transpose()?.unwrap_or_default();
+        target.wait(LIMIT)?;
+        let fact = |key: &str| -> Result<f64> {
+            Ok(target.fact(key).with_context(|| format!("the program did not tell {key}"))?.parse()?)
         };
-        process::go(&mut target.child)?;
-        let cost = match watcher {
-            Some((child, began)) => Some(process::finish(child, began, Duration::from_secs(600))?),
-            None => {
-                target.child.wait()?;
-                None
-            }
-        };
-        target.child.wait()?;
-        let line = std::fs::read_to_string(&target.result).context("the program left no result")?;
-        std::fs::remove_file(&target.result)?;
-        let paced = Paced {
-            gcs: process::fact(&line, "gcs")?,
-            wall_ms: process::fact(&line, "wall_ns")? / 1e6,
-            median_stall_ms: process::fact(&line, "median_ns")? / 1e6,
-        };
-        Ok((paced, cost))
+        let (seconds, median_pause_ms) = (fact("wall_ns")? / 1e9, fact("median_ns")? / 1e6);
+        Ok(Paced { gcs: fact("gcs")?, seconds, median_pause_ms, cost })
     }
-}
-
-/// Whether a tool is watching: gcwatch once its header is in its output, dotnet-trace once the file is there, which it
-/// makes after it has opened its session.
-pub(super) fn is_ready(tool: Tool, output: &Path) -> bool {
-    std::fs::metadata(output).is_ok_and(|meta| matches!(tool, Tool::Trace(_)) || meta.len() > 0)
-}
-
-/// Waits until a tool is watching.
-pub(super) fn wait_for(tool: Tool, output: &Path, child: &mut Child) -> Result<()> {
-    let until = Instant::now() + LIMIT;
-    while !is_ready(tool, output) {
-        if child.try_wait()?.is_some() {
-            let mut said = String::new();
-            if let Some(stderr) = child.stderr.as_mut() {
-                std::io::Read::read_to_string(stderr, &mut said)?;
-            }
-            bail!("it ended before it watched: {}", said.trim());
-        }
-        if Instant::now() >= until {
-            bail!("it was not ready within {LIMIT:?}");
-        }
-        thread::sleep(Duration::from_millis(1));
-    }
-    Ok(())
 }

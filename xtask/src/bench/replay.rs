@@ -1,159 +1,91 @@
-//! Reading recordings: against TraceEvent, and against reading the bytes alone.
+//! Reading recordings: compared with TraceEvent, and with reading the bytes alone.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use xtask::apps;
 use xtask::testkit::peer;
 
-use super::figure::{Figure, Goal, Growth};
-use super::process::Cost;
-use super::statistics::median;
-use super::{Bench, Taken, process, tools};
+use super::figure::Bound::{AtMost, Ratio};
+use super::tools::mib;
+use super::{Bench, Case, Figure, process};
 
-const ROW: &str = "replay";
-/// Survivors of each recorded collection; each is a range.
-const BLOCKS: u32 = 50_000;
-/// Collections that show how large a recording becomes.
-const FEW: u32 = 20;
+const REPORT: &str = "gcwatch report";
+const VARIANTS: [&str; 4] = ["cat", REPORT, "gcwatch report --blocks", "TraceEvent"];
+/// Ranges of each recorded collection.
+const RANGES: u32 = 50_000;
 
+/// Recordings of 35,000, 350,000 and 3.5 million ranges, and one of 1 GiB.
 pub(super) fn measure(bench: &mut Bench) -> Result<()> {
-    let (mut wall, mut memory) = (Vec::new(), Vec::new());
-    // 35,000, 350,000 and 3.5 million ranges.
-    for (collections, blocks) in [(7, BLOCKS / 10), (7, BLOCKS), (70, BLOCKS)] {
-        let ranges = f64::from(collections) * f64::from(blocks);
-        let recording = bench.record(collections, blocks)?;
-        let taken = bench.replay(&format!("{:.2} M ranges", ranges / 1e6), &recording);
-        let cost = |of: fn(&Cost) -> f64| {
-            let gcwatch = taken.iter().find(|variant| variant.name == "gcwatch report")?;
-            median(&gcwatch.each(of))
-        };
-        wall.extend(cost(|cost| cost.wall_ms).map(|wall| (ranges, wall)));
-        memory.extend(cost(|cost| cost.memory_mib).map(|memory| (ranges, memory)));
-        std::fs::remove_file(recording)?;
+    for (collections, ranges) in [(7, RANGES / 10), (7, RANGES), (70, RANGES)] {
+        let name = format!("{:.2} M ranges", f64::from(collections * ranges) / 1e6);
+        bench.replay(name, collections, ranges, &VARIANTS, bench.rounds)?;
     }
-    let growth =
-        |what: &str, unit, points| Growth { row: ROW, input: "ranges", what: what.into(), unit, points };
-    bench.findings.growth.push(growth("wall of gcwatch report", "ms", wall));
-    bench.findings.growth.push(growth("memory of gcwatch report", "MiB", memory));
-    bench.large(1)
+    bench.large(1, 3)
 }
 
-/// Ten times what is large already.
+/// A recording of 10 GiB.
 pub(super) fn measure_huge(bench: &mut Bench) -> Result<()> {
-    if bench.quick {
-        bail!("left out by --quick");
-    }
-    bench.large(10)
+    bench.large(10, 1)
 }
 
 impl Bench {
-    /// A recording of so many collections with so many ranges each.
-    fn record(&self, collections: u32, blocks: u32) -> Result<PathBuf> {
-        let arguments = format!("per_second=0 seconds=3000 collections={collections} blocks={blocks}");
-        let arguments: Vec<String> = arguments.split(' ').map(str::to_owned).collect();
-        // Started with an empty standard input, it begins at once.
-        let line = self.app(&self.newest, "pace", &[], &arguments)?;
-        let path = self.file(&format!("{collections}-{blocks}.nettrace"));
-        let mut command = self.gcwatch();
-        self.newest.environment(&mut command);
-        command.args(["run", "--level", "moves", "--output", "/dev/null", "--record"]).arg(&path);
-        command.arg("--").args(line);
+    fn replay(
+        &mut self,
+        name: String,
+        collections: u32,
+        ranges: u32,
+        variants: &[&'static str],
+        rounds: usize,
+    ) -> Result<()> {
+        let recording = self.record(collections, ranges)?;
+        self.add(&name, Figure::new("size of the recording", "MiB").with("file", vec![mib(&recording)?]));
+        let wall = Figure::new("wall", "ms").against("cat");
+        let memory = Figure::new("memory", "MiB").against("TraceEvent");
+        let figures = vec![
+            wall.goal(REPORT, Ratio("cat".into(), 4.0)).goal(REPORT, Ratio("TraceEvent".into(), 1.0 / 15.0)),
+            Figure::new("CPU", "ms").against("TraceEvent"),
+            memory.goal(REPORT, AtMost(32.0)),
+        ];
+        self.measure(Case { name, variants, rounds, figures }, |bench, variant| {
+            let mut command = match variant {
+                "cat" => Command::new("sh"),
+                "TraceEvent" => bench.newest.command(&peer("gcstats/gcstats.dll")?),
+                _ => bench.gcwatch(&bench.newest),
+            };
+            match variant {
+                "cat" => command.args(["-c", "exec cat \"$0\" >/dev/null"]).arg(&recording),
+                "TraceEvent" => command.arg(&recording).arg("-q"),
+                _ => command.arg("report").arg(&recording).args(["--output", "/dev/null"]),
+            };
+            command.args(variant.ends_with("--blocks").then_some("--blocks"));
+            let cost = process::run(command)?;
+            Ok(vec![cost.wall_ms, cost.cpu_ms, cost.memory_mib])
+        });
+        Ok(std::fs::remove_file(recording)?)
+    }
+
+    fn record(&self, collections: u32, ranges: u32) -> Result<PathBuf> {
+        let path = self.file("recording.nettrace");
+        let mut command = self.gcwatch(&self.newest);
+        command.args(["run", "--level", "moves", "--output", "/dev/null", "--record"]).arg(&path).arg("--");
+        command.args(self.newest.argv(&apps::build("pace")?)).args(["per_second=0", "seconds=3000"]);
+        // Its standard input is empty, so that it begins at once.
+        command.args([format!("collections={collections}"), format!("blocks={ranges}")]);
         process::run(command)?;
         Ok(path)
     }
 
-    fn replay(&mut self, case: &str, recording: &Path) -> Vec<Taken<Cost>> {
-        let size =
-            Figure::new(ROW, case, "size of the recording", "MiB").with("file", vec![tools::mib(recording)]);
-        self.findings.figures.push(size);
-        let case = case.to_owned();
-        self.say(&format!("  {case}"));
-        let names = ["cat", "gcwatch report", "gcwatch report --blocks", "TraceEvent"];
-        let taken = self.interleave(&case, &names, |bench, name| {
-            process::run(match name {
-                "cat" => {
-                    let mut command = Command::new("cat");
-                    command.arg(recording);
-                    command
-                }
-                "TraceEvent" => {
-                    let mut command = bench.newest.command(&peer("gcstats/gcstats.dll")?);
-                    command.arg(recording).arg("-q");
-                    command
-                }
-                _ => bench.report(recording, name.ends_with("--blocks")),
-            })
-        });
-        let of = |what, unit, value: fn(&Cost) -> f64, against| {
-            let figure = Figure::new(ROW, &case, what, unit).against(against);
-            taken.iter().fold(figure, |figure, variant| figure.with(variant.name, variant.each(value)))
-        };
-        self.findings.figures.push(
-            of("wall", "ms", |cost| cost.wall_ms, "cat")
-                .goal("gcwatch report", Goal::Ratio { to: "cat", at_most: 4.0 })
-                .goal("gcwatch report", Goal::Ratio { to: "TraceEvent", at_most: 1.0 / 15.0 }),
-        );
-        let cpu = of("CPU", "ms", |cost| cost.cpu_ms, "TraceEvent");
-        self.findings.figures.push(cpu);
-        let memory = of("memory", "MiB", |cost| cost.memory_mib, "TraceEvent");
-        self.findings.figures.push(memory.goal("gcwatch report", Goal::AtMost(32.0)));
-        taken
-    }
-
-    fn report(&self, recording: &Path, blocks: bool) -> Command {
-        let mut command = self.gcwatch();
-        command.arg("report").arg(recording).args(["--output", "/dev/null"]);
-        if blocks {
-            command.arg("--blocks");
+    /// A recording of so many GiB: how many bytes a collection takes depends on whether the runtime moves the blocks.
+    fn large(&mut self, gib: u32, rounds: usize) -> Result<()> {
+        let disk = rustix::fs::statvfs(self.dir.path()).context("the free disk space is unknown")?;
+        let free_gib = (disk.f_bavail * disk.f_frsize) >> 30;
+        if free_gib < u64::from(gib) + 10 {
+            bail!("{free_gib} GiB of disk are free, and the recording needs 10 more than its size");
         }
-        command
-    }
-
-    /// The memory that a large recording takes. It is recorded, not put together: numbers and times go on as in any.
-    fn large(&mut self, gib: u32) -> Result<()> {
-        let free = self.free_gib()?;
-        if free < f64::from(gib) + 10.0 {
-            bail!("{free:.0} GiB of disk are free, 10 more than the recording have to be");
-        }
-        // How many bytes a collection takes depends on whether the runtime moves the blocks or keeps them.
-        let few = self.record(FEW, BLOCKS)?;
-        let each = std::fs::metadata(&few)?.len() / u64::from(FEW);
-        std::fs::remove_file(few)?;
-        let collections = (u64::from(gib) << 30) / each.max(1);
-        self.say(&format!("  a recording of {gib} GiB"));
-        let recording = self.record(u32::try_from(collections)?, BLOCKS)?;
-        let case = format!("recording of more than {gib} GiB");
-        let size = Figure::new(ROW, &case, "size of the recording", "MiB")
-            .with("file", vec![tools::mib(&recording)]);
-        self.findings.figures.push(size);
-        let names = ["cat", "gcwatch report"];
-        let rounds = std::mem::replace(&mut self.rounds, if gib > 1 { 1 } else { 3 });
-        let taken = self.interleave(&case, &names, |bench, name| {
-            process::run(match name {
-                "cat" => {
-                    let mut command = Command::new("cat");
-                    command.arg(&recording);
-                    command
-                }
-                _ => bench.report(&recording, false),
-            })
-        });
-        self.rounds = rounds;
-        std::fs::remove_file(&recording)?;
-        let mut wall = Figure::new(ROW, &case, "wall", "ms").against("cat");
-        let mut memory = Figure::new(ROW, &case, "memory", "MiB");
-        for variant in &taken {
-            wall = wall.with(variant.name, variant.each(|cost| cost.wall_ms));
-            memory = memory.with(variant.name, variant.each(|cost| cost.memory_mib));
-        }
-        self.findings.figures.push(wall.goal("gcwatch report", Goal::Ratio { to: "cat", at_most: 4.0 }));
-        self.findings.figures.push(memory.goal("gcwatch report", Goal::AtMost(32.0)));
-        Ok(())
-    }
-
-    fn free_gib(&self) -> Result<f64> {
-        let found = rustix::fs::statvfs(self.dir.path()).context("the free disk space is unknown")?;
-        Ok((found.f_bavail as f64) * (found.f_frsize as f64) / f64::from(1 << 30))
+        let mib_of_20 = mib(&self.record(20, RANGES)?)?;
+        let collections = (f64::from(gib) * 1024.0 * 20.0 / mib_of_20) as u32;
+        self.replay(format!("recording of {gib} GiB"), collections, RANGES, &VARIANTS[..2], rounds)
     }
 }

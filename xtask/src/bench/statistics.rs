@@ -1,6 +1,8 @@
-//! Medians, the interval of a ratio, and how a cost grows.
+//! Medians, and ratios with their intervals.
 
-/// The middle value, of an even number the mean of the two; `None` without any.
+use serde::{Deserialize, Serialize};
+
+/// The middle value; of an even number of values the mean of the middle two.
 pub(crate) fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -10,15 +12,15 @@ pub(crate) fn median(values: &[f64]) -> Option<f64> {
 }
 
 /// A value and the interval that holds it in 95 of 100 cases.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Estimate {
     pub(crate) value: f64,
     pub(crate) low: f64,
     pub(crate) high: f64,
 }
 
-/// How many times as large `values` are as `against`: the median of the ratios of each round, because what disturbs a
-/// machine lasts longer than a round, and the interval that holds that median.
+/// How many times as large `values` are as `against`: the median of the rounds' ratios, because what disturbs a machine
+/// lasts longer than a round, and the 95 % interval of that median.
 pub(crate) fn ratio(values: &[f64], against: &[f64]) -> Option<Estimate> {
     let pairs = values.iter().zip(against).filter(|(_, against)| **against > 0.0);
     let mut ratios: Vec<f64> = pairs.map(|(value, against)| value / against).collect();
@@ -28,11 +30,11 @@ pub(crate) fn ratio(values: &[f64], against: &[f64]) -> Option<Estimate> {
     Some(Estimate { value, low: ratios[outside], high: ratios[ratios.len() - 1 - outside] })
 }
 
-/// How many of the least and of the most values may lie outside the interval of a median: each value is below the
-/// median as often as a coin falls on one side, whatever the values' distribution. Fewer than six values do not reach
-/// 95 %, not even with all of them inside.
+/// How many of the least and of the greatest values lie outside the 95 % interval of a median (sign test: each value is
+/// below the median with a chance of one half, whatever the distribution). Fewer than six values do not reach 95 %, even
+/// with all of them inside.
 fn outside(count: usize) -> usize {
-    // The chance that exactly so many values lie below the median; in logarithms, for there may be hundreds.
+    // The chance that exactly `outside` values lie below the median; as a logarithm, because there may be hundreds.
     let mut chance_ln = count as f64 * 0.5_f64.ln();
     let mut at_most = 0.0;
     for outside in 0..count / 2 {
@@ -43,21 +45,6 @@ fn outside(count: usize) -> usize {
         chance_ln += ((count - outside) as f64 / (outside + 1) as f64).ln();
     }
     0
-}
-
-/// The exponent `k` of `cost = a * input^k`, by least squares over the logarithms; 1 is linear.
-pub(crate) fn exponent(points: &[(f64, f64)]) -> Option<f64> {
-    let logs: Vec<(f64, f64)> = points
-        .iter()
-        .filter(|(input, cost)| *input > 0.0 && *cost > 0.0)
-        .map(|(input, cost)| (input.ln(), cost.ln()))
-        .collect();
-    let count = logs.len() as f64;
-    let mean_x = logs.iter().map(|point| point.0).sum::<f64>() / count;
-    let mean_y = logs.iter().map(|point| point.1).sum::<f64>() / count;
-    let spread: f64 = logs.iter().map(|(x, _)| (x - mean_x).powi(2)).sum();
-    let both: f64 = logs.iter().map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
-    (logs.len() >= 2 && spread > 0.0).then(|| both / spread)
 }
 
 #[cfg(test)]
@@ -73,7 +60,7 @@ mod tests {
 
     #[test]
     fn a_ratio_is_of_rounds_and_within_its_interval() {
-        // A machine that becomes twice as slow half-way changes nothing about the ratio.
+        // A machine that becomes twice as slow during the run does not change the ratio.
         let none = [10.0, 10.1, 20.0, 20.2, 20.0];
         let tool: Vec<f64> = none.iter().map(|value| value * 1.1).collect();
         let found = ratio(&tool, &none).unwrap();
@@ -85,22 +72,12 @@ mod tests {
 
     #[test]
     fn intervals_of_medians() {
-        // Tables of the sign test: the 95 % interval of so many values leaves out so many at each end.
+        // From tables of the sign test: number of values, and how many are outside at each end.
         for (count, out) in
             [(0, 0), (1, 0), (4, 0), (6, 0), (8, 0), (9, 1), (12, 2), (20, 5), (25, 7), (100, 39)]
         {
             assert_eq!(outside(count), out, "{count}");
         }
         assert!((450..500).contains(&outside(1000)));
-    }
-
-    #[test]
-    fn exponents() {
-        let of = |k: f64| exponent(&[1.0, 10.0, 100.0].map(|x: f64| (x, 7.0 * x.powf(k)))).unwrap();
-        for k in [0.0, 0.5, 1.0, 2.0] {
-            assert!((of(k) - k).abs() < 1e-9);
-        }
-        assert_eq!(exponent(&[(1.0, 2.0)]), None);
-        assert_eq!(exponent(&[(1.0, 0.0), (10.0, 0.0)]), None);
     }
 }

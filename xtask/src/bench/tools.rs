@@ -1,151 +1,129 @@
-//! The ways to watch a program, gcwatch's and others'.
+//! The ways to watch a program, by the names of the variants: gcwatch at a level, with a profiler that reports nothing,
+//! or dotnet-trace.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
-use xtask::testkit::peer;
-use xtask::{Clr, apps, profiler};
+use anyhow::{Context, Result, bail};
+use rustix::process::{Pid, Signal, kill_process};
+use xtask::testkit::{Target, peer};
+use xtask::{Clr, profiler};
 
-use super::Bench;
+use super::process::{self, Cost};
+use super::{Bench, NONE};
 
-/// Where dotnet-trace is, below the directory of other tools.
-const DOTNET_TRACE: &str = "dotnet-trace-10.0.750501/dotnet-trace.dll";
+/// How long a program or tool may take to be ready or to end.
+pub(super) const LIMIT: Duration = Duration::from_secs(600);
 
-/// A tool, by the name its figures have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tool {
-    None,
-    /// gcwatch with these options.
-    Gcwatch(&'static [&'static str]),
-    /// gcwatch with a profiler library that reports nothing.
-    Measured(&'static str),
-    /// dotnet-trace with these keywords of the runtime's provider.
-    Trace(&'static str),
+pub(super) fn is_trace(name: &str) -> bool {
+    name.starts_with("dotnet-trace")
 }
 
-/// Every tool by its name.
-const TOOLS: [(&str, Tool); 14] = [
-    ("none", Tool::None),
-    // What a figure is worth: nothing held against nothing.
-    ("none again", Tool::None),
-    ("basic", Tool::Gcwatch(&["--level", "basic"])),
-    ("basic --record", Tool::Gcwatch(&["--level", "basic", "--record"])),
-    ("moves", Tool::Gcwatch(&["--level", "moves"])),
-    ("roots", Tool::Gcwatch(&["--level", "roots"])),
-    ("roots --no-names", Tool::Gcwatch(&["--level", "roots", "--no-names"])),
-    ("roots --blocks", Tool::Gcwatch(&["--level", "roots", "--blocks"])),
-    ("roots --sample 1/30s", Tool::Gcwatch(&["--level", "roots", "--sample", "1/30s"])),
-    ("floor", Tool::Measured("floor")),
-    ("MONITOR_GC", Tool::Measured("plain")),
-    ("dotnet-trace 0x1", Tool::Trace("0x1")),
-    ("dotnet-trace 0x400001", Tool::Trace("0x400001")),
-    ("dotnet-trace gc-verbose", Tool::Trace("gc-verbose")),
-];
+pub(super) fn loads_a_profiler(name: &str) -> bool {
+    name.starts_with("roots") || matches!(name, "floor" | "MONITOR_GC")
+}
 
-impl Tool {
-    /// # Errors
-    /// Where there is none: it would be measured as no tool.
-    pub(super) fn named(name: &str) -> Result<Self> {
-        let known = TOOLS.iter().find(|(known, _)| *known == name);
-        known.map(|(_, tool)| *tool).with_context(|| format!("there is no tool {name}"))
+/// A tool that watches a process. It is killed when this is dropped.
+#[derive(Debug)]
+pub(super) struct Watcher {
+    name: &'static str,
+    pub(super) process: Target,
+    began: Instant,
+    /// The time from its start until it watched.
+    pub(super) ready_ms: f64,
+}
+
+impl Watcher {
+    /// Waits for the end of a tool whose target ends.
+    pub(super) fn finish(mut self) -> Result<Cost> {
+        process::finish(&mut self.process, self.began)
     }
 
-    /// Whether it loads a profiler.
-    pub(super) fn is_profiler(self) -> bool {
-        matches!(self, Self::Measured(_))
-            || matches!(self, Self::Gcwatch(options) if options.contains(&"roots"))
+    /// Ends a tool as Ctrl-C does. dotnet-trace sometimes ignores it, and is then killed.
+    pub(super) fn interrupt(mut self) -> Result<()> {
+        if self.process.wait(Duration::ZERO).is_ok() {
+            bail!("it ended too early\n{:?}", self.process);
+        }
+        let pid = i32::try_from(self.process.pid()).ok().and_then(Pid::from_raw).context("a process id")?;
+        kill_process(pid, Signal::INT)?;
+        if is_trace(self.name) && self.process.wait(Duration::from_secs(3)).is_err() {
+            return Ok(());
+        }
+        self.process.wait(LIMIT).map(|_| ())
     }
 }
 
 impl Bench {
-    /// A test application as a command line: with its runtime's settings in front, for the application alone and not
-    /// for the tool that starts it.
-    pub(super) fn app(
-        &self,
-        clr: &Clr,
-        name: &str,
-        settings: &[(&str, String)],
-        args: &[String],
-    ) -> Result<Vec<OsString>> {
-        let mut line = vec![OsString::from("env")];
-        line.extend(settings.iter().map(|(name, value)| OsString::from(format!("{name}={value}"))));
-        line.extend(clr.argv(&apps::build(name)?));
-        line.extend(args.iter().map(OsString::from));
-        Ok(line)
+    /// Starts a test application and waits until it is ready.
+    pub(super) fn start(&self, clr: &Clr, app: &str, args: &str, env: &[(&str, &str)]) -> Result<Target> {
+        let args: Vec<&str> = args.split_whitespace().collect();
+        let mut target = Target::app(clr, app, &args, env)?;
+        target.wait_line("ready", LIMIT)?;
+        Ok(target)
     }
 
-    /// A command that runs a command line under a tool. gcwatch writes a line per collection, to nobody.
-    pub(super) fn run_under(&self, tool: Tool, clr: &Clr, line: &[OsString]) -> Result<Command> {
-        let output =
-            if matches!(tool, Tool::Trace(_)) { self.file("trace.nettrace") } else { "/dev/null".into() };
-        let Some((mut command, arguments)) = self.tool(tool, clr, &output)? else {
-            let mut command = Command::new(&line[0]);
-            command.args(&line[1..]);
-            clr.environment(&mut command);
-            return Ok(command);
-        };
-        command.arg(if matches!(tool, Tool::Trace(_)) { "collect" } else { "run" });
-        command.args(arguments);
-        if matches!(tool, Tool::Trace(_)) {
-            command.arg("--show-child-io");
+    /// Attaches a tool to a process and waits until it writes to the file `watched`; `None` without a tool.
+    pub(super) fn watch(
+        &self,
+        name: &'static str,
+        clr: &Clr,
+        pid: u32,
+        more: &str,
+    ) -> Result<Option<Watcher>> {
+        let output = self.file("watched");
+        if output.exists() {
+            std::fs::remove_file(&output)?;
         }
-        command.arg("--").args(line);
-        Ok(command)
+        let Some(mut command) = self.attach(name, clr, pid, &output)? else { return Ok(None) };
+        command.args(more.split_whitespace());
+        let began = Instant::now();
+        let mut watcher = Watcher { name, process: Target::spawn(command)?, began, ready_ms: 0.0 };
+        watcher.process.close_stdin();
+        // gcwatch writes a header when it watches; dotnet-trace creates the file after it has opened its session.
+        while !std::fs::metadata(&output).is_ok_and(|meta| is_trace(name) || meta.len() > 0) {
+            if began.elapsed() > LIMIT || watcher.process.wait(Duration::ZERO).is_ok() {
+                bail!("it ended, or was not ready in time\n{:?}", watcher.process);
+            }
+            thread::sleep(Duration::from_micros(200));
+        }
+        watcher.ready_ms = began.elapsed().as_secs_f64() * 1e3;
+        Ok(Some(watcher))
     }
 
     /// A command that attaches a tool to a process and writes to a file.
-    pub(super) fn attach(&self, tool: Tool, clr: &Clr, pid: u32, output: &Path) -> Result<Option<Command>> {
-        let Some((mut command, arguments)) = self.tool(tool, clr, output)? else { return Ok(None) };
-        command.arg(if matches!(tool, Tool::Trace(_)) { "collect" } else { "attach" });
-        command.args(["-p", &pid.to_string()]).args(arguments);
+    pub(super) fn attach(&self, name: &str, clr: &Clr, pid: u32, output: &Path) -> Result<Option<Command>> {
+        let options = match name {
+            // The second one shows what difference two equal variants have.
+            NONE | "none again" => return Ok(None),
+            "floor" | "MONITOR_GC" => "--level roots --no-names".to_owned(),
+            _ => match name.strip_prefix("dotnet-trace ") {
+                Some(keywords) if keywords.starts_with("0x") => {
+                    format!("--providers Microsoft-Windows-DotNETRuntime:{keywords}:4")
+                }
+                Some(profile) => format!("--profile {profile}"),
+                None => format!("--level {name}"),
+            },
+        };
+        let mut command =
+            if is_trace(name) { self.newest.command(&dotnet_trace()?) } else { self.gcwatch(clr) };
+        command.args([if is_trace(name) { "collect" } else { "attach" }, "-p", &pid.to_string()]);
+        if let "floor" | "MONITOR_GC" = name {
+            let kind = if name == "floor" { "floor" } else { "plain" };
+            command.arg("--profiler-path").arg(profiler::measured(kind)?);
+        }
+        command.args(options.split(' ')).arg("--output").arg(output);
         Ok(Some(command))
     }
 
-    /// A tool, and its arguments without the target.
-    fn tool(&self, tool: Tool, clr: &Clr, output: &Path) -> Result<Option<(Command, Vec<OsString>)>> {
-        let mut arguments: Vec<OsString> = Vec::new();
-        let command = match tool {
-            Tool::None => return Ok(None),
-            Tool::Trace(what) => {
-                arguments.push("--output".into());
-                arguments.push(output.into());
-                if what.starts_with("0x") {
-                    let provider = format!("Microsoft-Windows-DotNETRuntime:{what}:4");
-                    arguments.extend(["--providers".into(), provider.into()]);
-                } else {
-                    arguments.extend(["--profile".into(), what.into()]);
-                }
-                return Ok(Some((self.newest.command(&dotnet_trace()?), arguments)));
-            }
-            Tool::Gcwatch(options) => {
-                arguments.extend(options.iter().map(OsString::from));
-                if options.contains(&"--record") {
-                    arguments.push(self.file("recording.nettrace").into());
-                }
-                self.gcwatch()
-            }
-            Tool::Measured(kind) => {
-                let library = profiler::measured(kind)?;
-                arguments.extend(["--level", "roots", "--no-names", "--profiler-path"].map(OsString::from));
-                arguments.push(library.into());
-                self.gcwatch()
-            }
-        };
-        let mut command = command;
-        clr.environment(&mut command);
-        arguments.extend(["--output".into(), output.into()]);
-        Ok(Some((command, arguments)))
-    }
-
-    /// gcwatch, as a command without arguments and without settings of whoever runs this.
-    pub(super) fn gcwatch(&self) -> Command {
+    /// gcwatch without arguments and without the settings of the user.
+    pub(super) fn gcwatch(&self, clr: &Clr) -> Command {
         let mut command = Command::new(&self.gcwatch);
-        for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("GCWATCH_") {
-                command.env_remove(name);
-            }
+        clr.environment(&mut command);
+        let names = std::env::vars_os().map(|(name, _)| name);
+        for name in names.filter(|name| name.to_string_lossy().starts_with("GCWATCH_")) {
+            command.env_remove(name);
         }
         command.current_dir(self.dir.path());
         command
@@ -156,12 +134,11 @@ impl Bench {
     }
 }
 
-/// dotnet-trace's program.
 pub(super) fn dotnet_trace() -> Result<PathBuf> {
-    Ok(peer(DOTNET_TRACE)?)
+    Ok(peer("dotnet-trace-10.0.750501/dotnet-trace.dll")?)
 }
 
 /// The size of a file in MiB.
-pub(super) fn mib(path: &Path) -> f64 {
-    std::fs::metadata(path).map_or(0.0, |meta| meta.len() as f64 / f64::from(1 << 20))
+pub(super) fn mib(path: &Path) -> Result<f64> {
+    Ok(std::fs::metadata(path)?.len() as f64 / f64::from(1 << 20))
 }

@@ -5,92 +5,65 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-/// Measure what gcwatch costs, beside no tool, the least possible, and other tools.
+/// Measure what gcwatch costs, compared with no tool, with the least that any profiler costs, and with other tools.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Bench {
-    /// Fewer cases, rounds and seconds: minutes instead of an hour, for a look
-    #[arg(long)]
-    quick: bool,
-
-    /// How often each variant is measured [default: 6; with --quick 3]
-    #[arg(long, value_name = "N")]
-    rounds: Option<usize>,
+    /// How often each variant is measured; what takes milliseconds is measured several times as often
+    #[arg(long, value_name = "N", default_value_t = 6)]
+    pub(crate) rounds: usize,
 
     /// Only groups whose names contain this: size, callbacks, replay, huge, attaching, target, blocks, mixes, kestrel, watching, loss
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    only: Vec<String>,
+    pub(crate) only: Vec<String>,
 
-    /// Of the groups `target` and `mixes`, only cases with one of these in their names
+    /// Only cases whose names contain one of these
     #[arg(long = "case", value_name = "PART", value_delimiter = ',')]
-    cases: Vec<String>,
+    pub(crate) cases: Vec<String>,
 
     /// On all runtimes that are found, not only on the newest
     #[arg(long)]
-    all: bool,
+    pub(crate) all: bool,
 
-    /// Write all values
+    /// Write all figures with all values here
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
-    /// Measure nothing: show the goals of runs that were written with --json, side by side
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["quick", "rounds", "only", "cases", "all", "json"])]
+    /// Measure nothing: the table of runs that --json wrote, with their rounds together
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["rounds", "only", "cases", "all", "json"])]
     goals: Vec<PathBuf>,
-
-    /// Write the tables here instead of to stdout
-    #[arg(long, value_name = "FILE")]
-    markdown: Option<PathBuf>,
 }
 
 impl Bench {
+    /// Prints the table of all figures that have goals.
     #[cfg(target_os = "linux")]
     pub(crate) fn run(self) -> Result<ExitCode> {
         use std::fs;
+        use std::io::{self, Write};
 
         use anyhow::Context;
 
-        use crate::bench::{self, Wish};
+        use crate::bench::{self, Run};
 
-        if !self.goals.is_empty() {
-            let read = |file: &PathBuf| -> Result<serde_json::Value> {
-                let text = fs::read(file).with_context(|| file.display().to_string())?;
-                serde_json::from_slice(&text).with_context(|| file.display().to_string())
-            };
-            let runs = self.goals.iter().map(read).collect::<Result<Vec<_>>>()?;
-            return Self::write(self.markdown, &bench::goals::render(&runs));
+        let mut runs = Vec::new();
+        for file in &self.goals {
+            let text = fs::read(file).with_context(|| file.display().to_string())?;
+            runs.push(serde_json::from_slice::<Run>(&text).with_context(|| file.display().to_string())?);
         }
-        let wish = Wish {
-            quick: self.quick,
-            rounds: self.rounds.filter(|rounds| *rounds > 0),
-            only: self.only,
-            cases: self.cases,
-            all_runtimes: self.all,
-        };
-        let mut text = String::new();
-        bench::run(&wish, |json, markdown| {
-            if let Some(file) = &self.json {
-                fs::write(file, format!("{json:#}\n")).with_context(|| file.display().to_string())?;
-            }
-            if let Some(file) = &self.markdown {
-                fs::write(file, markdown).with_context(|| file.display().to_string())?;
-            }
-            markdown.clone_into(&mut text);
-            Ok(())
-        })?;
-        if self.markdown.is_some() { Ok(ExitCode::SUCCESS) } else { Self::write(None, &text) }
-    }
-
-    #[cfg(target_os = "linux")]
-    fn write(file: Option<PathBuf>, text: &str) -> Result<ExitCode> {
-        use std::io::{self, Write};
-
-        match file {
-            Some(file) => std::fs::write(file, text)?,
-            None => io::stdout().write_all(text.as_bytes())?,
+        if runs.is_empty() {
+            bench::run(&self, |run| {
+                if let Some(file) = &self.json {
+                    let text = serde_json::to_string_pretty(run)?;
+                    fs::write(file, text + "\n").with_context(|| file.display().to_string())?;
+                }
+                runs = vec![run.clone()];
+                Ok(())
+            })?;
         }
+        io::stdout().write_all(bench::markdown::render(&runs).as_bytes())?;
         Ok(ExitCode::SUCCESS)
     }
 
-    /// CPU time and memory of others come from `/proc`.
+    /// CPU time and memory of other processes come from `/proc`.
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn run(self) -> Result<ExitCode> {
         anyhow::bail!("{self:?}: benchmarks run on Linux only")

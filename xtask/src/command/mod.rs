@@ -1,7 +1,7 @@
 //! The subcommands, one file each.
 
 mod apps;
-mod bench;
+pub(crate) mod bench;
 mod check_targets;
 mod clr;
 mod demo;
@@ -28,7 +28,7 @@ enum Command {
     Clr,
     /// Build all test applications.
     Apps,
-    /// Measure what gcwatch costs, beside no tool, the least possible, and other tools.
+    /// Measure what gcwatch costs, compared with no tool, with the least that any profiler costs, and with other tools.
     Bench(bench::Bench),
     /// Run the fuzz targets, or replay the inputs that are kept.
     Fuzz(fuzz::Fuzz),
