@@ -13,7 +13,7 @@ use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use xtask::Clr;
 use xtask::testkit::{Skip, peer};
 
-use super::support::{places, repeated};
+use crate::it::support::{places, repeated};
 
 /// Workstation or server GC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,16 +100,37 @@ fn free_memory_gib() -> Option<u64> {
     Some(available.split_whitespace().next()?.parse::<u64>().ok()? >> 20)
 }
 
+/// A file's name and the function that registers its tests.
+pub(crate) type File = (&'static str, fn(&mut Suite));
+
+/// Lists the files of a folder, in the order in which their tests are registered.
+macro_rules! files {
+    ($($name:ident),+ $(,)?) => {
+        pub(crate) const FILES: &[crate::it::suite::File] = &[$((stringify!($name), $name::register)),+];
+    };
+}
+pub(crate) use files;
+
 /// The tests so far.
 pub(crate) struct Suite {
     clrs: Vec<Clr>,
+    /// The file that registers tests.
+    file: &'static str,
     trials: Vec<Trial>,
     skips: Vec<(String, String)>,
 }
 
 impl Suite {
     pub(crate) fn new(clrs: Vec<Clr>) -> Suite {
-        Suite { clrs, trials: Vec::new(), skips: Vec::new() }
+        Suite { clrs, file: "", trials: Vec::new(), skips: Vec::new() }
+    }
+
+    /// Registers the tests of a folder.
+    pub(crate) fn register(&mut self, files: &[File]) {
+        for (file, register) in files {
+            self.file = file;
+            register(self);
+        }
     }
 
     /// On every runtime, with both kinds of GC.
@@ -174,6 +195,8 @@ impl Suite {
     }
 
     fn add(&mut self, name: String, needs: &[Need], test: impl FnOnce() -> Result<()> + Send + 'static) {
+        let prefix = name.split("::").next();
+        assert_eq!(prefix, Some(self.file), "the name of a test begins with the name of its file");
         let unmet = needs.iter().find_map(|need| need.unmet());
         let trial = match &unmet {
             Some(reason) => {

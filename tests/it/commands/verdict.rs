@@ -1,0 +1,264 @@
+//! Bounds that must hold: the verdict, the exit code, and what a script reads of them.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::json;
+use xtask::Clr;
+
+use crate::it::suite::Suite;
+use crate::it::support::{DEADLINE, Document, Gcwatch, account, brief, number, until};
+
+/// Collects in every generation, gen2 among them for its large objects.
+const WORK: &str = "work=150000 live=5000";
+const SMALL: [(&str, &str); 1] = [("DOTNET_GCgen0size", "400000")];
+
+pub(crate) fn register(suite: &mut Suite) {
+    suite.each("verdict::broken_is_10_and_names_the_collections", &[], broken);
+    suite.once("verdict::holding_gives_the_child_s_code", &[], holding);
+    suite.once("verdict::without_data_is_11", &[], without_data);
+    suite.once("verdict::lowest_level_that_answers", &[], lowest_level);
+    suite.once("verdict::stops_that_watching_caused_break_nothing", &[], own_pauses);
+    suite.once("verdict::bounds_from_a_file", &[], from_file);
+    suite.once("verdict::of_a_recording_is_the_live_one", &[], of_a_recording);
+    suite.once("verdict::outlives_a_closed_pipe", &[], closed_pipe);
+    suite.plain("verdict::mistakes_are_2", mistakes);
+    suite.plain("verdict::metrics_are_listed", metrics);
+}
+
+fn churn(clr: &Clr, options: &[&str]) -> Result<Gcwatch> {
+    let gcwatch = Gcwatch::on(clr).envs(SMALL).arg("run");
+    options.iter().fold(gcwatch, |g, o| g.arg(o)).app(clr, "churn", WORK)
+}
+
+fn broken(clr: &Clr) -> Result<()> {
+    let options = ["--format", "json", "--assert", "gc.gen2.count <= 0", "--assert", "gc.count > 0"];
+    // A background collection in flight at the end counts for the program, and is cut off for us.
+    let blocking = [("DOTNET_gcConcurrent", "0")];
+    let ended = churn(clr, &options)?.envs(blocking).output()?.expect(10)?;
+    let document = Document::parse(&ended.stdout)?;
+    let [first, second] = document.0["assertions"].as_array().context("no list")?.as_slice() else {
+        anyhow::bail!("{}", document.0["assertions"])
+    };
+    // The child's lines are on stderr, its own count of gen2 collections among them.
+    let counted = number(&ended.stderr, "gc2")?;
+    ensure!(first["holds"] == false && first["value"] == counted as f64, "{counted}: {first}");
+    let complete = document.complete()?;
+    let gen2: Vec<_> =
+        complete.iter().filter(|gc| gc["generation"] == 2).map(|gc| gc["number"].clone()).collect();
+    ensure!(first["gcs"] == json!(gen2) && gen2.len() as u64 == counted, "{gen2:?}: {first}");
+    ensure!(second["holds"] == true && second["gcs"] == json!([]), "{second}");
+    ensure!(document.0["exit"]["gcwatch"] == 10, "{}", document.0["exit"]);
+    let named = format!("#{} gen2", gen2[0]);
+    ended.says(&["FAIL", "gc.gen2.count <= 0", &named])?;
+    Ok(())
+}
+
+fn holding(clr: &Clr) -> Result<()> {
+    for code in [0, 3] {
+        let ended = Gcwatch::on(clr)
+            .envs(SMALL)
+            .args("run -q --assert pause.max<60s --assert lost==0")
+            .app(clr, "churn", &format!("{WORK} exit={code}"))?
+            .output()?
+            .expect(code)?;
+        // Quiet leaves the verdict.
+        let said: Vec<&str> = ended.stderr.lines().collect();
+        ensure!(said.len() == 3 && said[2] == "all 2 assertions hold", "{said:?}");
+    }
+    // The child's failure goes before the verdict.
+    Gcwatch::on(clr)
+        .envs(SMALL)
+        .args("run -q --assert gc.count<1")
+        .app(clr, "churn", &format!("{WORK} exit=3"))?
+        .output()?
+        .expect(3)?
+        .says(&["FAIL"])?;
+    Ok(())
+}
+
+fn without_data(clr: &Clr) -> Result<()> {
+    // It collects only when it is told to, and its stdin is empty.
+    for bound in ["pause.max<1s", "heap.growth.percent<50", "frag.gen2.percent<50"] {
+        let ended = Gcwatch::on(clr)
+            .args("run -q --assert")
+            .arg(bound)
+            .app(clr, "moves", "")?
+            .output()?
+            .expect(11)?;
+        ended.says(&["could not be judged", bound])?;
+    }
+    let none =
+        Gcwatch::on(clr).args("run -q --assert gc.count<=0").app(clr, "moves", "")?.output()?.expect(0)?;
+    none.says(&["the assertion holds"])?;
+    let options = ["-q", "--level", "basic", "--assert", "roots.stack.max<100000"];
+    churn(clr, &options)?.output()?.expect(11)?.says(&["not seen at this level"])?;
+    Ok(())
+}
+
+fn lowest_level(clr: &Clr) -> Result<()> {
+    for (bound, level, disturbed) in [
+        ("pause.p99<60s", "basic", json!([])),
+        ("moved.bytes.max<1GiB", "moves", json!([])),
+        ("roots.stack.max<100000", "roots", json!([])),
+    ] {
+        let options = ["gc.count>0", "pause.max<60s"].map(|more| ["--assert", more]).concat();
+        let options = [["--format", "json", "--assert", bound].as_slice(), &options].concat();
+        let ended = churn(clr, &options)?.output()?.expect(0)?;
+        let document = Document::parse(&ended.stdout)?;
+        ensure!(document.0["watch"]["level"] == level, "{bound}: {}", document.0["watch"]);
+        let [own, count, pause] = document.0["assertions"].as_array().context("no list")?.as_slice() else {
+            anyhow::bail!("{}", document.0["assertions"])
+        };
+        ensure!(own["disturbed_by"] == disturbed && own["disturbed"] == false, "{own}");
+        ensure!(own["level"] == level, "{own}");
+        // At `roots` there is no background GC, so numbers of collections are others. What is told for gcwatch is told
+        // in the pauses.
+        let (off, work) = ("background_gc_off", "work_in_pauses");
+        let (counts, pauses) = match level {
+            "basic" => (json!([]), json!([])),
+            "moves" => (json!([]), json!([work])),
+            _ => (json!([off]), json!([off, work])),
+        };
+        for (verdict, expected) in [(count, counts), (pause, pauses)] {
+            let any = expected != json!([]);
+            ensure!(verdict["disturbed_by"] == expected && verdict["disturbed"] == any, "{level}: {verdict}");
+        }
+    }
+    // A level that was asked for is kept.
+    let ended = churn(clr, &["--format", "json", "--level", "moves", "--assert", "gc.count>0"])?
+        .output()?
+        .expect(0)?;
+    let document = Document::parse(&ended.stdout)?;
+    ensure!(document.0["watch"]["level"] == "moves", "{}", document.0["watch"]);
+    Ok(())
+}
+
+/// A bound on pauses judges the pauses of the program, and not the stops in which the runtime walks survivors for us. The
+/// truth is a second reading of the recording.
+fn own_pauses(clr: &Clr) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let recording = dir.path().join("run.nettrace");
+    let ended = Gcwatch::on(clr)
+        .args("run --format json --assert pause.gen2.total<999s --assert moved.bytes.max<999GiB --record")
+        .arg(&recording)
+        .app(clr, "background", "rounds=4")?
+        .output()?
+        .expect(0)?;
+    let document = Document::parse(&ended.stdout)?;
+    let account = account(&recording)?;
+    let (mut own, mut walks) = (0, 0);
+    for (number, told) in account.gcs.iter().filter(|(_, told)| told.whole() && told.generation == 2) {
+        ensure!(document.gc(*number)?["complete"] == true, "{}", brief(document.gc(*number)?));
+        for pause in &told.pauses {
+            let to = if pause.phase == "survivor_walk" { &mut walks } else { &mut own };
+            *to += pause.ns;
+        }
+    }
+    let verdict = &document.0["assertions"][0];
+    ensure!(document.0["watch"]["level"] == "moves" && walks > 0, "no walk: {}", document.0["watch"]);
+    ensure!(verdict["value"] == own as f64, "{verdict}: {own} ns of pauses, and {walks} ns of walks");
+    ensure!(document.0["summary"]["cost"]["extra_stops"]["ns"] == walks, "{}", document.0["summary"]["cost"]);
+    Ok(())
+}
+
+fn from_file(clr: &Clr) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let path = dir.path().join("bounds.toml");
+    std::fs::write(&path, "default = ['gc.count > 0']\nnightly = ['gc.count > 0', 'gc.count < 1']\n")?;
+    let file = path.to_str().context("a path")?;
+    churn(clr, &["-q", "--assert-file", file])?.output()?.expect(0)?.says(&["the assertion holds"])?;
+    let nightly = ["-q", "--assert-file", file, "--assert-profile", "nightly"];
+    churn(clr, &nightly)?.output()?.expect(10)?.says(&["1 of 2 assertions does not hold"])?;
+    let missing = ["-q", "--assert-file", file, "--assert-profile", "weekly"];
+    let ended = churn(clr, &missing)?.output()?.expect(2)?.says(&["weekly", "default, nightly"])?;
+    ensure!(ended.stdout.is_empty(), "the child was started: {:?}", ended.out());
+    Ok(())
+}
+
+fn of_a_recording(clr: &Clr) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let path = dir.path().join("out.nettrace");
+    let record = path.to_str().context("a path")?;
+    let bounds = [
+        "--format",
+        "json",
+        "--assert",
+        "gc.gen2.count<=0",
+        "--assert",
+        "pause.p90<60s",
+        "--assert",
+        "moved.blocks.total>0",
+        "--assert",
+        "frag.gen2.percent<100",
+    ];
+    let live = churn(clr, &[["--record", record].as_slice(), &bounds].concat())?.output()?.expect(10)?;
+    let replayed =
+        bounds.iter().fold(Gcwatch::new().args("report"), |g, o| g.arg(o)).arg(&path).output()?.expect(10)?;
+    let (live, replayed) = (Document::parse(&live.stdout)?, Document::parse(&replayed.stdout)?);
+    ensure!(
+        live.0["assertions"] == replayed.0["assertions"],
+        "{}\n{}",
+        live.0["assertions"],
+        replayed.0["assertions"]
+    );
+    // Recorded at `moves`: roots cannot be judged.
+    let ended =
+        Gcwatch::new().args("report -q --assert roots.stack.max<5").arg(&path).output()?.expect(11)?;
+    ensure!(ended.out()?.contains("not seen at this level"), "{ended:?}");
+    Ok(())
+}
+
+/// `gcwatch run --assert … --format ndjson | head -1`: the verdict is owed all the same.
+fn closed_pipe(clr: &Clr) -> Result<()> {
+    let mut command = churn(clr, &["--format", "ndjson", "--assert", "gc.gen2.count<=0"])?.command();
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+    let mut first = String::new();
+    BufReader::new(child.stdout.take().context("piped")?).read_line(&mut first)?;
+    let waited = until("the end of gcwatch", DEADLINE, || Ok(child.try_wait()?.is_some()));
+    if let Err(error) = waited {
+        child.kill()?;
+        child.wait()?;
+        return Err(error);
+    }
+    let status = child.wait()?;
+    ensure!(status.code() == Some(10), "{status} after {first}");
+    Ok(())
+}
+
+fn mistakes() -> Result<()> {
+    for (bound, word) in [
+        ("puase.max < 1ms", "pause"),
+        ("pause < 1ms", "pause.max"),
+        ("pause.max < 1MiB", "it is a time"),
+        ("gc.gen2.cuont <= 0", "gc.gen2.count"),
+    ] {
+        // The child would say something.
+        let ended =
+            Gcwatch::new().args("run --assert").arg(bound).args("-- echo started").output()?.expect(2)?;
+        ensure!(ended.stdout.is_empty(), "{bound}: the child was started");
+        ended.says(&[word])?;
+    }
+    Gcwatch::new()
+        .args("run --assert-file /nonexistent/bounds.toml -- echo started")
+        .output()?
+        .expect(2)?
+        .says(&["bounds.toml", "do:"])?;
+    Ok(())
+}
+
+/// Everything that the list has can be bounded.
+fn metrics() -> Result<()> {
+    let listed = Gcwatch::new().args("metrics").output()?.expect(0)?;
+    let names: Vec<&str> = listed.out()?.lines().map_while(|line| line.split_whitespace().next()).collect();
+    ensure!(names.contains(&"pause.max") && names.len() > 20, "{names:?}");
+    for name in names {
+        let bound = format!("{name} < 1%");
+        let ended = Gcwatch::new().args("run --assert").arg(&bound).args("-- true").output()?;
+        // A unit that does not fit is the only thing wrong with it.
+        let known = ended.code != 2 || ended.stderr.contains("is no value for");
+        ensure!(known, "{bound}: {ended:?}");
+    }
+    Ok(())
+}

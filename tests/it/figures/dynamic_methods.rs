@@ -1,0 +1,85 @@
+//! Who asked for a collection, where that is a method made at run time, or one that was compiled into such a method: its
+//! caller is not blamed.
+
+use std::fs;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use xtask::Clr;
+use xtask::testkit::Target;
+
+use crate::it::suite::{Need, Suite};
+use crate::it::support::{DEADLINE, Gcwatch, Json, lines, number, until, wait_for_start};
+
+pub(crate) fn register(suite: &mut Suite) {
+    suite.each("dynamic_methods::their_callers_are_not_blamed", &[Need::Proc], not_blamed);
+}
+
+const DYNAMIC: &str = "(dynamic method)";
+
+fn not_blamed(clr: &Clr) -> Result<()> {
+    // Before .NET 10 the runtime does not tell a thread of its own which code was made at run time.
+    let told = clr.version.major >= 10;
+    let dir = tempfile::tempdir()?;
+    let path = dir.path().join("lines.ndjson");
+    let mut program = Target::app(clr, "lambdas", &[], &[])?;
+    program.wait_line("ready ", DEADLINE)?;
+    let mut gcwatch = Gcwatch::on(clr)
+        .args("attach --level roots --format ndjson -o")
+        .arg(&path)
+        .arg(program.pid().to_string())
+        .spawn()?;
+    wait_for_start(&mut gcwatch, &path)?;
+    program.ask("pin", "pinned", DEADLINE)?;
+    let mut asked = Vec::new();
+    for (how, first, second) in [
+        ("itself", DYNAMIC, Some("Demo.Program.CallItself")),
+        ("inlined", DYNAMIC, Some("Demo.Program.CallInlined")),
+        ("expression", DYNAMIC, Some("Demo.Program.CallExpression")),
+        ("plain", "Demo.Program.Plain", None),
+    ] {
+        asked.push((number(&program.ask(how, "collected ", DEADLINE)?, "index")?, how, first, second));
+    }
+    let (last, ..) = asked.last().context("four")?;
+    until("the last line", DEADLINE, || {
+        Ok(whole_lines(&fs::read(&path)?)?.iter().any(|line| line["type"] == "gc" && line["number"] == *last))
+    })?;
+    program.send_line("exit")?;
+    ensure!(program.wait(DEADLINE)?.success(), "{program:?}");
+    let status = gcwatch.wait(DEADLINE)?;
+    ensure!(status.success(), "{status}: {gcwatch:?}");
+    let lines = lines(&fs::read(&path)?)?;
+    for (index, how, first, second) in asked {
+        let gc = lines.iter().find(|line| line["type"] == "gc" && line["number"] == index);
+        let frames = gc.with_context(|| format!("no GC {index}"))?.list("/triggered_by/frames")?;
+        let mut frames =
+            frames.iter().filter_map(|frame| frame.as_str()).skip_while(|name| name.starts_with("GC."));
+        let found = (frames.next(), frames.next());
+        let right = found.0 == Some(first) && second.is_none_or(|second| found.1 == Some(second));
+        ensure!(right || !told && found.0 == second, "{how}: {found:?}, not {first} and {second:?}");
+        if !told {
+            continue;
+        }
+        // The program's only one of that kind.
+        for row in gc.context("as above")?.list("/roots/pinned")? {
+            let maker = row["created_by"].as_str();
+            ensure!(
+                maker.is_none_or(|maker| !maker.starts_with("Demo.")),
+                "it was made by a dynamic method: {row}"
+            );
+        }
+    }
+    let induced = lines.last().context("a last line")?.list("/summary/induced_by")?;
+    let count =
+        |method: &str| induced.iter().find(|row| row["method"] == method).map(|row| row["count"].clone());
+    ensure!(!told || count(DYNAMIC) == Some(3.into()), "{induced:?}");
+    ensure!(count("Demo.Program.Plain") == Some(1.into()), "{induced:?}");
+    Ok(())
+}
+
+/// What is there so far, without a line that is being written.
+fn whole_lines(bytes: &[u8]) -> Result<Vec<Value>> {
+    let end = bytes.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
+    let whole = bytes[..end].split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    Ok(whole.map(serde_json::from_slice).collect::<Result<_, _>>()?)
+}

@@ -1,0 +1,68 @@
+//! A program that makes handles as fast as it can is left alone: who makes them is no longer looked at, also in the next
+//! watch of the same process. That, and nothing about how fast it is, is tested.
+
+use std::fs;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+use xtask::Clr;
+use xtask::testkit::Target;
+
+use crate::it::suite::{Need, Suite};
+use crate::it::support::{DEADLINE, Gcwatch, Json, Signal, lines, signal, until};
+
+pub(crate) fn register(suite: &mut Suite) {
+    suite.each("handle_storm::verdict_holds_in_the_next_watch", &[Need::Proc], verdict);
+}
+
+const SAID: &str = "who makes its handles is no longer looked at";
+
+fn verdict(clr: &Clr) -> Result<()> {
+    let mut program = Target::app(clr, "handles", &["threads=2"], &[])?;
+    program.wait_line("ready ", DEADLINE)?;
+    program.ask("keep", "kept", DEADLINE)?;
+    // It takes some collections until it is given up; in the next watch that is so from the first collection on.
+    watch(clr, &mut program)?;
+    let gcs = watch(clr, &mut program)?;
+    let [gc, more @ ..] = &gcs[..] else { bail!("no collection") };
+    // The line of the first one may be there a moment before the word.
+    ensure!(more.len() <= 1, "it took {} collections", gcs.len());
+    let frames = gc.list("/triggered_by/frames")?;
+    ensure!(frames.iter().any(|frame| frame == "Demo.Program.Collect"), "other names go on: {frames:?}");
+    let pinned = gc.list("/roots/pinned")?;
+    let kept = pinned.iter().find(|row| row["type"] == "byte[]" && row["by"] == "handle");
+    let kept = kept.with_context(|| format!("no pinned array: {pinned:?}"))?;
+    ensure!(kept["created_by"].is_null() && kept["handle_type"].is_null(), "{kept}");
+    program.send_line("exit")?;
+    let status = program.wait(DEADLINE)?;
+    ensure!(status.success(), "{status}: {program:?}");
+    Ok(())
+}
+
+/// Attaches, has the program collect until it is said that handles are no longer looked at, and leaves. All collections.
+fn watch(clr: &Clr, program: &mut Target) -> Result<Vec<Value>> {
+    let dir = tempfile::tempdir()?;
+    let (text, recording) = (dir.path().join("report.txt"), dir.path().join("all.nettrace"));
+    let mut gcwatch = Gcwatch::on(clr)
+        .args("attach --level roots -o")
+        .arg(&text)
+        .arg("--record")
+        .arg(&recording)
+        .arg(program.pid().to_string())
+        .spawn()?;
+    until("the profiler", DEADLINE, || {
+        Ok(fs::read_to_string(&text).is_ok_and(|text| text.contains("roots:")))
+    })
+    .with_context(|| format!("{gcwatch:?}"))?;
+    until("word of it", DEADLINE, || {
+        program.ask("collect", "collected ", DEADLINE)?;
+        let lines = fs::read_to_string(&text)?.matches("induced").count();
+        until("a line", DEADLINE, || Ok(fs::read_to_string(&text)?.matches("induced").count() > lines))?;
+        Ok(fs::read_to_string(&text)?.contains(SAID))
+    })?;
+    signal(gcwatch.pid(), Signal::INT)?;
+    let status = gcwatch.wait(DEADLINE)?;
+    ensure!(status.success(), "{status}: {gcwatch:?}");
+    let told = Gcwatch::new().args("report --format ndjson").arg(&recording).output()?.expect(0)?;
+    Ok(lines(&told.stdout)?.into_iter().filter(|line| line["type"] == "gc").collect())
+}

@@ -1,0 +1,120 @@
+//! A stream with gaps: they are counted, and what is called complete in spite of them is right.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use dotnet_diagnostics_client::nettrace::{Item, Reader};
+use serde_json::Value;
+use tempfile::TempDir;
+use xtask::Clr;
+
+use crate::it::recording::record::replay;
+use crate::it::suite::{Need, Suite};
+use crate::it::support::{DEADLINE, Document, GCSTATS, Gcwatch, Guard, Json, brief, fact, gcstats};
+
+pub(crate) fn register(suite: &mut Suite) {
+    suite.each("lost::no_fewer_events_than_trace_event_says", &[Need::Peer(GCSTATS)], |clr| {
+        no_fewer_events(&watched_with_gaps(clr)?)
+    });
+    suite.each("lost::what_is_complete_is_right", &[], complete_is_right);
+}
+
+/// One run in two streams.
+struct Gappy {
+    live: Document,
+    document: Document,
+    recording: PathBuf,
+    _dir: TempDir,
+}
+
+/// Each thread numbers its events from 1, those that the runtime drops too, but for the large ones that ranges come in.
+/// TraceEvent begins with the first number that it sees of a thread.
+fn no_fewer_events(gappy: &Gappy) -> Result<()> {
+    let theirs = gcstats(&gappy.recording)?.totals.uint("/lost")?;
+    let lost = gappy.document.0.uint("/lost/events")?;
+    let mut reader = Reader::new();
+    reader.feed(&std::fs::read(&gappy.recording)?);
+    reader.finish();
+    // By thread: how many are there, and the highest number.
+    let mut threads: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+    while let Some(item) = reader.next_item()? {
+        match item {
+            Item::Event(event) => {
+                let thread = threads.entry(event.capture_thread_id).or_default();
+                *thread = (thread.0 + 1, thread.1.max(event.sequence.into()));
+            }
+            Item::End(_) => break,
+            _ => {}
+        }
+    }
+    let between: u64 = threads.values().map(|(there, highest)| highest - there).sum();
+    ensure!(lost >= theirs && lost >= between, "{lost} events, TraceEvent: {theirs}, by numbers: {between}");
+    Ok(())
+}
+
+/// One run in two streams: the one that gcwatch reads, and a file of the runtime's own with far too small a buffer.
+fn watched_with_gaps(clr: &Clr) -> Result<Gappy> {
+    let dir = tempfile::tempdir()?;
+    let (path, recording) = (dir.path().join("out.json"), dir.path().join("own.nettrace"));
+    let own = recording.to_string_lossy().into_owned();
+    let session = [
+        ("DOTNET_EnableEventPipe", "1"),
+        ("DOTNET_EventPipeConfig", "Microsoft-Windows-DotNETRuntime:0x400001:5"),
+        ("DOTNET_EventPipeOutputPath", &own),
+        ("DOTNET_EventPipeCircularMB", "1"),
+    ];
+    let mut program = Gcwatch::on(clr)
+        .envs(session)
+        .args("run --level moves --format json -o")
+        .arg(&path)
+        // Several MiB of ranges in one pause: more than the small buffer takes, faster than anybody reads it.
+        .app(clr, "moves", "objects=60000 sample=1")?
+        .spawn()?;
+    let ready = program.wait_line("ready ", DEADLINE)?;
+    let _guard = Guard(fact(&ready, "pid")?.parse()?);
+    for line in ["move 0", "keep 2", "move 2", "keep 1", "move 1", "keep 2", "move 2"] {
+        program.ask(line, "collected ", DEADLINE)?;
+    }
+    program.send_line("exit")?;
+    let status = program.wait(DEADLINE)?;
+    ensure!(status.success(), "{status}: {program:?}");
+    let live = Document::read(&path)?;
+    live.nothing_lost()?;
+    // Damage is no failure, unless it is asked for.
+    Gcwatch::new().args("report --strict").arg(&recording).output()?.expect(11)?;
+    let document = replay(&recording, "")?;
+    let lost = document.0.uint("/lost/events")?;
+    ensure!(lost > 0, "nothing was lost: other work is needed");
+    Ok(Gappy { live, document, recording, _dir: dir })
+}
+
+fn complete_is_right(clr: &Clr) -> Result<()> {
+    let gappy = watched_with_gaps(clr)?;
+    let mut lost = 0;
+    for gc in gappy.document.gcs()? {
+        match &gc["incomplete"] {
+            Value::Null => {
+                let number = gc.uint("/number")?;
+                same(gc, gappy.live.gc(number)?).with_context(|| format!("GC {number}: {}", brief(gc)))?;
+            }
+            why if why == "lost" => lost += 1,
+            // The program ended, or the file did.
+            why => ensure!(why == "ended-after", "it is {why}: {}", brief(gc)),
+        }
+    }
+    ensure!(lost > 0, "every collection is complete, and events are missing");
+    Ok(())
+}
+
+fn same(gc: &Value, live: &Value) -> Result<()> {
+    for key in ["generation", "kind", "reason", "compacting", "heap_before_bytes", "heap_after_bytes"] {
+        ensure!(gc[key] == live[key], "{key} is {}, in the whole stream {}", gc[key], live[key]);
+    }
+    for key in ["promoted_bytes", "handles", "pinned_objects", "generations", "moved", "surviving"] {
+        // Where all its batches were dropped, nothing is said of them.
+        let unsaid = ["generations", "moved", "surviving"].contains(&key) && gc["level"] == "basic";
+        ensure!(unsaid || gc[key] == live[key], "{key} is {}, in the whole stream {}", gc[key], live[key]);
+    }
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! Two watches of one process, of which the first ends while the second waits for its turn.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Result, bail, ensure};
+use xtask::Clr;
+
+use crate::it::lifecycle::attach::Churn;
+use crate::it::suite::{Heap, Need, Suite};
+use crate::it::support::repeated::again;
+use crate::it::support::{DEADLINE, Document, Gcwatch, Signal, signal, start_attach, until};
+
+pub(crate) fn register(suite: &mut Suite) {
+    suite.each("overlapping::the_first_watch_ends", &[Need::Proc], first_ends);
+}
+
+const WORK: &str = "live=5000 seed=3";
+/// How often the second watch may come too early (the first one has no time to end) or too late (it has ended).
+const TRIES: u32 = 10;
+
+/// The profiler of the first watch says to every session that it leaves. That is not the end of the second watch.
+fn first_ends(clr: &Clr) -> Result<()> {
+    let churn = Churn::start(clr, Heap::Workstation, WORK)?;
+    for _ in 0..TRIES {
+        let Some([first, second]) = two(clr, churn.pid())? else {
+            again();
+            continue;
+        };
+        for document in [&first, &second] {
+            document.nothing_lost()?;
+            let summary = &document.0["summary"];
+            ensure!(summary["numbers_without_record"] == 0, "{summary}");
+        }
+        let ends = |document: &Document| -> Result<(u64, u64)> {
+            let numbers: Vec<u64> =
+                document.complete()?.iter().filter_map(|gc| gc["number"].as_u64()).collect();
+            Ok((numbers.iter().min().copied().unwrap_or(0), numbers.iter().max().copied().unwrap_or(0)))
+        };
+        let (last_of_first, (first_of_second, last_of_second)) = (ends(&first)?.1, ends(&second)?);
+        if first_of_second > last_of_first {
+            again();
+            continue;
+        }
+        let of_its_own = |gc: &&&serde_json::Value| {
+            gc["roots"].is_object() && gc["number"].as_u64() > Some(last_of_first + 5)
+        };
+        let roots = second.complete()?.iter().filter(of_its_own).count();
+        ensure!(roots >= 5, "{roots} collections with roots of {last_of_first} to {last_of_second}");
+        return churn.stop(clr, WORK);
+    }
+    bail!("the two watches did not overlap in {TRIES} tries")
+}
+
+/// Both documents; `None` where the second watch was refused because the first had not ended in time.
+fn two(clr: &Clr, pid: u32) -> Result<Option<[Document; 2]>> {
+    let dir = tempfile::tempdir()?;
+    let paths = ["first.json", "second.json"].map(|name| dir.path().join(name));
+    let gcs = |path: &Path| std::fs::read_to_string(path).unwrap_or_default().matches("\"number\":").count();
+    let mut first = start_attach(clr, pid, "--level roots", &paths[0])?;
+    until("collections of the first watch", DEADLINE, || Ok(gcs(&paths[0]) >= 10))?;
+    let mut second = Gcwatch::on(clr)
+        .args("attach --level roots --gcs 2000 --format json -o")
+        .arg(&paths[1])
+        .arg(pid.to_string())
+        .spawn()?;
+    // Its session begins at once, its profiler has to wait.
+    std::thread::sleep(Duration::from_millis(300));
+    signal(first.pid(), Signal::INT)?;
+    ensure!(first.wait(DEADLINE)?.success(), "{first:?}");
+    let status = second.wait(DEADLINE)?;
+    if status.code() == Some(23) {
+        return Ok(None);
+    }
+    ensure!(status.success(), "{status}: {second:?}");
+    Ok(Some([Document::read(&paths[0])?, Document::read(&paths[1])?]))
+}

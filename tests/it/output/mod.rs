@@ -1,0 +1,10 @@
+//! Formats, files and pipes that a watch writes to.
+
+pub(crate) mod formats;
+pub(crate) mod output_files;
+pub(crate) mod run_document;
+pub(crate) mod run_output;
+
+use super::suite::files;
+
+files!(formats, output_files, run_document, run_output);
