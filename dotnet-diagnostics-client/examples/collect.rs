@@ -1,11 +1,10 @@
 //! Writes the GC events of a process to a file: `collect PID SECONDS FILE.nettrace`.
 
-#![expect(clippy::print_stdout, reason = "printing is what the example is for")]
+#![expect(clippy::print_stdout, reason = "the example prints")]
 
 use std::error::Error;
 use std::fs::File;
 use std::io::Write;
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use dotnet_diagnostics_client::{Client, EventSession, Provider, Rundown, SessionConfig, discovery};
@@ -15,28 +14,17 @@ const GC_KEYWORD: u64 = 0x1;
 const INFORMATIONAL: u32 = 4;
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> ExitCode {
-    match collect().await {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            println!("collect: {error}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-async fn collect() -> Result<(), Box<dyn Error>> {
+async fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().collect();
     let [_, pid, seconds, path] = arguments.as_slice() else {
         return Err("usage: collect PID SECONDS FILE.nettrace".into());
     };
     let duration = Duration::from_secs(seconds.parse()?);
     let client = Client::new(discovery::find(pid.parse()?)?);
-    let runtime = "Microsoft-Windows-DotNETRuntime";
     let session = client
         .collect_tracing(&SessionConfig {
             buffer_mb: 256,
-            providers: vec![Provider::new(runtime, GC_KEYWORD, INFORMATIONAL)],
+            providers: vec![Provider::new("Microsoft-Windows-DotNETRuntime", GC_KEYWORD, INFORMATIONAL)],
             rundown: Rundown::Keyword(0x1),
             stacks: false,
         })
@@ -52,8 +40,8 @@ async fn collect() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Reads the stream to its end.
-async fn save(mut session: EventSession, mut file: File) -> std::io::Result<u64> {
+/// Writes the stream to a file, until the stream ends.
+async fn save(mut session: EventSession, mut file: File) -> std::io::Result<usize> {
     let mut buffer = vec![0; 64 << 10];
     let mut total = 0;
     loop {
@@ -62,6 +50,6 @@ async fn save(mut session: EventSession, mut file: File) -> std::io::Result<u64>
             return Ok(total);
         }
         file.write_all(&buffer[..count])?;
-        total += count as u64;
+        total += count;
     }
 }

@@ -1,11 +1,9 @@
-//! Starts a program under a diagnostic port and writes its GC events, from the first GC on, to a file:
-//! `launch FILE.nettrace COMMAND [ARGUMENT...]`. The processes that it starts are resumed and left alone.
-#![expect(clippy::print_stdout, reason = "printing is what the example is for")]
+//! Starts a program under a diagnostic port and prints the size of its GC events: `launch COMMAND [ARGUMENT...]`. The
+//! processes that the program starts are resumed and not traced.
+
+#![expect(clippy::print_stdout, reason = "the example prints")]
 
 use std::error::Error;
-use std::fs::File;
-use std::io::Write;
-use std::process::ExitCode;
 
 use dotnet_diagnostics_client::{Endpoint, Port, PortClient, Provider, Rundown, SessionConfig};
 use tokio::io::AsyncReadExt;
@@ -14,44 +12,30 @@ use tokio::process::Command;
 const PORTS: &str = "DOTNET_DiagnosticPorts";
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> ExitCode {
-    match launch().await {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            println!("launch: {error}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-async fn launch() -> Result<(), Box<dyn Error>> {
+async fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args_os().skip(1);
-    let (Some(path), Some(program)) = (arguments.next(), arguments.next()) else {
-        return Err("usage: launch FILE.nettrace COMMAND [ARGUMENT...]".into());
-    };
+    let program = arguments.next().ok_or("usage: launch COMMAND [ARGUMENT...]")?;
     let directory = tempfile::tempdir()?;
     let port = Port::bind(Endpoint::socket(directory.path().join("port")))?;
     let mut child = Command::new(program).args(arguments).env(PORTS, port.setting()).spawn()?;
-
     let runtime = tokio::select! {
         runtime = port.accept() => runtime?,
-        // Diagnostics may be switched off, or it is no .NET program at all.
-        status = child.wait() => return Err(format!("{} without dialling", status?).into()),
+        // It is no .NET program, or its environment switches diagnostics off.
+        status = child.wait() => return Err(format!("{} without connecting", status?).into()),
     };
-    let mut file = File::create(path)?;
     tokio::select! {
-        written = trace(&runtime, &mut file) => println!("{} bytes", written?),
+        bytes = trace(&runtime) => println!("{} bytes", bytes?),
         failed = resume_others(&port) => failed?,
     }
     println!("{}", child.wait().await?);
     Ok(())
 }
 
-/// Traces until the process ends.
-async fn trace(runtime: &PortClient, file: &mut File) -> Result<u64, Box<dyn Error>> {
+/// Reads the events until the process ends. Returns their size in bytes.
+async fn trace(runtime: &PortClient) -> Result<usize, Box<dyn Error>> {
     let info = runtime.process_info().await?;
     println!("process {}, {:?} on .NET {:?}", info.pid, info.entry_assembly, info.clr_version);
-    // So that the processes it starts do not dial as well. NativeAOT cannot remove a variable.
+    // So that child processes do not connect. NativeAOT cannot remove a variable.
     let value = (!runtime.supports_profilers().await?).then_some("");
     runtime.set_environment_variable(PORTS, value).await?;
     let mut session = runtime
@@ -66,12 +50,10 @@ async fn trace(runtime: &PortClient, file: &mut File) -> Result<u64, Box<dyn Err
     let mut buffer = vec![0; 64 << 10];
     let mut total = 0;
     loop {
-        let count = session.read(&mut buffer).await?;
-        if count == 0 {
-            return Ok(total);
+        match session.read(&mut buffer).await? {
+            0 => return Ok(total),
+            count => total += count,
         }
-        file.write_all(&buffer[..count])?;
-        total += count as u64;
     }
 }
 

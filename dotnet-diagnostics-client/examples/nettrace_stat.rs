@@ -1,4 +1,4 @@
-//! Counts the events of `.nettrace` files: by provider, event id and version; with payload bytes and losses.
+//! Counts the events of `.nettrace` files by provider, event id and version.
 //!
 //! `cargo run --release --example nettrace_stat -- FILE...`
 

@@ -1,6 +1,6 @@
-//! Lists the .NET processes of this machine, each with what its runtime says of itself.
+//! Lists the .NET processes of this machine with the information from their runtimes.
 
-#![expect(clippy::print_stdout, reason = "printing is what the example is for")]
+#![expect(clippy::print_stdout, reason = "the example prints")]
 
 use dotnet_diagnostics_client::{Client, discovery};
 

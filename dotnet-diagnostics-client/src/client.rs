@@ -1,4 +1,4 @@
-//! One command, one connection: connect, write the whole request at once, read the reply, close.
+//! Sends one command per connection: connect, write the request in one piece, read the reply, close.
 
 use std::future::Future;
 use std::time::Duration;
@@ -15,17 +15,22 @@ use crate::message::{
 };
 use crate::transport::{Stream, Transport};
 
-/// How long a command may take unless [`Client::with_timeout`] says otherwise.
+/// Timeout of a command, unless [`Client::with_timeout`] sets another.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Sends commands to one runtime.
 ///
-/// Commands are methods, grouped by the protocol's command sets. Each opens a connection of its own and is bounded by
-/// the client's timeout as a whole, retries and older variants of the command included. A runtime serves one
-/// connection at a time, so run commands one after another.
+/// Commands are methods, grouped by the protocol's command sets. Each command opens its own connection. The timeout
+/// applies to the whole command, including retries and older variants of the command. A runtime serves one connection
+/// at a time, so run commands one after another.
 ///
-/// `T` says how the runtime is reached: an [`Endpoint`] is dialled, [`PortConnections`](crate::PortConnections) are
-/// connections that the runtime has opened to a diagnostic port.
+/// `T` is the way to the runtime: to connect to an [`Endpoint`], or to take the connections that the runtime opens to a
+/// diagnostic port ([`PortConnections`](crate::PortConnections)).
+///
+/// # Errors of every command
+/// Those of [`Transport::connect`]; [`Error::Timeout`], [`Error::Closed`] and [`Error::Io`] from the connection;
+/// [`Error::InvalidRequest`] for values that must not be sent; [`Error::Runtime`] if the runtime refuses; and
+/// [`Error::Protocol`] if the answer is not understood.
 #[derive(Debug, Clone)]
 pub struct Client<T = Endpoint> {
     transport: T,
@@ -33,38 +38,38 @@ pub struct Client<T = Endpoint> {
 }
 
 impl<T: Transport> Client<T> {
-    /// A client with the [default timeout](DEFAULT_TIMEOUT). Nothing is connected yet.
+    /// A client with the [default timeout](DEFAULT_TIMEOUT). It does not connect yet.
     pub fn new(transport: T) -> Self {
         Self { transport, timeout: DEFAULT_TIMEOUT }
     }
 
-    /// The same client with another limit for each command.
+    /// The same client with another timeout per command.
     #[must_use]
     pub fn with_timeout(self, timeout: Duration) -> Self {
         Self { timeout, ..self }
     }
 
-    /// How the runtime is reached.
+    /// The way to the runtime.
     pub fn transport(&self) -> &T {
         &self.transport
     }
 
-    /// The limit for each command.
+    /// The timeout of each command.
     pub fn timeout(&self) -> Duration {
         self.timeout
     }
 
-    /// The point in time at which a command that starts now has failed.
+    /// The deadline of a command that starts now.
     pub(crate) fn deadline(&self) -> Deadline {
         let now = Instant::now();
         Deadline {
-            // A timeout beyond what the clock can represent is as good as a day.
+            // A day instead of a timeout that the clock cannot represent.
             at: now.checked_add(self.timeout).unwrap_or(now + Duration::from_secs(86_400)),
             after: self.timeout,
         }
     }
 
-    /// Runs one request on a fresh connection and returns the OK reply's payload with the connection.
+    /// Sends a request on a new connection. Returns the payload of the OK reply, and the connection.
     pub(crate) async fn run(&self, request: Prepared, deadline: Deadline) -> Result<(Vec<u8>, Stream)> {
         let request = request.map_err(|(operation, source)| Error::InvalidRequest { operation, source })?;
         let mut stream = deadline.bound("connect", self.transport.connect()).await?;
@@ -83,7 +88,7 @@ pub(crate) fn prepare(code: CommandCode, write: impl FnOnce(&mut PayloadWriter))
     Request::new(code, payload).map_err(|reason| (code.name, reason))
 }
 
-/// When a command has taken too long.
+/// The point in time at which a command has taken too long.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Deadline {
     at: Instant,
@@ -111,7 +116,7 @@ where
         Ok(()) => stream.flush().await,
         failed => failed,
     };
-    // A runtime that refuses early may answer and close before it has read everything: the answer is still there.
+    // A runtime may refuse and close before it has read the whole request. Its answer can still be read.
     let mut header = [0; HEADER_SIZE];
     match (read_exact(stream, &mut header, operation).await, written) {
         (Ok(()), _) => {}
@@ -131,7 +136,7 @@ where
     }
 }
 
-/// Fills the buffer; a connection that ends before is [`Error::Closed`].
+/// Fills the buffer. If the connection ends before, the error is [`Error::Closed`].
 pub(crate) async fn read_exact<S>(stream: &mut S, buffer: &mut [u8], operation: &'static str) -> Result<()>
 where
     S: AsyncRead + Unpin,
@@ -148,7 +153,7 @@ fn is_disconnect(error: &std::io::Error) -> bool {
     matches!(error.kind(), UnexpectedEof | ConnectionReset | ConnectionAborted | BrokenPipe)
 }
 
-/// Decodes an OK payload, naming the command in the error.
+/// Adds the name of the command to a decoding error.
 pub(crate) fn decode<R>(operation: &'static str, decoded: Result<R, ProtocolError>) -> Result<R> {
     decoded.map_err(|source| Error::Protocol { operation, source })
 }
@@ -181,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cut_of_an_answer_is_an_ended_connection() {
+    fn an_answer_that_is_cut_off_is_a_closed_connection() {
         let whole = b"DOTNET_IPC_V1\0\x18\x00\xff\x00\x00\x00\x01\x02\x03\x04";
         assert_eq!(answered(whole).unwrap(), [1, 2, 3, 4]);
         for cut in 0..whole.len() {

@@ -1,4 +1,5 @@
-//! Finding the endpoints of runtimes, and telling where was looked when there is none.
+//! Finds the endpoints of runtimes, and the reason if there is none. No function of this module connects to an
+//! endpoint.
 
 mod listing;
 mod not_found;
@@ -11,21 +12,22 @@ use crate::endpoint::Endpoint;
 pub use listing::{Found, Listing, Rejected, Rejection, SearchedDirectory};
 pub use not_found::{NotFound, NotFoundReason};
 
-/// Finds the default endpoint of a process. Nothing is connected to.
+/// Finds the default endpoint of a process.
 ///
-/// On Linux the name is exact: directory and process id as the target sees them (its `TMPDIR`, its namespaces), and
-/// its start time. Elsewhere on Unix the newest socket of that process id is taken.
+/// On Linux this is the socket with the exact name that the process uses: in its `TMPDIR`, with the process id in its
+/// PID namespace, and with its start time. On macOS and the BSDs it is the newest socket of the process id, on Windows
+/// the pipe with the process id in its name.
 ///
 /// # Errors
-/// [`NotFound`] with everything that was looked at.
+/// [`NotFound`], with everything that was searched.
 pub fn find(pid: u32) -> Result<Endpoint, Box<NotFound>> {
     search::find(pid).map(|found| found.endpoint)
 }
 
-/// Finds the default endpoints of all runtimes on this machine that this user can see. Nothing is connected to, so an
-/// endpoint may turn out to be stale or forbidden.
+/// Finds the default endpoints of all runtimes on this machine that this user can see. A connection to one of them can
+/// still fail.
 ///
-/// Routers for remote devices (`dotnet-dsrouter`) are no .NET processes and left out.
+/// Routers for remote devices (`dotnet-dsrouter`) are left out.
 pub fn list() -> Listing {
     search::list()
 }

@@ -1,12 +1,12 @@
-//! Where a runtime listens.
+//! Addresses of diagnostics servers.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Address of a diagnostics server.
+/// Address of a diagnostics server: of a runtime, or of a diagnostic port.
 ///
-/// Both kinds can be named on every platform; connecting to the kind that the platform lacks is an error.
+/// Both kinds exist on every platform. Connecting to a kind that the platform does not have is an error.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Endpoint {
@@ -16,22 +16,22 @@ pub enum Endpoint {
     Pipe(String),
 }
 
-/// What every full pipe name begins with.
+/// The beginning of every full pipe name.
 pub(crate) const PIPE_PREFIX: &str = r"\\.\pipe\";
 
 impl Endpoint {
-    /// The Unix domain socket at this path.
+    /// The Unix domain socket at a path.
     pub fn socket(path: impl Into<PathBuf>) -> Self {
         Self::Socket(path.into())
     }
 
-    /// The named pipe of this name; a leading `\\.\pipe\` is taken off.
+    /// The named pipe of this name. A leading `\\.\pipe\` is removed.
     pub fn pipe(name: impl AsRef<str>) -> Self {
         let name = name.as_ref();
         Self::Pipe(name.strip_prefix(PIPE_PREFIX).unwrap_or(name).to_owned())
     }
 
-    /// The default endpoint of a process on Windows, which is a function of its id alone.
+    /// The default endpoint of a process on Windows. Its name has only the process id in it.
     pub fn default_pipe(pid: u32) -> Self {
         Self::Pipe(format!("dotnet-diagnostic-{pid}"))
     }
@@ -46,7 +46,7 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// Reads what a user types: a path, or a pipe name where the platform or the `\\.\pipe\` in front says so.
+/// Parses a pipe name on Windows and after `\\.\pipe\`, and otherwise a path.
 impl FromStr for Endpoint {
     type Err = std::convert::Infallible;
 

@@ -1,4 +1,4 @@
-//! What can go wrong between this client and a runtime.
+//! Errors of the diagnostics IPC.
 
 use std::io;
 use std::time::Duration;
@@ -8,75 +8,75 @@ use crate::endpoint::Endpoint;
 use crate::hresult::HResult;
 use crate::message::{InvalidRequest, ProtocolError};
 
-/// Result of this crate's IPC operations.
+/// Result of the diagnostics IPC.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why an operation on a diagnostics endpoint failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system refused something that has no variant of its own.
+    /// An error of the operating system that has no variant of its own.
     #[error("{action} failed")]
     Io {
-        /// What was being done, as a noun phrase: "connecting to /tmp/…".
+        /// What failed, for example "connecting to /tmp/…".
         action: String,
-        /// The operating system's error.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
-    /// Nobody listens there: the socket is left over from a process that was killed, or the pipe is gone.
+    /// Nothing listens on the endpoint. The socket is left over from a process that was killed, or does not exist.
     #[error("nothing listens on {endpoint}: its process has ended")]
     Stale {
         /// The endpoint that was tried.
         endpoint: Endpoint,
     },
-    /// This user may not open the endpoint. Only the target's own user and the administrator may.
+    /// This user may not open the endpoint. Only the user of the target and the administrator may.
     #[error("not permitted to open {endpoint}{}", owner_suffix(*.owner_uid))]
     PermissionDenied {
         /// The endpoint that was tried.
         endpoint: Endpoint,
-        /// User id that owns the socket file, where it could be read.
+        /// User id that owns the socket, if known.
         owner_uid: Option<u32>,
     },
-    /// Somebody else listens where the process's runtime should: nothing was sent.
+    /// Another process than the expected one listens on the endpoint. Nothing was sent to it.
     #[error("{} listens on {endpoint}, not the process that was asked for", peer_name(*.pid, *.uid))]
     Impostor {
         /// The endpoint that was tried.
         endpoint: Endpoint,
-        /// Who listens there, if that process can be seen.
+        /// Id of the process that listens, if this process can see it.
         pid: Option<u32>,
-        /// Whose process it is.
+        /// User id of that process.
         uid: u32,
     },
-    /// The runtime did not answer in time. It serves one connection at a time, so another tool may hold it.
+    /// The runtime did not answer in time. It serves one connection at a time, and another tool may hold that.
     #[error("no answer to {operation} within {} s", .after.as_secs_f64())]
     Timeout {
         /// The command, or "connect".
         operation: &'static str,
-        /// The deadline that passed.
+        /// The timeout.
         after: Duration,
     },
-    /// The connection ended before the answer was complete; usually the process has just ended.
+    /// The connection ended before the answer was complete, usually because the process has ended.
     #[error("the connection ended before {operation} was answered: the process has probably ended")]
     Closed {
         /// The command.
         operation: &'static str,
     },
-    /// The peer's bytes are not the diagnostics protocol.
+    /// The answer does not follow the diagnostics protocol.
     #[error("the answer to {operation} is not understood")]
     Protocol {
         /// The command.
         operation: &'static str,
-        /// What is wrong with the bytes.
+        /// What is wrong with the answer.
         #[source]
         source: ProtocolError,
     },
-    /// The request was refused here, before anything was sent.
+    /// The request has an invalid value, so it was not sent.
     #[error("invalid {operation} request")]
     InvalidRequest {
         /// The command.
         operation: &'static str,
-        /// The value that is not valid.
+        /// The invalid value.
         #[source]
         source: InvalidRequest,
     },
@@ -85,7 +85,7 @@ pub enum Error {
     Runtime {
         /// The command.
         operation: &'static str,
-        /// The runtime's, or for AttachProfiler the profiler's, code.
+        /// The code of the runtime, or for AttachProfiler possibly that of the profiler.
         code: HResult,
     },
     /// No endpoint was found for a process.
@@ -98,7 +98,7 @@ pub enum Error {
         path: String,
         /// Its length in bytes.
         length: usize,
-        /// The longest allowed.
+        /// The longest path allowed, in bytes.
         max: usize,
     },
 }
@@ -112,7 +112,7 @@ fn peer_name(pid: Option<u32>, uid: u32) -> String {
 }
 
 impl Error {
-    /// The code with which the runtime refused, if it did.
+    /// The error code of the runtime, for [`Error::Runtime`].
     pub fn hresult(&self) -> Option<HResult> {
         match self {
             Self::Runtime { code, .. } => Some(*code),
@@ -120,7 +120,7 @@ impl Error {
         }
     }
 
-    /// Whether the operation failed for want of permission.
+    /// Whether the operation failed because of missing permissions.
     pub fn is_permission_denied(&self) -> bool {
         match self {
             Self::PermissionDenied { .. } => true,
@@ -130,7 +130,7 @@ impl Error {
         }
     }
 
-    /// Whether this is the runtime's way to say that it is too old for the command.
+    /// Whether the runtime is too old to know the command.
     pub fn is_unknown_command(&self) -> bool {
         self.hresult() == Some(HResult::UNKNOWN_COMMAND)
     }

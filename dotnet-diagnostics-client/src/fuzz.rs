@@ -1,4 +1,4 @@
-//! What fuzzing calls of what is not public: a target that answers whatever it likes.
+//! Entry points for fuzzing: a target that gives any answer.
 
 use std::time::Duration;
 
@@ -12,18 +12,16 @@ use crate::guid::Guid;
 use crate::port::Advertised;
 use crate::transport::{Stream, Transport};
 
-/// Gives the same bytes as the answer to every command, and ends the connection.
+/// Answers every command with the same bytes and closes the connection.
 #[derive(Debug)]
 struct Answering<'a>(&'a [u8]);
 
 impl Answering<'_> {
     async fn answer(&self) -> std::io::Result<UnixStream> {
         let (near, mut far) = UnixStream::pair()?;
-        // What fits no socket's buffer is longer than any answer.
+        // Any answer fits into the buffer of the socket.
         far.try_write(self.0)?;
         far.shutdown().await?;
-        // The request finds somebody who would still read it.
-        tokio::task::yield_now().await;
         Ok(near)
     }
 }
@@ -35,10 +33,10 @@ impl Transport for Answering<'_> {
     }
 }
 
-/// Every command's way of reading its answer, and that of a connection to a port.
+/// Decodes the bytes as the answer to every command, and as an advertisement.
 ///
 /// # Panics
-/// Where an answer says something that cannot be.
+/// If a decoded value is larger than its encoding allows.
 pub async fn answers(bytes: &[u8]) {
     let client = Client::new(Answering(bytes)).with_timeout(Duration::from_secs(5));
     if let Ok(info) = client.process_info().await {

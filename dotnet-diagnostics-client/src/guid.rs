@@ -1,12 +1,12 @@
-//! 128-bit identifiers in the byte order that the runtime uses.
+//! GUIDs.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A GUID: a runtime cookie, or the class id of a profiler.
+/// A GUID, for example a runtime cookie or the class id of a profiler.
 ///
-/// The text form is the usual one, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`; braces are accepted when parsing.
-/// On the wire the first three fields are little-endian and the last eight bytes are as they stand.
+/// The text form is `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`; the parser also accepts braces. In the protocol the first
+/// three fields are little-endian, and the last eight bytes are in the order of the text.
 ///
 /// ```
 /// use dotnet_diagnostics_client::Guid;
@@ -19,28 +19,28 @@ use std::str::FromStr;
 pub struct Guid(u128);
 
 impl Guid {
-    /// The GUID whose hexadecimal digits, read from left to right, are this number.
+    /// The GUID whose text form, read as one hexadecimal number, is `value`.
     pub const fn from_u128(value: u128) -> Self {
         Self(value)
     }
 
-    /// The hexadecimal digits, read from left to right, as a number.
+    /// The text form as one hexadecimal number.
     pub const fn to_u128(self) -> u128 {
         self.0
     }
 
-    /// From the 16 bytes of the wire.
+    /// Decodes the 16 bytes of the protocol.
     pub const fn from_bytes(b: [u8; 16]) -> Self {
         Self(u128::from_be_bytes(swap(b)))
     }
 
-    /// The 16 bytes of the wire.
+    /// The 16 bytes of the protocol.
     pub const fn to_bytes(self) -> [u8; 16] {
         swap(self.0.to_be_bytes())
     }
 }
 
-/// Turns the byte order of the first three fields, in either direction.
+/// Reverses the byte order of the first three fields.
 const fn swap(b: [u8; 16]) -> [u8; 16] {
     [b[3], b[2], b[1], b[0], b[5], b[4], b[7], b[6], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]]
 }
@@ -81,7 +81,7 @@ impl FromStr for Guid {
         let mut lengths = [8usize, 4, 4, 4, 12].into_iter();
         for group in inner.split('-') {
             let expected = lengths.next().ok_or(ParseGuidError)?;
-            // from_str_radix alone would let a sign through.
+            // from_str_radix accepts a sign.
             if group.len() != expected || !group.bytes().all(|b| b.is_ascii_hexdigit()) {
                 return Err(ParseGuidError);
             }

@@ -1,9 +1,9 @@
-//! The codes with which a runtime refuses a command.
+//! Result codes of the runtime.
 
 use std::fmt;
 
-/// A COM result code as the runtime sends it. Any value may arrive: AttachProfiler answers with whatever the
-/// profiler's own `InitializeForAttach` returned.
+/// A COM result code (`HRESULT`) from the runtime. Any value can occur, because AttachProfiler returns the code of the
+/// profiler's `InitializeForAttach`.
 ///
 /// ```
 /// use dotnet_diagnostics_client::HResult;
@@ -18,7 +18,7 @@ use std::fmt;
 pub struct HResult(pub u32);
 
 impl HResult {
-    /// Whether the code means success (its top bit is clear).
+    /// Whether the code means success: its highest bit is 0.
     pub const fn is_success(self) -> bool {
         self.0 & 0x8000_0000 == 0
     }
@@ -30,7 +30,7 @@ macro_rules! codes {
             $(#[doc = concat!("`", $name, "`: ", $explanation, ".")]
             pub const $constant: Self = Self($value);)*
 
-            /// The name in the runtime's headers, `None` for a code that this crate does not know.
+            /// The name in the headers of the runtime. `None` for an unknown code.
             pub const fn name(self) -> Option<&'static str> {
                 match self {
                     $(Self::$constant => Some($name),)*
@@ -38,7 +38,7 @@ macro_rules! codes {
                 }
             }
 
-            /// What the code means, in plain words without a final full stop, `None` for an unknown code.
+            /// What the code means, without a full stop at the end. `None` for an unknown code.
             pub const fn explanation(self) -> Option<&'static str> {
                 match self {
                     $(Self::$constant => Some($explanation),)*
@@ -52,7 +52,8 @@ macro_rules! codes {
     };
 }
 
-// Sources: dotnet/diagnostics ipc-protocol.md, dotnet/runtime corerror.xml and profilinghelper.cpp; winerror.h for 0x8007xxxx.
+// Sources: dotnet/diagnostics ipc-protocol.md, dotnet/runtime corerror.xml and profilinghelper.cpp; winerror.h for
+// 0x8007xxxx.
 codes! {
     0x0000_0000 OK "S_OK" "success";
     0x8000_4001 NOT_IMPLEMENTED "E_NOTIMPL" "not implemented";

@@ -1,9 +1,14 @@
 //! A client for the .NET runtime's diagnostics IPC protocol, and a reader for the nettrace streams that it sends.
 //!
-//! Every .NET process listens on a Unix domain socket or a Windows named pipe for commands: say who you are, send
-//! events, load a profiler. This crate finds that endpoint ([`discovery`]), sends commands ([`Client`]), listens for
-//! runtimes that are to be watched from their first instruction ([`Port`]), and reads the events ([`nettrace`]). It needs
-//! nothing of .NET itself.
+//! Every .NET process has a diagnostics server, which takes commands on a Unix domain socket or a Windows named pipe:
+//! give information about the process, send events, load a profiler. This crate
+//!
+//! - finds that endpoint ([`discovery`]),
+//! - sends commands ([`Client`]),
+//! - lets runtimes connect that are to be observed from their first instruction ([`Port`]),
+//! - reads the events ([`nettrace`]).
+//!
+//! It needs no .NET SDK or runtime.
 //!
 //! ```no_run
 //! use dotnet_diagnostics_client::{Client, Provider, Rundown, SessionConfig, discovery};
@@ -24,7 +29,7 @@
 //!     .await?;
 //! let id = session.id();
 //! let mut trace = Vec::new();
-//! // The stop is answered only after the stream was read to its end: the two must run side by side.
+//! // The runtime answers the stop only after the stream was read to its end, so both run concurrently.
 //! let (read, stopped) = tokio::join!(session.read_to_end(&mut trace), async {
 //!     tokio::time::sleep(std::time::Duration::from_secs(5)).await;
 //!     client.stop_tracing(id).await
@@ -35,14 +40,13 @@
 //! # }
 //! ```
 //!
-//! # What a caller should know
+//! # Properties of the protocol
 //!
-//! - A runtime's diagnostics server serves one connection at a time. This client connects, sends, reads and closes;
-//!   every command is bounded in time.
-//! - A malformed request can crash the target. Requests are checked before they are sent ([`InvalidRequest`]).
-//! - Which commands exist depends on the runtime's version, and a command that has variants tries the newest first.
-//!   An unknown command is refused without harm.
-//! - Endpoints belong to the target's user: only that user and the administrator may connect.
+//! - The diagnostics server serves one connection at a time. This client opens a connection per command, and each
+//!   command has a timeout.
+//! - A malformed request can crash the target, so requests are checked before they are sent ([`InvalidRequest`]).
+//! - The commands depend on the version of the runtime. If a command has variants, the client tries the newest first.
+//! - Only the user of the target and the administrator may connect to its endpoint.
 
 pub mod discovery;
 #[cfg(all(feature = "fuzz", unix))]

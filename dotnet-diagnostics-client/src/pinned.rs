@@ -80,7 +80,8 @@ impl Pinned {
         sys::run_as_user_within(Arc::clone(&self.0), timeout, work)
     }
 
-    /// Connects with the rights of the process, so that this process is not tricked into opening a socket in its own name.
+    /// Connects with the rights of the process, so that this process is not tricked into opening a socket in its own
+    /// name.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     async fn connect(&self, endpoint: &Endpoint) -> Result<Stream> {
         let Endpoint::Socket(path) = endpoint else {

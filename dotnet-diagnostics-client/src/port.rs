@@ -1,8 +1,8 @@
-//! Diagnostic ports: this side listens, runtimes dial.
+//! Diagnostic ports: this process listens, and runtimes connect.
 //!
-//! A runtime that was started with `DOTNET_DiagnosticPorts=ADDRESS,suspend` dials the address, introduces itself with an
-//! advertisement, takes one command, and dials again within a millisecond for the next. While no command comes it waits
-//! at its start, or runs if the address was given as `nosuspend`.
+//! A runtime with `DOTNET_DiagnosticPorts=ADDRESS,suspend` in its environment connects to the address and sends an
+//! advertisement. It takes one command per connection and connects again within a millisecond. It is suspended at its
+//! start until it gets the command to resume; with `nosuspend` it is not.
 
 mod advertisement;
 mod router;
@@ -22,12 +22,12 @@ use crate::transport::{BoundName, Peer, RawListener, Stream, Transport};
 pub use advertisement::Advertised;
 use router::{Queue, Router};
 
-/// How long something that has dialled may take to introduce itself.
+/// How long a peer may take to send its advertisement.
 const ADVERTISEMENT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The listening end of a diagnostic port, connection by connection. [`Port`] sorts them by runtime.
+/// The listening end of a diagnostic port. It gives single connections; [`Port`] sorts them by runtime.
 ///
-/// The socket has mode 0600; put it into a directory that only this user may enter. Its file is removed on drop.
+/// The socket has mode 0600. Put it into a directory that only this user may enter. Its file is removed on drop.
 pub struct Listener {
     raw: RawListener,
     endpoint: Endpoint,
@@ -43,29 +43,29 @@ impl fmt::Debug for Listener {
 }
 
 impl Listener {
-    /// Listens. Must be called within a tokio runtime.
+    /// Starts to listen. Must be called within a tokio runtime.
     ///
     /// # Errors
-    /// [`Error::PathTooLong`] for a socket path of more than 100 bytes: at 108 .NET 8 and 9 hang at their start.
-    /// [`Error::Io`] for everything else, an existing file included.
+    /// [`Error::PathTooLong`] for a socket path of more than 100 bytes (with 108 bytes, .NET 8 and 9 hang at their
+    /// start). [`Error::Io`] for everything else, for example if the file exists.
     pub fn bind(endpoint: Endpoint) -> Result<Self> {
         Ok(Self { raw: RawListener::bind(&endpoint)?, endpoint, admit: None })
     }
 
-    /// Hangs up on whoever is not admitted, before anything is read. Where the operating system does not say who has
-    /// dialled, everybody is.
+    /// Closes the connections of peers for which `admit` is false, before anything is read from them. If the operating
+    /// system does not say who the peer is, the peer is admitted.
     #[must_use]
     pub fn admitting(self, admit: impl Fn(Peer) -> bool + Send + Sync + 'static) -> Self {
         Self { admit: Some(Box::new(admit)), ..self }
     }
 
-    /// Where it listens.
+    /// The endpoint on which it listens.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
-    /// Value for `DOTNET_DiagnosticPorts` that makes a runtime dial here and wait at its start until it is resumed.
-    /// Further ports can be given in front, separated by `;`.
+    /// The value of `DOTNET_DiagnosticPorts` with which a runtime connects here and is suspended at its start until it
+    /// is resumed. Other ports can precede it, separated by `;`.
     pub fn port_setting(&self) -> String {
         let address = match &self.endpoint {
             Endpoint::Socket(path) => path.display().to_string(),
@@ -74,14 +74,14 @@ impl Listener {
         format!("{address},suspend,connect")
     }
 
-    /// Waits for the next runtime to dial and introduce itself. Cancel safe as long as nobody has dialled.
+    /// Waits until a runtime connects and has sent its advertisement. Cancel safe until a peer connects.
     ///
     /// # Errors
-    /// [`Error::Io`] from the socket; [`Error::Timeout`], [`Error::Closed`] and [`Error::Protocol`] for a peer that is no
-    /// runtime, after which the listener can still be used.
+    /// [`Error::Io`] from the socket. [`Error::Timeout`], [`Error::Closed`] and [`Error::Protocol`] for a peer that is
+    /// no runtime; the listener can then still be used.
     pub async fn accept(&mut self) -> Result<Advertised> {
         let stream = self.accept_raw().await?;
-        introduce(stream).await
+        advertised(stream).await
     }
 
     async fn accept_raw(&mut self) -> Result<Stream> {
@@ -101,22 +101,21 @@ impl Listener {
     }
 }
 
-async fn introduce(stream: Stream) -> Result<Advertised> {
+async fn advertised(stream: Stream) -> Result<Advertised> {
     let read = timeout(ADVERTISEMENT_TIMEOUT, Advertised::read(stream));
     read.await
         .unwrap_or(Err(Error::Timeout { operation: advertisement::OPERATION, after: ADVERTISEMENT_TIMEOUT }))
 }
 
-/// A diagnostic port that serves any number of runtimes: each is a [`PortClient`] whose commands run one after another
-/// on the connections that the runtime opens.
+/// A diagnostic port for any number of runtimes. Each is a [`PortClient`], which runs its commands one after another on
+/// the connections that the runtime opens.
 ///
-/// A connection that nobody needs is kept open and silent: closing it would make the runtime dial again at once, and
-/// each command does so too. This holds after the `PortClient` was dropped as well, until the port is. Children of a
-/// process inherit its `DOTNET_DiagnosticPorts` and wait for ever unless somebody resumes them, so keep
-/// [accepting](Self::accept).
+/// The port keeps connections open that no command needs, even after the `PortClient` was dropped, because the runtime
+/// would connect again at once. Child processes inherit `DOTNET_DiagnosticPorts` and are suspended until somebody
+/// resumes them, so keep [accepting](Self::accept).
 ///
-/// Dropping the port removes its socket and closes the connections that no `PortClient` can use any more; sessions go
-/// on, and a `PortClient` can still run one command if its runtime has dialled already.
+/// Dropping the port removes its socket and closes the connections that no `PortClient` can use any more. Sessions
+/// continue, and a `PortClient` can still run one command if its runtime has connected already.
 #[derive(Debug)]
 pub struct Port {
     endpoint: Endpoint,
@@ -126,11 +125,11 @@ pub struct Port {
     name: Arc<BoundName>,
 }
 
-/// The runtime behind some of a port's connections.
+/// Client of a runtime that has connected to a [`Port`].
 pub type PortClient = Client<PortConnections>;
 
 impl Port {
-    /// Listens and begins to accept in a task of the current tokio runtime.
+    /// Listens, and accepts connections in a task of the current tokio runtime.
     ///
     /// # Errors
     /// Those of [`Listener::bind`].
@@ -138,7 +137,7 @@ impl Port {
         Ok(Self::serve(Listener::bind(endpoint)?))
     }
 
-    /// Begins to accept on this listener in a task of the current tokio runtime.
+    /// Accepts connections on this listener in a task of the current tokio runtime.
     pub fn serve(listener: Listener) -> Self {
         let router = Arc::new(Router::default());
         Self {
@@ -150,7 +149,7 @@ impl Port {
         }
     }
 
-    /// Where it listens.
+    /// The endpoint on which it listens.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
@@ -160,12 +159,12 @@ impl Port {
         &self.setting
     }
 
-    /// The next runtime that has dialled for the first time. Cancel safe.
+    /// Waits until a new runtime connects. Cancel safe.
     ///
-    /// A process whose environment switches diagnostics off never dials: wait for its exit at the same time.
+    /// A process whose environment switches diagnostics off never connects, so wait for its exit at the same time.
     ///
     /// # Errors
-    /// [`Error::Io`] when the port can accept no more connections.
+    /// [`Error::Io`] if the port cannot accept more connections.
     pub async fn accept(&self) -> Result<PortClient> {
         let (cookie, pid, peer, queue) = self.router.next_runtime().await?;
         Ok(Client::new(PortConnections { cookie, pid, peer, queue }))
@@ -174,30 +173,30 @@ impl Port {
 
 impl Drop for Port {
     fn drop(&mut self) {
-        // The task, and with it the listener, may go only later.
+        // The task, and with it the listener, may be dropped later.
         self.name.remove();
         self.acceptor.abort();
         self.router.close(None);
     }
 }
 
-/// Accepts until that fails. Introductions are awaited side by side, so that a silent peer holds up nobody.
+/// Accepts until that fails. Advertisements are read concurrently, so that a silent peer delays no other.
 async fn accept_all(mut listener: Listener, router: Arc<Router>) {
-    let mut introductions = tokio::task::JoinSet::new();
+    let mut advertisements = tokio::task::JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept_raw() => match accepted {
                 Ok(stream) => {
-                    introductions.spawn(introduce(stream));
+                    advertisements.spawn(advertised(stream));
                 }
                 Err(error) => {
                     router.close(Some(error));
                     return;
                 }
             },
-            Some(introduced) = introductions.join_next() => {
-                // A peer that is no runtime is hung up on by dropping it.
-                if let Ok(Ok(advertised)) = introduced {
+            Some(received) = advertisements.join_next() => {
+                // Dropping the connection of a peer that is no runtime closes it.
+                if let Ok(Ok(advertised)) = received {
                     router.deliver(advertised);
                 }
             }
@@ -215,25 +214,25 @@ pub struct PortConnections {
 }
 
 impl PortConnections {
-    /// Identity of the runtime.
+    /// Id of the runtime instance, see [`ProcessInfo::cookie`](crate::ProcessInfo::cookie).
     pub fn cookie(&self) -> Guid {
         self.cookie
     }
 
-    /// Process id as the target sees it.
+    /// Process id in the PID namespace of the target.
     pub fn pid(&self) -> u64 {
         self.pid
     }
 
-    /// Who has dialled first, as the operating system vouches for it. Unlike [`pid`](Self::pid) the target cannot choose
-    /// it, and in a container it is the id as this process sees it.
+    /// The process that connected first, according to the operating system. Unlike with [`pid`](Self::pid), the process
+    /// cannot choose the id, and for a process in a container it is the id outside of it.
     pub fn peer(&self) -> Option<Peer> {
         self.peer
     }
 }
 
 impl Transport for PortConnections {
-    /// Waits until the runtime has dialled; [`Error::Closed`] when the port is gone.
+    /// Waits until the runtime connects. [`Error::Closed`] if the port was dropped.
     async fn connect(&self) -> Result<Stream> {
         self.queue.next().await
     }

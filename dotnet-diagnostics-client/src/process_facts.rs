@@ -1,11 +1,11 @@
-//! What the operating system tells about a process.
+//! What the operating system says about a process.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// What could be learnt of a process without talking to it. `None` is "could not be read": another user's process,
-/// or a platform that does not tell.
+/// What the operating system says about a process. A field is `None` if it could not be read, because the process
+/// belongs to another user or the platform does not have it.
 ///
 /// | field | Linux | Windows | macOS, BSD |
 /// |---|---|---|---|
@@ -17,50 +17,50 @@ use std::path::{Path, PathBuf};
 pub struct ProcessFacts {
     /// The process id that was asked for.
     pub pid: u32,
-    /// Whether the process is there; one that has ended and was not yet waited for counts as gone.
+    /// Whether the process is running. `false` for a zombie.
     pub exists: bool,
     /// Effective user id.
     pub uid: Option<u32>,
-    /// The environment with which the process was started, in its order; of more than 16,384 variables the first ones.
+    /// The environment with which the process was started, in its order, at most 16,384 variables.
     pub environ: Option<Vec<(OsString, OsString)>>,
-    /// Whether the list of mapped files could be read: only then does an absent `runtime_library` mean something.
+    /// Whether the list of mapped files could be read. Only then does `runtime_library: None` mean that there is none.
     pub mappings_readable: bool,
-    /// The .NET runtime in the process: `libcoreclr.so` usually, the executable itself for a single-file application.
+    /// File of the .NET runtime in the process, usually `libcoreclr.so`. The executable for a single-file application.
     pub runtime_library: Option<PathBuf>,
     /// Path of the executable.
     pub executable: Option<PathBuf>,
-    /// The arguments; of more than 16,384 the first ones.
+    /// The arguments, at most 16,384.
     pub command_line: Option<Vec<OsString>>,
-    /// The process's id in its own, innermost PID namespace. Equal to `pid` outside of containers.
+    /// The process id in the PID namespace of the process. Equal to `pid` outside of containers.
     pub namespace_pid: Option<u32>,
     /// Id of the parent process.
     pub parent_pid: Option<u32>,
-    /// When the process started, in clock ticks since boot; the runtime puts the same number into its socket's name.
+    /// When the process started, in clock ticks since boot. The name of the runtime's socket has the same number.
     pub start_time_ticks: Option<u64>,
 }
 
-/// Settings that switch diagnostics off as a whole, in the order in which the runtime looks them up.
+/// The setting that switches off all diagnostics.
 const ALL_DIAGNOSTICS: &str = "EnableDiagnostics";
 
 impl ProcessFacts {
-    /// A variable of the environment with which the process was started.
+    /// The value of a variable in [`environ`](Self::environ).
     pub fn variable(&self, name: &str) -> Option<&OsStr> {
         let environ = self.environ.as_ref()?;
         let found = environ.iter().find(|(key, _)| key == name)?;
         Some(&found.1)
     }
 
-    /// The variable that keeps the process from having an endpoint, `DOTNET_EnableDiagnostics` for example.
+    /// The variable that switches the diagnostics endpoint off, for example `DOTNET_EnableDiagnostics`.
     pub fn ipc_disabled_by(&self) -> Option<String> {
         self.switched_off(ALL_DIAGNOSTICS).or_else(|| self.switched_off("EnableDiagnostics_IPC"))
     }
 
-    /// The variable with which the operator has forbidden profilers. An attach may work all the same.
+    /// The variable that switches profilers off. The runtime may still accept AttachProfiler.
     pub fn profiler_disabled_by(&self) -> Option<String> {
         self.switched_off(ALL_DIAGNOSTICS).or_else(|| self.switched_off("EnableDiagnostics_Profiler"))
     }
 
-    /// The runtime reads `DOTNET_x`, else `COMPlus_x`, as a hexadecimal number.
+    /// The runtime reads `DOTNET_x`, or else `COMPlus_x`, as a hexadecimal number.
     fn switched_off(&self, setting: &str) -> Option<String> {
         ["DOTNET_", "COMPlus_"]
             .into_iter()
@@ -72,7 +72,8 @@ impl ProcessFacts {
             .and_then(|(name, off)| off.then_some(name))
     }
 
-    /// Version of the runtime as its installation directory names it ("10.0.12"); `None` for single-file applications.
+    /// Version of the runtime from the name of its installation directory, for example "10.0.12". `None` for
+    /// single-file applications.
     pub fn runtime_version(&self) -> Option<&str> {
         let directory = self.runtime_library.as_deref().and_then(Path::parent)?;
         let name = directory.file_name()?.to_str()?;
@@ -80,7 +81,8 @@ impl ProcessFacts {
     }
 }
 
-/// Environments hold secrets, and errors that carry these facts end up in logs: only the number of variables is shown.
+/// Shows only the number of environment variables: their values can be secrets, and errors with these facts get into
+/// logs.
 impl fmt::Debug for ProcessFacts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let environ = self.environ.as_ref().map(Vec::len);

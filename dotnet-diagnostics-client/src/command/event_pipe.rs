@@ -1,4 +1,4 @@
-//! Command set 2, EventPipe: streams of events.
+//! Command set 2, EventPipe: event sessions.
 
 use std::io;
 use std::pin::Pin;
@@ -15,87 +15,86 @@ const STOP_TRACING: CommandCode = CommandCode { set: 2, id: 1, name: "StopTracin
 
 const MAX_LEVEL: u32 = 5;
 const MAX_PROVIDERS: usize = 1000;
-/// The runtime multiplies by 2^20 in the target's pointer size: more would overflow on a 32-bit one.
+/// The runtime converts to bytes in a `size_t`: more would overflow in a 32-bit target.
 const MAX_BUFFER_MB: u32 = 4095;
-/// The "Nettrace" stream format; 0 is the abandoned NetPerf.
+/// The nettrace format; 0 is the older NetPerf.
 const FORMAT_NETTRACE: u32 = 1;
-/// Session type of CollectTracing5: a stream on this connection.
+/// Session type of CollectTracing5: the stream comes on this connection.
 const SESSION_TYPE_STREAM: u32 = 0;
 
-/// Identity of a session in its runtime. It is an address there and is used again: two sessions in a row may have
-/// the same one.
+/// Id of a session in its runtime. The id is an address there, so two sessions in a row can have the same one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SessionId(pub u64);
 
-/// Events that a runtime should send.
+/// The events that a session sends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionConfig {
-    /// Upper bound of the runtime's buffers in MB (2^20 bytes), 1 to 4095. Memory is taken on demand; when the buffers
-    /// are full the newest events are dropped.
+    /// Maximum size of the runtime's buffers in units of 2^20 bytes, 1 to 4095. The runtime allocates on demand. When
+    /// the buffers are full, it drops the newest events.
     pub buffer_mb: u32,
-    /// Sources of events, 1 to 1000.
+    /// Providers of events, 1 to 1000.
     pub providers: Vec<Provider>,
-    /// What is sent at the session's end about code and types that already existed.
+    /// Events at the end of the session about what existed before it.
     pub rundown: Rundown,
-    /// Whether every event carries its call stack.
+    /// Whether every event has its call stack. Runtimes before .NET 9 always send stacks.
     pub stacks: bool,
 }
 
-/// The kind of rundown at a session's end.
+/// The rundown of a session: events at its end about methods, modules and settings that existed before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Rundown {
-    /// None. A rundown of a large application can suspend it for seconds.
+    /// No rundown. In a large application a full rundown can take seconds, during which the application is suspended.
     None,
-    /// The rundown provider's keywords; `0x1` gives two small events with the GC's settings. Only CollectTracing4 and
-    /// later can do this (.NET 9); an older runtime sends no rundown.
+    /// A rundown with these keywords of the rundown provider. `0x1` gives two small events with the settings of the GC.
+    /// Needs CollectTracing4 (.NET 9); older runtimes then send no rundown.
     Keyword(u64),
 }
 
-/// One source of events in a session.
+/// A provider of events in a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Provider {
-    /// Name, `Microsoft-Windows-DotNETRuntime` for example.
+    /// Name of the provider, for example `Microsoft-Windows-DotNETRuntime`.
     pub name: String,
-    /// Bit set of keywords that select events.
+    /// Keywords that select events, a bit set.
     pub keywords: u64,
-    /// Verbosity, 0 to 5.
+    /// Verbosity: 0 (always) to 5 (verbose).
     pub level: u32,
     /// Arguments for the provider, `key=value;…`.
     pub filter_args: Option<String>,
-    /// Choice of single events within keywords and level (.NET 10 and later).
+    /// Selects single events among those of keywords and level (.NET 10 and later).
     pub event_filter: Option<EventFilter>,
 }
 
 impl Provider {
-    /// A provider without arguments and event filter.
+    /// A provider without arguments and without an event filter.
     pub fn new(name: impl Into<String>, keywords: u64, level: u32) -> Self {
         Self { name: name.into(), keywords, level, filter_args: None, event_filter: None }
     }
 }
 
-/// Choice of single events by id.
+/// Selects events by their ids.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EventFilter {
-    /// Only these events; with an empty list none at all.
+    /// Only these events. With an empty list, none.
     Only(Vec<u32>),
-    /// All events but these.
+    /// All events except these.
     Except(Vec<u32>),
 }
 
-/// Variant of the command that a runtime accepted.
+/// The variant of the CollectTracing command that a runtime has accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CollectCommand(u8);
 
 impl CollectCommand {
     /// CollectTracing2, .NET Core 3.0.
     pub const V2: Self = Self(2);
-    /// CollectTracing3, .NET 9: stacks can be switched off.
+    /// CollectTracing3, .NET 9: adds [`SessionConfig::stacks`].
     pub const V3: Self = Self(3);
-    /// CollectTracing4, .NET 9: the rundown's keywords can be chosen.
+    /// CollectTracing4, .NET 9: adds [`Rundown::Keyword`].
     pub const V4: Self = Self(4);
-    /// CollectTracing5, .NET 10: single events can be chosen.
+    /// CollectTracing5, .NET 10: adds [`Provider::event_filter`].
     pub const V5: Self = Self(5);
 
     /// Newest first.
@@ -120,15 +119,15 @@ impl CollectCommand {
     }
 }
 
-/// A running session: the bytes of a nettrace stream, to be read until they end.
+/// A running session. Reading it gives the bytes of a nettrace stream.
 ///
-/// - Keep reading until the end, also while [`Client::stop_tracing`] is outstanding (so run the two concurrently):
-///   the runtime answers the stop only when everything is written, and until then serves no other tool.
-/// - Not one byte comes before a runtime that is suspended at its start has been resumed, so do not wait for the
-///   stream's header before [`Client::resume_runtime`].
-/// - A stream that is not read makes the runtime drop events, and makes the process hang at its exit. When the
-///   events are no longer wanted, drop the session: the runtime notices at its next write.
-/// - The stream of a process that was killed just ends, at most about 100 ms of events short.
+/// - Read until the end, also while [`Client::stop_tracing`] runs, so run both concurrently. The runtime answers the
+///   stop only when it has written everything, and until then it serves no other connection.
+/// - A runtime that is suspended at its start sends no byte before it is resumed. Do not wait for the header of the
+///   stream before [`Client::resume_runtime`].
+/// - If nobody reads the stream, the runtime drops events, and the process hangs when it exits. Drop the session to end
+///   it early: the runtime notices at its next write.
+/// - When a process is killed, the stream just ends. About the last 100 ms of events are then missing.
 #[derive(Debug)]
 pub struct EventSession {
     id: SessionId,
@@ -137,32 +136,32 @@ pub struct EventSession {
 }
 
 impl EventSession {
-    /// What [`Client::stop_tracing`] wants to know.
+    /// The id for [`Client::stop_tracing`].
     pub fn id(&self) -> SessionId {
         self.id
     }
 
-    /// The variant of the command that was accepted.
+    /// The variant of the command that the runtime has accepted.
     pub fn command(&self) -> CollectCommand {
         self.command
     }
 
-    /// Whether the runtime could take [`Provider::event_filter`] into account; if not, all events come.
+    /// Whether the runtime applies [`Provider::event_filter`]. If not, it sends all events.
     pub fn honours_event_filters(&self) -> bool {
         self.command >= CollectCommand::V5
     }
 
-    /// Whether the runtime could take [`Rundown::Keyword`] into account; if not, there is no rundown.
+    /// Whether the runtime applies [`Rundown::Keyword`]. If not, it sends no rundown.
     pub fn honours_rundown_keyword(&self) -> bool {
         self.command >= CollectCommand::V4
     }
 
-    /// Whether the runtime could take [`SessionConfig::stacks`] into account; if not, events carry stacks.
+    /// Whether the runtime applies [`SessionConfig::stacks`]. If not, events have stacks.
     pub fn honours_stacks(&self) -> bool {
         self.command >= CollectCommand::V3
     }
 
-    /// The connection itself.
+    /// The connection that the stream comes on.
     pub fn into_stream(self) -> Stream {
         self.stream
     }
@@ -179,10 +178,11 @@ impl AsyncRead for EventSession {
 }
 
 impl SessionConfig {
-    /// Checks what no runtime accepts. [`Client::collect_tracing`] does it too; some runtimes crash on such requests.
+    /// Checks for values that no runtime accepts; some runtimes crash on them. [`Client::collect_tracing`] does this
+    /// too.
     ///
     /// # Errors
-    /// The first value that is not valid.
+    /// The first invalid value.
     pub fn validate(&self) -> Result<(), InvalidRequest> {
         if !(1..=MAX_BUFFER_MB).contains(&self.buffer_mb) {
             return Err(InvalidRequest::Buffer { buffer_mb: self.buffer_mb, max: MAX_BUFFER_MB });
@@ -195,7 +195,7 @@ impl SessionConfig {
                 return Err(InvalidRequest::Level { provider: provider.name.clone(), level: provider.level });
             }
         }
-        // Names, arguments and the total length are checked where they are encoded; 5 is the longest variant.
+        // The encoding checks names, arguments and the total length. Variant 5 is the longest.
         self.prepare(CollectCommand::V5).map(drop).map_err(|(_, reason)| reason)
     }
 
@@ -214,7 +214,7 @@ impl SessionConfig {
                 Rundown::Keyword(keyword) => keyword,
             });
         } else {
-            // The flag of the older variants means the full rundown, which nobody asked for.
+            // In the older variants, this flag requests the full rundown.
             payload.bool(false);
         }
         if command >= CollectCommand::V3 {
@@ -246,10 +246,11 @@ impl SessionConfig {
 impl<T: Transport> Client<T> {
     /// Starts a session, with the newest variant of the command that the runtime knows.
     ///
-    /// What an older variant cannot express is left out; [`EventSession`] tells.
+    /// What an older variant cannot express is left out. [`EventSession`] says what that is.
     ///
     /// # Errors
-    /// Those of every command; [`HResult::FAIL`](crate::HResult::FAIL) when the runtime already has 64 sessions.
+    /// Those of [every command](Client#errors-of-every-command); [`HResult::FAIL`](crate::HResult::FAIL) if the runtime
+    /// already has 64 sessions.
     pub async fn collect_tracing(&self, config: &SessionConfig) -> Result<EventSession> {
         let deadline = self.deadline();
         let newest = CollectCommand::V5.code().name;
@@ -268,13 +269,13 @@ impl<T: Transport> Client<T> {
         Err(refusal.unwrap_or(Error::Closed { operation: newest }))
     }
 
-    /// Ends a session in an orderly way: what is buffered is still sent.
+    /// Ends a session. The runtime still sends the events in its buffers.
     ///
-    /// The answer comes only after the last byte of the stream was written, so **go on reading the stream meanwhile**;
-    /// otherwise neither this call nor any other tool gets an answer. An unknown id is answered with success.
+    /// The runtime answers only after it has written the last byte of the stream. **Read the stream meanwhile**, or
+    /// neither this call nor any other client gets an answer. For an unknown id the runtime answers with success.
     ///
     /// # Errors
-    /// Those of every command.
+    /// Those of [every command](Client#errors-of-every-command).
     pub async fn stop_tracing(&self, id: SessionId) -> Result<()> {
         let request: Prepared = prepare(STOP_TRACING, |payload| {
             payload.u64(id.0);
@@ -322,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn event_filters_say_which_events() {
+    fn event_filters_have_a_flag_and_ids() {
         let tail = |filter| {
             let mut config = config();
             config.providers[0].event_filter = Some(filter);
@@ -335,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_hurt_the_target_is_not_sent() {
+    fn values_that_can_crash_the_target_are_refused() {
         let refused = |change: fn(&mut SessionConfig)| {
             let mut config = config();
             change(&mut config);

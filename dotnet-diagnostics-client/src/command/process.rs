@@ -1,4 +1,4 @@
-//! Command set 4, Process: who the runtime is, its environment, and its start.
+//! Command set 4, Process: process information, environment, and resuming at the start.
 
 use crate::client::{Client, decode, decode_result, prepare, read_exact};
 use crate::error::{Error, Result};
@@ -17,21 +17,22 @@ const SET_ENVIRONMENT_VARIABLE: CommandCode = code(3, "SetEnvironmentVariable");
 const PROCESS_INFO_2: CommandCode = code(4, "ProcessInfo2");
 const PROCESS_INFO_3: CommandCode = code(8, "ProcessInfo3");
 
-/// Newest first: an older runtime refuses what it does not know.
+/// The newest first. An older runtime refuses those that it does not know.
 const PROCESS_INFO_VARIANTS: [CommandCode; 3] = [PROCESS_INFO_3, PROCESS_INFO_2, PROCESS_INFO];
 
-/// An environment is far smaller; the announced length is not trusted.
+/// Environments are far smaller. The length in the reply is not trusted.
 const MAX_ENVIRONMENT_BYTES: u32 = 16 << 20;
 
-/// What a runtime says of itself.
+/// What a runtime says about its process and itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ProcessInfo {
-    /// Process id as the target sees it: in a container this is not the id seen from outside.
+    /// Process id in the PID namespace of the target. Outside a container the process has another id.
     pub pid: u64,
-    /// Identity of this runtime instance. It differs after a restart even where the process id is the same.
+    /// Id of this runtime instance. After a restart it differs, even if the process id is the same.
     pub cookie: Guid,
-    /// The arguments joined with spaces, without any quoting. Of a runtime suspended at its start only the first.
+    /// The arguments, joined with spaces and not quoted. Only the first one while the runtime is suspended at its
+    /// start.
     pub command_line: String,
     /// `"Linux"`, `"Windows"`, `"macOS"`, …
     pub os: String,
@@ -39,9 +40,9 @@ pub struct ProcessInfo {
     pub arch: String,
     /// Name of the managed entry assembly (.NET 6 and later).
     pub entry_assembly: Option<String>,
-    /// Version of the runtime's product, "10.0.12" for example (.NET 6 and later).
+    /// Version of the runtime, for example "10.0.12" (.NET 6 and later).
     pub clr_version: Option<String>,
-    /// Portable runtime identifier, "linux-x64" for example (.NET 8 and later).
+    /// Portable runtime identifier (RID), for example "linux-x64" (.NET 8 and later).
     pub rid: Option<String>,
 }
 
@@ -49,7 +50,7 @@ impl ProcessInfo {
     fn decode(variant: CommandCode, payload: &[u8]) -> Result<Self, ProtocolError> {
         let mut reader = PayloadReader::new(payload);
         if variant == PROCESS_INFO_3 {
-            // Version of the structure. Later versions append fields, so the first ones can be read all the same.
+            // Version of the structure. Later versions append fields and keep these.
             reader.u32()?;
         }
         let mut info = Self {
@@ -76,11 +77,11 @@ impl ProcessInfo {
 
 /// The Process command set, absent before .NET 5.
 impl<T: Transport> Client<T> {
-    /// Asks the runtime who it is, with the newest variant of the command that it knows.
+    /// Reads the process information, with the newest variant of the command that the runtime knows.
     ///
     /// # Errors
-    /// Those of every command. .NET Core 3.x knows no variant:
-    /// [`Error::is_unknown_command`](crate::Error::is_unknown_command).
+    /// Those of [every command](Client#errors-of-every-command). .NET Core 3.x knows no variant
+    /// ([`Error::is_unknown_command`](crate::Error::is_unknown_command)).
     pub async fn process_info(&self) -> Result<ProcessInfo> {
         let deadline = self.deadline();
         let mut refusal = None;
@@ -96,20 +97,20 @@ impl<T: Transport> Client<T> {
         Err(refusal.unwrap_or(Error::Closed { operation: PROCESS_INFO.name }))
     }
 
-    /// Lets a runtime go on that waits at its start. Harmless for one that does not.
+    /// Resumes a runtime that is suspended at its start. It has no effect on a runtime that is not suspended.
     ///
-    /// Each port that asked for the suspension must be resumed through itself.
+    /// If several ports suspend the runtime, it must be resumed through each of them.
     ///
     /// # Errors
-    /// Those of every command.
+    /// Those of [every command](Client#errors-of-every-command).
     pub async fn resume_runtime(&self) -> Result<()> {
         self.run(Ok(Request::empty(RESUME_RUNTIME)), self.deadline()).await.map(drop)
     }
 
-    /// The environment as managed code sees it, in the runtime's order. Invalid UTF-16 becomes U+FFFD.
+    /// Reads the environment as managed code sees it, in the runtime's order. Invalid UTF-16 becomes U+FFFD.
     ///
     /// # Errors
-    /// Those of every command.
+    /// Those of [every command](Client#errors-of-every-command).
     pub async fn environment(&self) -> Result<Vec<(String, String)>> {
         let operation = GET_PROCESS_ENVIRONMENT.name;
         let deadline = self.deadline();
@@ -121,17 +122,18 @@ impl<T: Transport> Client<T> {
         decode(operation, decode_environment(&block))
     }
 
-    /// Sets a variable for managed code and for `ICorProfilerInfo11::GetEnvironmentVariable`; `None` removes it.
+    /// Sets an environment variable, or removes it if `value` is `None` (.NET 6 and later).
     ///
-    /// The C library's `getenv` does not see the change, nor do processes that native code starts (.NET 6 and later).
+    /// Managed code and `ICorProfilerInfo11::GetEnvironmentVariable` see the change. The `getenv` of the C library and
+    /// processes that native code starts do not.
     ///
-    /// NativeAOT crashes on a removal, so that is only sent to a runtime that
-    /// [supports profilers](Self::supports_profilers), which takes a connection more.
+    /// NativeAOT crashes when a variable is removed. A removal is therefore sent only to a runtime that
+    /// [supports profilers](Self::supports_profilers), which needs one more connection.
     ///
     /// # Errors
-    /// Those of every command; removing a variable that does not exist is
-    /// [`HResult::ENVIRONMENT_VARIABLE_NOT_FOUND`](crate::HResult::ENVIRONMENT_VARIABLE_NOT_FOUND), and
-    /// [`InvalidRequest::RemovalWouldCrash`] what the name says.
+    /// Those of [every command](Client#errors-of-every-command);
+    /// [`HResult::ENVIRONMENT_VARIABLE_NOT_FOUND`](crate::HResult::ENVIRONMENT_VARIABLE_NOT_FOUND) if the variable to
+    /// remove does not exist; [`InvalidRequest::RemovalWouldCrash`] for NativeAOT and Mono.
     pub async fn set_environment_variable(&self, name: &str, value: Option<&str>) -> Result<()> {
         let operation = SET_ENVIRONMENT_VARIABLE.name;
         let request = prepare(SET_ENVIRONMENT_VARIABLE, |payload| {
@@ -152,7 +154,7 @@ impl<T: Transport> Client<T> {
     }
 }
 
-/// Length of the block that follows the reply.
+/// Length in bytes of the environment, which follows the reply.
 fn environment_length(payload: &[u8]) -> Result<usize, ProtocolError> {
     let length = PayloadReader::new(payload).u32()?;
     if length > MAX_ENVIRONMENT_BYTES {
@@ -163,11 +165,11 @@ fn environment_length(payload: &[u8]) -> Result<usize, ProtocolError> {
 
 fn decode_environment(block: &[u8]) -> Result<Vec<(String, String)>, ProtocolError> {
     let mut reader = PayloadReader::new(block);
-    // The count is not used to reserve memory: each entry takes at least its own four bytes.
+    // No memory is reserved for the count, which may be wrong: each entry has at least four bytes.
     (0..reader.u32()?).map(|_| reader.str16().map(|entry| split_variable(&entry))).collect()
 }
 
-/// Windows has variables whose names begin with "=", so the separator is looked for behind the first character.
+/// On Windows some names begin with "=", so the separator is searched for after the first character.
 fn split_variable(entry: &str) -> (String, String) {
     let separator = entry.char_indices().skip(1).find_map(|(index, c)| (c == '=').then_some(index));
     match separator {
@@ -182,7 +184,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn variables_are_split_at_the_first_equals_sign_behind_the_name() {
+    fn variables_are_split_at_the_first_equals_sign_after_the_name() {
         let split = |entry| {
             let (name, value) = split_variable(entry);
             format!("{name}|{value}")
@@ -205,7 +207,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn hostile_answers_end_in_errors(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn any_bytes_are_decoded_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             for variant in PROCESS_INFO_VARIANTS {
                 let _ = ProcessInfo::decode(variant, &bytes);
             }

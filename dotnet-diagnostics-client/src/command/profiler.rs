@@ -1,4 +1,4 @@
-//! Command set 3, Profiler: loading a profiler library into the target.
+//! Command set 3, Profiler: loads a profiler library into the target.
 
 use std::time::Duration;
 
@@ -14,29 +14,29 @@ use crate::transport::Transport;
 const ATTACH_PROFILER: CommandCode = CommandCode { set: 3, id: 1, name: "AttachProfiler" };
 const STARTUP_PROFILER: CommandCode = CommandCode { set: 3, id: 2, name: "StartupProfiler" };
 
-/// A port dials before its runtime has reached the pause; until then a startup profiler is refused. At most 0.9 ms
-/// were seen between the two.
-const NOT_PAUSED_YET: Duration = Duration::from_secs(1);
-const NOT_PAUSED_RETRY: Duration = Duration::from_millis(1);
+/// A runtime connects to its port before it is suspended, and until then refuses a startup profiler. At most 0.9 ms
+/// have been measured between the two.
+const SUSPEND_TIMEOUT: Duration = Duration::from_secs(1);
+const SUSPEND_RETRY_INTERVAL: Duration = Duration::from_millis(1);
 
-/// Nothing can ever be there: below a file on Unix, with characters that Windows does not allow in a name.
-const NO_LIBRARY: &str = "/dev/null/<none>";
+/// A path that cannot exist: below a file on Unix, and with characters that Windows does not allow.
+const IMPOSSIBLE_PATH: &str = "/dev/null/<none>";
 
 /// The Profiler command set.
 impl<T: Transport> Client<T> {
-    /// Whether the runtime can load profilers at all: CoreCLR can, NativeAOT and Mono cannot.
+    /// Whether the runtime can load profilers. CoreCLR can; NativeAOT and Mono cannot.
     ///
-    /// Asks for a library that cannot exist and looks at the refusal. (An unknown command of the set would tell too,
-    /// but costs CoreCLR a file descriptor each time.)
+    /// It sends AttachProfiler with a path that cannot exist and reads the error code. (An unknown command would also
+    /// show it, but CoreCLR leaks a file descriptor for each one.)
     ///
     /// # Errors
-    /// Those of every command, the runtime's refusal excepted.
+    /// Those of [every command](Client#errors-of-every-command), except [`Error::Runtime`](crate::Error::Runtime).
     pub async fn supports_profilers(&self) -> Result<bool> {
         self.probe_profilers(self.deadline()).await
     }
 
     pub(super) async fn probe_profilers(&self, deadline: Deadline) -> Result<bool> {
-        let request = attach_request(0, Guid::default(), NO_LIBRARY, &[]);
+        let request = attach_request(0, Guid::default(), IMPOSSIBLE_PATH, &[]);
         match self.run(request, deadline).await {
             Ok(_) => Ok(true),
             Err(error) => match error.hresult() {
@@ -46,17 +46,19 @@ impl<T: Transport> Client<T> {
         }
     }
 
-    /// Loads a profiler into a running runtime and returns when its `InitializeForAttach` and
-    /// `ProfilerAttachComplete` are done (.NET Core 3.0 and later).
+    /// Loads a profiler into a running runtime (.NET Core 3.0 and later). Returns when the profiler's
+    /// `InitializeForAttach` and `ProfilerAttachComplete` have returned.
     ///
-    /// `concurrent_gc_timeout_ms` bounds only the wait for a running background GC, and that only happens where the
-    /// profiler asks for GC events. `path` is the library's path as the target sees it. `client_data` arrives in
-    /// `InitializeForAttach`.
+    /// - `concurrent_gc_timeout_ms`: how long the runtime waits for the end of a running background GC, in
+    ///   milliseconds. It waits only if the profiler asks for GC events.
+    /// - `clsid`: class id of the profiler.
+    /// - `path`: path of the library as the target sees it.
+    /// - `client_data`: passed to `InitializeForAttach`.
     ///
     /// # Errors
-    /// Those of every command. The code may be the profiler's own. A runtime that is still starting answers
-    /// [`HResult::NOT_YET_AVAILABLE`]; a library that cannot be loaded is [`HResult::MODULE_NOT_FOUND`] whatever the
-    /// reason; where another profiler is loaded it is [`HResult::PROFILER_ALREADY_ACTIVE`].
+    /// Those of [every command](Client#errors-of-every-command). The codes are: [`HResult::NOT_YET_AVAILABLE`] if the
+    /// runtime is still starting, [`HResult::MODULE_NOT_FOUND`] if the library cannot be loaded for whatever reason,
+    /// [`HResult::PROFILER_ALREADY_ACTIVE`] if another profiler is loaded, and any code that the profiler returns.
     pub async fn attach_profiler(
         &self,
         concurrent_gc_timeout_ms: u32,
@@ -69,17 +71,17 @@ impl<T: Transport> Client<T> {
         decode_result(ATTACH_PROFILER.name, &payload)
     }
 
-    /// Names a profiler that a runtime suspended at its start loads when it is resumed (.NET 6 and later).
+    /// Sets the profiler that a runtime loads when it is resumed after the suspension at its start (.NET 6 and later).
     ///
-    /// Success means that the name was stored, **not** that the profiler was or will be loaded: a missing library,
-    /// `DOTNET_EnableDiagnostics_Profiler=0`, and another profiler named in the environment are all silent, and so
-    /// is a runtime that was never suspended. The profiler must report itself.
+    /// Success means that the runtime has stored the path, **not** that it will load the profiler. It reports no error
+    /// if the library is missing, if `DOTNET_EnableDiagnostics_Profiler=0` is set, if the environment names another
+    /// profiler, or if the runtime was never suspended. Only the profiler itself can report that it was loaded.
     ///
-    /// A runtime that is just about to pause refuses with [`HResult::INVALID_ARGUMENT`]; that is tried again for up to
-    /// one second. It is also the lasting answer of a runtime that was already resumed.
+    /// A runtime that is not yet suspended answers [`HResult::INVALID_ARGUMENT`], so the command is repeated for up to
+    /// one second after this answer. A runtime that was already resumed always answers that.
     ///
     /// # Errors
-    /// Those of every command.
+    /// Those of [every command](Client#errors-of-every-command).
     pub async fn set_startup_profiler(&self, clsid: Guid, path: &str) -> Result<()> {
         let request = prepare(STARTUP_PROFILER, |payload| {
             payload.guid(clsid).required_str16("profiler path", path);
@@ -91,11 +93,11 @@ impl<T: Transport> Client<T> {
                 Ok((payload, _)) => return decode_result(STARTUP_PROFILER.name, &payload),
                 Err(error)
                     if error.hresult() == Some(HResult::INVALID_ARGUMENT)
-                        && started.elapsed() < NOT_PAUSED_YET =>
+                        && started.elapsed() < SUSPEND_TIMEOUT =>
                 {
                     deadline
                         .bound(STARTUP_PROFILER.name, async {
-                            sleep(NOT_PAUSED_RETRY).await;
+                            sleep(SUSPEND_RETRY_INTERVAL).await;
                             Ok(())
                         })
                         .await?;

@@ -1,4 +1,4 @@
-//! What a search for endpoints finds.
+//! Results of a search for endpoints.
 
 use std::fmt;
 use std::io;
@@ -6,37 +6,37 @@ use std::path::PathBuf;
 
 use crate::endpoint::Endpoint;
 
-/// All endpoints found, and what was found and is none.
+/// The endpoints that [`list`](super::list) has found.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Listing {
-    /// One for each process, by ascending process id.
+    /// At most one per process, by ascending process id.
     pub found: Vec<Found>,
-    /// Where was looked.
+    /// The directories that were searched.
     pub searched: Vec<SearchedDirectory>,
-    /// Sockets that belong to no running process, and the like.
+    /// Files with the name of an endpoint that were not taken.
     pub rejected: Vec<Rejected>,
 }
 
-/// An endpoint and the process behind it.
+/// An endpoint and its process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Found {
-    /// Process id as this process sees it.
+    /// Process id in the PID namespace of this process.
     pub pid: u32,
-    /// Where its runtime listens.
+    /// The endpoint on which the runtime listens.
     pub endpoint: Endpoint,
-    /// User id that owns the socket, where there is such a thing.
+    /// User id that owns the socket. `None` on Windows.
     pub owner_uid: Option<u32>,
 }
 
-/// A directory in which sockets were looked for.
+/// A directory that was searched for sockets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SearchedDirectory {
-    /// The directory; beginning with `/proc/PID/root` it is seen through that process's eyes.
+    /// The directory. A path below `/proc/PID/root` is in the file system of that process.
     pub path: PathBuf,
-    /// Why it could not be read, if it could not.
+    /// Why it could not be read. `None` if it could.
     pub problem: Option<io::ErrorKind>,
 }
 
@@ -50,11 +50,11 @@ impl fmt::Display for SearchedDirectory {
     }
 }
 
-/// Something that looks like an endpoint and is not, or not for us.
+/// A file with the name of an endpoint that was not taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rejected {
-    /// The candidate.
+    /// The file.
     pub path: PathBuf,
     /// Why it was not taken.
     pub reason: Rejection,
@@ -66,17 +66,18 @@ impl fmt::Display for Rejected {
     }
 }
 
-/// Why a candidate was not taken.
+/// Why a file with the name of an endpoint was not taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Rejection {
-    /// No process of that id runs here. The socket is left over, or belongs to a container that shares the directory.
+    /// No process of that id is running. The socket is left over, or belongs to a container that shares the directory.
     #[error("process {pid} is not running")]
     ProcessEnded {
         /// Process id in the name.
         pid: u32,
     },
-    /// The process id was used again since: the start time in the name is not this process's.
+    /// The socket belongs to an earlier process with the same id: the start time in the name is not that of the
+    /// process.
     #[error("left over from an earlier process: start time {found} in the name, {expected} expected")]
     StaleKey {
         /// Start time of the process, in clock ticks since boot.
@@ -87,21 +88,21 @@ pub enum Rejection {
     /// Another socket of the same process id is newer.
     #[error("another socket of the same process id is newer")]
     Older,
-    /// This user may not write to the socket, and so not connect.
+    /// This user may not connect to the socket, because it may not write to it.
     #[error("belongs to user id {owner_uid}, and this user may not open it")]
     NotPermitted {
         /// Owner of the socket.
         owner_uid: u32,
     },
-    /// The runtime still listens, but something has removed the socket's file, a cleaner of temporary files perhaps.
+    /// The runtime still listens, but the file of the socket was removed, perhaps with old temporary files.
     #[error("the process listens here, but the socket's file was removed")]
     Removed,
-    /// The name would be too long for a socket, so the runtime has none.
+    /// The path would be too long for a socket, so the runtime has no socket.
     #[error("the name has {length} bytes, a socket's can have {max}")]
     NameTooLong {
-        /// Length of the full name in bytes.
+        /// Length of the path in bytes.
         length: usize,
-        /// The most possible.
+        /// Longest possible path in bytes.
         max: usize,
     },
 }

@@ -8,63 +8,63 @@ use crate::process_facts::ProcessFacts;
 
 use super::listing::{Rejected, Rejection, SearchedDirectory};
 
-/// A process has no endpoint that can be used. Carries what is needed to say why.
+/// A process has no endpoint that can be used, with what is known about the reason.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct NotFound {
     /// The process that was asked for.
     pub pid: u32,
-    /// What is known of it.
+    /// What the operating system says about it.
     pub facts: ProcessFacts,
-    /// Where was looked.
+    /// The directories that were searched.
     pub searched: Vec<SearchedDirectory>,
-    /// What was found and not taken.
+    /// Files with the name of an endpoint that were not taken.
     pub rejected: Vec<Rejected>,
 }
 
-/// The most likely reason for [`NotFound`].
+/// The most likely reason why a process has no endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotFoundReason {
     /// The process does not exist.
     #[error("there is no such process")]
     NoSuchProcess,
-    /// This user may not look at the process, or not open its socket.
+    /// This user may not inspect the process, or not open its socket.
     #[error("not permitted{}", owner_suffix(*.owner_uid))]
     NotPermitted {
-        /// Who owns the process or its socket.
+        /// User id that owns the process or its socket, if known.
         owner_uid: Option<u32>,
     },
-    /// Diagnostics were switched off by the environment.
+    /// The environment of the process switches diagnostics off.
     #[error("its environment switches diagnostics off: {variable}=0")]
     Disabled {
-        /// The variable.
+        /// Name of the variable.
         variable: String,
     },
-    /// No .NET runtime is loaded in the process: not a .NET process, or not one yet.
+    /// No .NET runtime is loaded in the process, or not yet.
     #[error("no .NET runtime is loaded in it")]
     NotDotnet,
-    /// The socket's file was removed while the process ran.
+    /// The file of the socket was removed while the process is running.
     #[error("its socket {} was removed while it runs", .path.display())]
     SocketRemoved {
-        /// Where it was.
+        /// Path of the socket.
         path: PathBuf,
     },
-    /// The directory for sockets does not exist or cannot be used, so the runtime has none.
+    /// The directory for sockets cannot be used, so the runtime has no socket.
     #[error("its directory for temporary files, {directory}, cannot be used")]
     BadDirectory {
         /// The directory.
         directory: SearchedDirectory,
     },
-    /// The name of the socket would be too long, so the runtime has none.
+    /// The path of the socket would be too long, so the runtime has no socket.
     #[error("its directory for temporary files is too long for a socket: {} would have {length} bytes", .path.display())]
     NameTooLong {
-        /// The name that would be needed.
+        /// The path that would be needed.
         path: PathBuf,
         /// Its length in bytes.
         length: usize,
     },
-    /// There is no socket, and nothing that explains it.
+    /// There is no socket, and no known reason for that.
     #[error("it has no diagnostics socket")]
     NoSocket,
 }
@@ -74,7 +74,7 @@ fn owner_suffix(owner_uid: Option<u32>) -> String {
 }
 
 impl NotFound {
-    /// The most likely reason.
+    /// The most likely reason, derived from the fields.
     pub fn reason(&self) -> NotFoundReason {
         if !self.facts.exists {
             return NotFoundReason::NoSuchProcess;
@@ -111,12 +111,12 @@ impl NotFound {
         }
     }
 
-    /// Whether environment and mappings were kept from us, so that nothing can be said about the process.
+    /// Whether neither environment nor mappings can be read, so that no reason can be derived from them.
     fn is_hidden_by_owner(&self) -> bool {
         self.facts.uid.is_some() && self.facts.environ.is_none() && !self.facts.mappings_readable
     }
 
-    /// Whether more rights could help.
+    /// Whether the reason is [`NotFoundReason::NotPermitted`].
     pub fn is_permission_denied(&self) -> bool {
         matches!(self.reason(), NotFoundReason::NotPermitted { .. })
     }

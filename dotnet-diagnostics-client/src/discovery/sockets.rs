@@ -17,7 +17,8 @@ const MAX_PATH: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
 /// Anybody can create files whose names look like those of sockets.
 const MAX_REJECTED: usize = 1000;
 
-/// Parses `dotnet-diagnostic-{pid}-{start time}-socket`. Every other name is refused, also the names of dsrouter's sockets.
+/// Parses `dotnet-diagnostic-{pid}-{start time}-socket`. Every other name is refused, also the names of dsrouter's
+/// sockets.
 fn parse_name(name: &str) -> Option<(u32, u64)> {
     let (pid, time) = name.strip_prefix("dotnet-diagnostic-")?.strip_suffix("-socket")?.split_once('-')?;
     let number = |text: &str| text.bytes().all(|b| b.is_ascii_digit());

@@ -5,17 +5,17 @@ pub(crate) const HEADER_SIZE: usize = 20;
 /// Longest payload in bytes that the 16-bit size field of a frame can describe.
 pub(crate) const MAX_PAYLOAD: usize = u16::MAX as usize - HEADER_SIZE;
 
-/// Bytes that are not the diagnostics protocol.
+/// What is wrong with an answer that does not follow the diagnostics protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProtocolError {
-    /// The frame does not begin with the protocol's magic.
+    /// The frame does not begin with the magic bytes of the protocol.
     #[error("the frame does not begin with DOTNET_IPC_V1")]
     BadMagic,
-    /// The header announces less than its own size.
+    /// The header states a size that is smaller than the header.
     #[error("the header announces a frame of {size} bytes, less than the header itself")]
     BadSize {
-        /// Announced size in bytes.
+        /// Stated size in bytes.
         size: u16,
     },
     /// The frame is neither an OK nor an error reply.
@@ -33,75 +33,75 @@ pub enum ProtocolError {
         offset: usize,
         /// Bytes that the value needs.
         requested: u64,
-        /// Bytes that are left.
+        /// Bytes that the payload still has.
         available: usize,
     },
-    /// A length is larger than anything a runtime sends.
+    /// A length is larger than any that a runtime sends.
     #[error("a length of {length} bytes is announced, more than the {max} that are accepted")]
     TooLong {
-        /// Announced length in bytes.
+        /// Stated length in bytes.
         length: u32,
-        /// The most that is accepted.
+        /// Largest accepted length in bytes.
         max: u32,
     },
-    /// What dialled the diagnostic port did not introduce itself as a runtime.
+    /// The peer that connected to the diagnostic port did not send the advertisement of a runtime.
     #[error("the connection did not begin with a runtime's advertisement")]
     BadAdvertisement,
 }
 
-/// A value that must not be sent: a request that a runtime cannot decode may crash it.
+/// A value that must not be sent, because a request that the runtime cannot decode can crash it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidRequest {
-    /// The text is empty where the runtime needs one.
+    /// A text is empty that the runtime requires.
     #[error("the {what} is empty")]
     Empty {
         /// Which value.
         what: &'static str,
     },
-    /// The text contains a NUL, which would end it early.
+    /// A text contains a NUL, which would end it.
     #[error("the {what} contains a NUL character")]
     EmbeddedNul {
         /// Which value.
         what: &'static str,
     },
-    /// A variable's name contains "=".
+    /// The name of a variable contains "=".
     #[error("the variable name {name:?} contains \"=\"")]
     EqualsSign {
         /// The name.
         name: String,
     },
-    /// NativeAOT crashes when it is asked to remove a variable (seen on 8.0.31); an empty value is possible.
+    /// The runtime is NativeAOT or Mono. NativeAOT crashes when it is asked to remove a variable (seen with 8.0.31).
     #[error("this runtime would crash on removing {name}; it can only be set, to an empty text for example")]
     RemovalWouldCrash {
-        /// The variable's name.
+        /// Name of the variable.
         name: String,
     },
-    /// Event levels go from 0 to 5.
+    /// A level is above 5.
     #[error("level {level} of provider {provider} is above 5")]
     Level {
         /// Name of the provider.
         provider: String,
-        /// The level asked for.
+        /// The invalid level.
         level: u32,
     },
-    /// The buffer is 0, or too large for a 32-bit target.
+    /// The buffer size is 0, or too large for a 32-bit target.
     #[error("a buffer of {buffer_mb} MB: 1 to {max} are possible")]
     Buffer {
-        /// The size asked for, in MB.
+        /// The invalid size in units of 2^20 bytes.
         buffer_mb: u32,
-        /// The largest possible, in MB.
+        /// Largest size in units of 2^20 bytes.
         max: u32,
     },
-    /// A session has 1 to 1000 providers.
+    /// The session has no provider or more than 1000.
     #[error("{count} providers: a session has 1 to {max}")]
     ProviderCount {
-        /// Number of providers asked for.
+        /// Number of providers.
         count: usize,
-        /// The most possible.
+        /// Largest number of providers.
         max: usize,
     },
-    /// The request does not fit one frame.
+    /// The request does not fit into a frame.
     #[error("the request has {length} bytes, {} are possible", MAX_PAYLOAD)]
     TooLong {
         /// Length of the payload in bytes.

@@ -8,8 +8,8 @@
 //!     17    1  command id
 //!     18    2  reserved, 0
 //! ```
-//! Source: dotnet/diagnostics, documentation/design-docs/ipc-protocol.md; an error reply is 24 bytes long, not the 28
-//! of that document.
+//! Source: `documentation/design-docs/ipc-protocol.md` of dotnet/diagnostics. An error reply has 24 bytes, not 28 as
+//! stated there.
 
 mod error;
 mod reader;
@@ -31,7 +31,7 @@ const SERVER_SET: u8 = 0xff;
 const REPLY_OK: u8 = 0x00;
 const REPLY_ERROR: u8 = 0xff;
 
-/// Number and name of a command.
+/// Numbers and name of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CommandCode {
     pub(crate) set: u8,
@@ -39,7 +39,7 @@ pub(crate) struct CommandCode {
     pub(crate) name: &'static str,
 }
 
-/// A complete frame, ready to be sent in one piece.
+/// A complete frame, to be sent in one piece.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) name: &'static str,
@@ -47,7 +47,7 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// A command without payload. Even an unknown one is harmless to every runtime.
+    /// A command without payload.
     pub(crate) fn empty(code: CommandCode) -> Self {
         Self { name: code.name, bytes: frame(code.set, code.id, &[], HEADER_SIZE as u16) }
     }
@@ -73,14 +73,14 @@ fn frame(set: u8, id: u8, payload: &[u8], size: u16) -> Vec<u8> {
     bytes
 }
 
-/// Whether a reply's header announced success.
+/// Kind of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReplyKind {
     Ok,
     Error,
 }
 
-/// Header of a reply: its kind and the length of the payload that follows.
+/// Decodes the header of a reply: its kind, and the length in bytes of the payload that follows.
 pub(crate) fn decode_header(header: &[u8; HEADER_SIZE]) -> Result<(ReplyKind, usize), ProtocolError> {
     if !header.starts_with(MAGIC) {
         return Err(ProtocolError::BadMagic);
@@ -95,7 +95,7 @@ pub(crate) fn decode_header(header: &[u8; HEADER_SIZE]) -> Result<(ReplyKind, us
     }
 }
 
-/// The code in an error reply's payload; a text may follow it.
+/// Decodes the code in the payload of an error reply. A text can follow it.
 pub(crate) fn decode_error(payload: &[u8]) -> Result<HResult, ProtocolError> {
     PayloadReader::new(payload).u32().map(HResult)
 }
@@ -109,7 +109,7 @@ mod tests {
     const PROBE: CommandCode = CommandCode { set: 4, id: 8, name: "probe" };
 
     #[test]
-    fn an_empty_request_is_the_documented_twenty_bytes() {
+    fn an_empty_request_has_the_documented_twenty_bytes() {
         assert_eq!(Request::empty(PROBE).as_bytes(), b"DOTNET_IPC_V1\0\x14\x00\x04\x08\x00\x00");
     }
 
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn replies_are_told_apart() {
+    fn replies_are_distinguished() {
         assert_eq!(decode_header(&reply(24, 0xff, 0)), Ok((ReplyKind::Ok, 4)));
         assert_eq!(decode_header(&reply(24, 0xff, 0xff)), Ok((ReplyKind::Error, 4)));
         assert_eq!(decode_header(&reply(19, 0xff, 0)), Err(ProtocolError::BadSize { size: 19 }));
@@ -145,7 +145,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_framed_is_read_back(set: u8, id: u8, payload in prop::collection::vec(any::<u8>(), 0..300)) {
+        fn frames_are_decoded_as_encoded(set: u8, id: u8, payload in prop::collection::vec(any::<u8>(), 0..300)) {
             let mut writer = PayloadWriter::default();
             writer.bytes(&payload);
             let request = Request::new(CommandCode { set, id, name: "any" }, writer).unwrap();
@@ -159,7 +159,7 @@ mod tests {
         }
 
         #[test]
-        fn any_header_and_error_payload_is_survived(header: [u8; HEADER_SIZE], payload in prop::collection::vec(any::<u8>(), 0..8)) {
+        fn any_bytes_are_decoded_without_a_panic(header: [u8; HEADER_SIZE], payload in prop::collection::vec(any::<u8>(), 0..8)) {
             let _ = decode_header(&header);
             prop_assert_eq!(decode_error(&payload).is_ok(), payload.len() >= 4);
         }

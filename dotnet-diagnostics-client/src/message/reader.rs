@@ -1,4 +1,4 @@
-//! Decodes payloads. Every length is checked against what is there; nothing panics.
+//! Decodes payloads. Every length is checked; no input causes a panic.
 
 use crate::guid::Guid;
 
@@ -42,7 +42,7 @@ impl<'a> PayloadReader<'a> {
         self.array().map(Guid::from_bytes)
     }
 
-    /// Text; unpaired surrogates become U+FFFD. A length of 0 (no text) reads as the empty string.
+    /// A text. Unpaired surrogates become U+FFFD. Without a text (length 0), it is empty.
     pub(crate) fn str16(&mut self) -> Result<String, ProtocolError> {
         let byte_length = u64::from(self.u32()?) * 2;
         let (text, rest) = usize::try_from(byte_length)
@@ -66,14 +66,14 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn text_is_counted_in_units_with_its_nul() {
+    fn text_has_its_length_in_units_with_the_nul() {
         let mut writer = PayloadWriter::default();
         writer.str16("text", Some("a😀")).str16("none", None);
         assert_eq!(writer.finish().unwrap(), [4, 0, 0, 0, b'a', 0, 0x3d, 0xd8, 0x00, 0xde, 0, 0, 0, 0, 0, 0]);
     }
 
     #[test]
-    fn a_length_beyond_the_payload_is_an_error_with_its_place() {
+    fn a_length_beyond_the_payload_is_an_error_with_its_offset() {
         let mut reader = PayloadReader::new(&[1, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0]);
         assert_eq!(reader.str16(), Ok(String::new()));
         assert_eq!(
@@ -98,7 +98,7 @@ mod tests {
         }
 
         #[test]
-        fn hostile_bytes_end_in_errors(bytes in prop::collection::vec(any::<u8>(), 0..64), steps in prop::collection::vec(0..4u8, 0..16)) {
+        fn any_bytes_are_decoded_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..64), steps in prop::collection::vec(0..4u8, 0..16)) {
             let mut reader = PayloadReader::new(&bytes);
             for step in steps {
                 let before = reader.rest.len();

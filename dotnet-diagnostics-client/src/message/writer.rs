@@ -1,10 +1,10 @@
-//! Encodes payloads, and keeps back what a runtime could not decode.
+//! Encodes payloads, and refuses values that a runtime cannot decode.
 
 use crate::guid::Guid;
 
 use super::error::InvalidRequest;
 
-/// Collects a payload; the first invalid value is remembered and reported at the end.
+/// Encodes a payload. [`finish`](Self::finish) reports the first invalid value.
 #[derive(Debug, Default)]
 pub(crate) struct PayloadWriter {
     bytes: Vec<u8>,
@@ -37,7 +37,7 @@ impl PayloadWriter {
         self
     }
 
-    /// The 32-bit count in front of an array.
+    /// The 32-bit count before an array.
     pub(crate) fn count(&mut self, count: usize) -> &mut Self {
         match u32::try_from(count) {
             Ok(count) => self.u32(count),
@@ -45,7 +45,7 @@ impl PayloadWriter {
         }
     }
 
-    /// UTF-16 with its length in units, the final NUL included; absent text is a length of 0.
+    /// A text in UTF-16 after its length in units, with a NUL at its end. `None` is a length of 0.
     pub(crate) fn str16(&mut self, what: &'static str, text: Option<&str>) -> &mut Self {
         let Some(text) = text else {
             return self.u32(0);
@@ -60,7 +60,7 @@ impl PayloadWriter {
         self
     }
 
-    /// Text that the runtime needs: not empty.
+    /// A text that must not be empty.
     pub(crate) fn required_str16(&mut self, what: &'static str, text: &str) -> &mut Self {
         if text.is_empty() {
             return self.refuse(InvalidRequest::Empty { what });

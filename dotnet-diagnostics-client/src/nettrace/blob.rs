@@ -112,8 +112,8 @@ impl BlobReader {
         self.compressed
     }
 
-    /// Reads the next header in a block of version 4 with compressed headers, of which only the beginning has come. Gives
-    /// the metadata id, and offset and size of the payload. `None` at the end of `block`.
+    /// Reads the next header in a block of version 4 with compressed headers, of which only the beginning has come.
+    /// Gives the metadata id, and offset and size of the payload. `None` at the end of `block`.
     pub(super) fn header(&mut self, block: &[u8]) -> Result<Option<(u32, usize, usize)>> {
         let mut bytes = Bytes::starting_at(block, self.at);
         if bytes.is_empty() {
@@ -176,7 +176,8 @@ impl Blob {
         if flags & STACK_ID != 0 {
             self.stack_id = bytes.varu32()?;
         }
-        // The difference is unsigned in the stream but can be negative: a block has one thread's events after another's.
+        // The difference is unsigned in the stream but can be negative: a block has one thread's events after
+        // another's.
         self.timestamp = self.timestamp.wrapping_add_unsigned(bytes.varu64()?);
         if version6 {
             if flags & LABEL_LIST != 0 {

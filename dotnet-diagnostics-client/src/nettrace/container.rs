@@ -1,5 +1,5 @@
-//! Splits a stream into its objects, in whatever chunks it comes. The content of blocks is copied once, into buffers that
-//! are reused.
+//! Splits a stream into its objects, in whatever chunks it comes. The content of blocks is copied once, into buffers
+//! that are reused.
 
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -12,8 +12,8 @@ pub enum Error {
     /// The stream does not begin like a nettrace stream.
     #[error("this is not a nettrace stream: it does not start with \"Nettrace\"")]
     NotNettrace,
-    /// The stream has the older NetPerf format (`!FastSerialization.1` without `Nettrace`), which runtimes write only on
-    /// request.
+    /// The stream has the older NetPerf format (`!FastSerialization.1` without `Nettrace`), which runtimes write only
+    /// on request.
     #[error("this is a NetPerf stream, the format before nettrace: record it again with the NetTrace format")]
     NetPerf,
     /// The stream has a version of the format that this reader does not know.

@@ -12,8 +12,8 @@ const TYPE: &[u8] = b"\x05\x05\x01\x02\0\0\0\x02\0\0\0\x0a\0\0\0EventBlock\x06";
 /// Writes an event block of version 4 with events that occurred earlier in the stream. A part of a stream that is to be
 /// read alone needs those that later events refer to.
 ///
-/// The events keep their timestamps and thread ids. They get a capture thread of their own and sequence numbers from 1, so
-/// that readers count no lost events. Write the block after the first sequence point of the part.
+/// The events keep their timestamps and thread ids. They get a capture thread of their own and sequence numbers from 1,
+/// so that readers count no lost events. Write the block after the first sequence point of the part.
 #[derive(Clone, Debug)]
 pub struct EventBlock {
     capture_thread: u64,

@@ -46,8 +46,8 @@ pub struct Event<'a> {
     pub processor: u32,
     /// When the event occurred, in ticks of the stream's clock, see [`TraceInfo::nanoseconds`].
     pub timestamp: i64,
-    /// Call stack: return addresses, the innermost first, little-endian, [`TraceInfo::pointer_size`] bytes each. Empty if
-    /// the event has none.
+    /// Call stack: return addresses, the innermost first, little-endian, [`TraceInfo::pointer_size`] bytes each. Empty
+    /// if the event has none.
     pub stack: &'a [u8],
     /// Activity id, or zeros.
     pub activity_id: [u8; 16],
@@ -63,7 +63,8 @@ pub struct Event<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Deferred {
-    /// Offset in bytes from the start of the stream, or of the file if the stream has [several](super::Reader::next_part).
+    /// Offset in bytes from the start of the stream, or of the file if the stream has
+    /// [several](super::Reader::next_part).
     pub offset: u64,
     /// Length in bytes.
     pub len: usize,
@@ -77,8 +78,8 @@ pub struct Lost {
     pub thread_id: u64,
     /// Number of lost events.
     pub events: u64,
-    /// They were written before this time, in ticks of the stream's clock. It is the time of the thread's next event or of
-    /// the sequence point that shows the gap.
+    /// They were written before this time, in ticks of the stream's clock. It is the time of the thread's next event or
+    /// of the sequence point that shows the gap.
     pub before_timestamp: i64,
 }
 

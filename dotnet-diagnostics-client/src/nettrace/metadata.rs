@@ -2,8 +2,8 @@
 
 /// The definition of a kind of event in the stream.
 ///
-/// The runtime's own providers leave the name empty and list no fields. Provider, event id and version then identify the
-/// kind of event, and the layout of its payload is documented elsewhere: in `ClrEtwAll.man` of dotnet/runtime.
+/// The runtime's own providers leave the name empty and list no fields. Provider, event id and version then identify
+/// the kind of event, and the layout of its payload is documented elsewhere: in `ClrEtwAll.man` of dotnet/runtime.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Metadata {

@@ -8,7 +8,8 @@ use super::deferred::DeferredPayloads;
 use super::metadata::Metadata;
 use super::{metadata_v4, v6};
 
-/// All event definitions of a stream. If an id is defined again, the earlier definition stays for the events that are held.
+/// All event definitions of a stream. If an id is defined again, the earlier definition stays for the events that are
+/// held.
 #[derive(Debug, Default)]
 pub(super) struct MetadataTable {
     records: Vec<Metadata>,

@@ -1,9 +1,9 @@
 //! Reader for nettrace, the format of EventPipe's event streams and of `.nettrace` files.
 //!
 //! [`Reader`] does no input or output itself. Bytes from a file or from the diagnostics socket go in
-//! ([`Reader::feed`]), and items come out in the order of time ([`Reader::next_item`]). Payloads and stacks are slices of
-//! the blocks that they came in, so an event needs no allocation. No input makes the reader panic, and its [`Limits`]
-//! bound its memory.
+//! ([`Reader::feed`]), and items come out in the order of time ([`Reader::next_item`]). Payloads and stacks are slices
+//! of the blocks that they came in, so an event needs no allocation. No input makes the reader panic, and its
+//! [`Limits`] bound its memory.
 //!
 //! It reads version 4, which all .NET runtimes since .NET Core 3.0 write ("version 5" is version 4 with more metadata),
 //! and version 6, which other programs write. The format is described in `NetTraceFormat.md` and `NetTraceFormat_v5.md`

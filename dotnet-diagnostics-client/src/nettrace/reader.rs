@@ -2,7 +2,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use super::blob::{ABSENT, BlobReader, BlockOffset};
+use super::blob::{ABSENT, Blob, BlobReader, BlockOffset};
 use super::blocks::{Blocks, Slot};
 use super::bytes::{Bytes, Malformed};
 use super::container::{Container, Object};
@@ -27,17 +27,17 @@ const MAX_REPORTED_IDS: usize = 1024;
 /// Reads a nettrace stream, see the [module](super).
 ///
 /// # Order
-/// Events come in the order of time, as far as the stream allows. About every 100 ms the runtime flushes its buffers and
-/// writes the events of one thread after those of another. It marks the first event of each thread as sorted: no event
-/// later in the stream is earlier. The reader gives the events up to a marked one and holds the rest until the next mark
-/// or sequence point. So the last events of a flush wait for the first event of the next flush; a live reader that cannot
-/// wait calls [`release_held`](Self::release_held). Events with equal times keep the order of the stream.
+/// Events come in the order of time, as far as the stream allows. About every 100 ms the runtime flushes its buffers
+/// and writes the events of one thread after those of another. It marks the first event of each thread as sorted: no
+/// event later in the stream is earlier. The reader gives the events up to a marked one and holds the rest until the
+/// next mark or sequence point. So the last events of a flush wait for the first event of the next flush; a live reader
+/// that cannot wait calls [`release_held`](Self::release_held). Events with equal times keep the order of the stream.
 ///
 /// # Loss
-/// The runtime numbers the events of each thread, including those that it drops. If numbers are missing, or if a sequence
-/// point states a larger number than the last one, [`Item::Lost`] comes just before the thread's next event or before the
-/// sequence point. A stream that starts with a sequence point is a later part of another one; losses before it are not
-/// counted.
+/// The runtime numbers the events of each thread, including those that it drops. If numbers are missing, or if a
+/// sequence point states a larger number than the last one, [`Item::Lost`] comes just before the thread's next event or
+/// before the sequence point. A stream that starts with a sequence point is a later part of another one; losses before
+/// it are not counted.
 #[derive(Debug)]
 pub struct Reader {
     limits: Limits,
@@ -145,8 +145,8 @@ impl Reader {
     }
 
     /// Defers the payloads of events whose definitions `which` chooses, if they have 4 KiB or more. Such an event comes
-    /// with the first 16 bytes of its payload and with the [offset](Event::deferred) of the whole. A program that reads a
-    /// file can read the payload there, and need not read the bytes twice, see
+    /// with the first 16 bytes of its payload and with the [offset](Event::deferred) of the whole. A program that reads
+    /// a file can read the payload there, and need not read the bytes twice, see
     /// [`skippable_bytes`](Self::skippable_bytes). This bounds the memory of events that wait for their turn.
     ///
     /// Payloads are not deferred in version 6, in blocks without compressed headers, and in bytes that are fed together
@@ -167,8 +167,8 @@ impl Reader {
         self.container.skip(bytes, &mut self.blocks);
     }
 
-    /// Ends the stream: the held events come, and then [`Item::End`]. Of a last block that is cut off, the complete events
-    /// come.
+    /// Ends the stream: the held events come, and then [`Item::End`]. Of a last block that is cut off, the complete
+    /// events come.
     pub fn finish(&mut self) {
         self.container.finish(&mut self.blocks);
     }
@@ -182,10 +182,10 @@ impl Reader {
     /// Gives all held events, sorted, once the bytes fed so far are read. Feeding more bytes before that cancels it.
     ///
     /// A live reader calls this between two flushes. The runtime writes a flush without interruption, and the events of
-    /// the next flush are later, so the order is kept. [`flush_ended`](Self::flush_ended) finds the end of most flushes;
-    /// otherwise, wait until the socket has been quiet for a while. If the flush was not over (the writing thread did not
-    /// get a processor for so long), the rest of it can have earlier events. They then come out of order, but none is lost
-    /// or repeated.
+    /// the next flush are later, so the order is kept. [`flush_ended`](Self::flush_ended) finds the end of most
+    /// flushes; otherwise, wait until the socket has been quiet for a while. If the flush was not over (the writing
+    /// thread did not get a processor for so long), the rest of it can have earlier events. They then come out of
+    /// order, but none is lost or repeated.
     pub fn release_held(&mut self) {
         self.release = true;
     }
@@ -210,20 +210,20 @@ impl Reader {
         self.sorter.len()
     }
 
-    /// Offset in bytes after the last complete object. A file that is cut here and ends with the byte 0x01 (in version 6,
-    /// with four bytes 0) is a complete nettrace file.
+    /// Offset in bytes after the last complete object. A file that is cut here and ends with the byte 0x01 (in version
+    /// 6, with four bytes 0) is a complete nettrace file.
     pub fn boundary(&self) -> u64 {
         self.container.boundary()
     }
 
-    /// The objects that the last [`feed`](Self::feed) completed, in order. They are given as soon as their bytes have come,
-    /// even if their events are still held.
+    /// The objects that the last [`feed`](Self::feed) completed, in order. They are given as soon as their bytes have
+    /// come, even if their events are still held.
     pub fn objects(&self) -> &[ObjectSpan] {
         self.container.spans()
     }
 
-    /// Continues with the next file of a recording that was cut at its sequence points. Call it after [`Item::End`]. Each
-    /// file has its own header, trace object, metadata and end, and offsets count from the start of each file.
+    /// Continues with the next file of a recording that was cut at its sequence points. Call it after [`Item::End`].
+    /// Each file has its own header, trace object, metadata and end, and offsets count from the start of each file.
     ///
     /// The reader still knows the sequence numbers of the threads. So if a file is missing, its events come as
     /// [`Item::Lost`] at the first sequence point of the next file.
@@ -247,8 +247,8 @@ impl Reader {
     ///
     /// # Errors
     /// Says what is damaged, and where. The next call goes on: after a damaged block with the next block; after damage
-    /// between objects ([`Error::is_fatal`]) with the held events. In the second case the rest of the stream is skipped,
-    /// and [`Item::End`] comes after [`finish`](Self::finish).
+    /// between objects ([`Error::is_fatal`]) with the held events. In the second case the rest of the stream is
+    /// skipped, and [`Item::End`] comes after [`finish`](Self::finish).
     pub fn next_item(&mut self) -> Result<Option<Item<'_>>, Error> {
         self.take_back_lent();
         let Some(ready) = self.step()? else { return Ok(None) };
@@ -269,33 +269,31 @@ impl Reader {
     }
 
     fn event(&self, held: &Held) -> Event<'_> {
-        let Activities { activity, related } = match held.label_list {
+        let Held { blob, slot, .. } = *held;
+        let Activities { activity, related } = match blob.label_list {
             0 => Activities {
-                activity: self.guid(held.slot, held.activity),
-                related: self.guid(held.slot, held.related_activity),
+                activity: self.guid(slot, blob.activity),
+                related: self.guid(slot, blob.related_activity),
             },
             list => self.labels.get(list),
         };
+        let offset = || self.blocks.offset(slot) + u64::from(blob.payload) + u64::from(blob.deferred_before);
         Event {
             metadata: self.metadata.record(held.metadata),
-            sequence: held.sequence,
-            capture_thread_id: held.capture_thread,
-            thread_id: held.thread,
-            processor: held.processor,
-            timestamp: held.timestamp,
+            sequence: blob.sequence,
+            capture_thread_id: blob.capture_thread,
+            thread_id: blob.thread,
+            processor: blob.processor,
+            timestamp: blob.timestamp,
             stack: held
                 .stack
                 .map(|stack| self.blocks.slice(stack.slot, stack.at, stack.len))
                 .unwrap_or_default(),
             activity_id: activity,
             related_activity_id: related,
-            payload: self.blocks.slice(held.slot, held.payload, held.payload_held),
-            deferred: (held.payload_held < held.payload_size).then(|| Deferred {
-                offset: self.blocks.offset(held.slot)
-                    + u64::from(held.payload)
-                    + u64::from(held.deferred_before),
-                len: held.payload_size as usize,
-            }),
+            payload: self.blocks.slice(slot, blob.payload, blob.payload_held),
+            deferred: (blob.payload_held < blob.payload_size)
+                .then(|| Deferred { offset: offset(), len: blob.payload_size as usize }),
         }
     }
 
@@ -367,7 +365,7 @@ impl Reader {
         let too_many = self.sorter.len() > self.limits.max_held_events
             || self.blocks.bytes() - self.container.queued_bytes() > self.limits.max_held_bytes;
         let (held, queue) = self.sorter.earliest()?;
-        if held.timestamp > self.complete_until && !self.draining {
+        if held.blob.timestamp > self.complete_until && !self.draining {
             if !too_many {
                 return None;
             }
@@ -376,7 +374,7 @@ impl Reader {
         if held.lost_before > 0 {
             let events = std::mem::take(&mut held.lost_before);
             self.lost_events = self.lost_events.saturating_add(events);
-            let (thread_id, before_timestamp) = (held.capture_thread, held.timestamp);
+            let (thread_id, before_timestamp) = (held.blob.capture_thread, held.blob.timestamp);
             return Some(Ready::Lost(Lost { thread_id, events, before_timestamp }));
         }
         self.lent = self.sorter.pop(self.threads.queue(queue));
@@ -418,26 +416,23 @@ impl Reader {
             if lost_before > 0 {
                 self.push_lost(blob.capture_thread, lost_before, blob.timestamp);
             }
-            return self.without_metadata(
-                self.blocks.offset(slot) + offset,
-                blob.metadata_id,
-                blob.payload_size,
-            );
+            return self.without_metadata(self.blocks.offset(slot) + offset, &blob);
         };
         let stack = self.stacks.get(blob.stack_id).filter(|stack| stack.len > 0);
         self.blocks.retain(slot);
         if let Some(stack) = &stack {
             self.blocks.retain(stack.slot);
         }
-        let mut held = Held::new(&blob, slot, metadata, stack, lost_before);
-        held.capture_thread = self.threads.os_id(held.capture_thread);
-        held.thread = self.threads.os_id(held.thread);
+        let mut held = Held::new(blob, slot, metadata, stack, lost_before);
+        held.blob.capture_thread = self.threads.os_id(blob.capture_thread);
+        held.blob.thread = self.threads.os_id(blob.thread);
         self.sorter.push(held, thread, self.threads.queue(thread));
         Ok(())
     }
 
-    fn without_metadata(&mut self, offset: u64, id: u32, payload_size: u32) -> Result<(), Error> {
-        self.unparsed_bytes += u64::from(payload_size);
+    fn without_metadata(&mut self, offset: u64, blob: &Blob) -> Result<(), Error> {
+        let id = blob.metadata_id;
+        self.unparsed_bytes += u64::from(blob.payload_size);
         if self.reported_ids.len() < MAX_REPORTED_IDS && self.reported_ids.insert(id) {
             return Err(Error::UnknownMetadata { offset, id });
         }

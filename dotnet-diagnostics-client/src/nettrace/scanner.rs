@@ -1,7 +1,7 @@
 //! Finds the payloads to defer while the bytes of an event block come in.
 //!
-//! The scanner reads the headers of events ahead of the reader. The block then holds everything but those payloads, and a
-//! list of where they were.
+//! The scanner reads the headers of events ahead of the reader. The block then holds everything but those payloads, and
+//! a list of where they were.
 
 use super::blob::BlobReader;
 use super::deferred::{DeferredPayloads, PREFIX_BYTES};

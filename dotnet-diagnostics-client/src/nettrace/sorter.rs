@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-use super::blob::{Blob, BlockOffset};
+use super::blob::Blob;
 use super::blocks::Slot;
 use super::stacks::StackRef;
 
@@ -16,59 +16,31 @@ const NONE: u32 = u32::MAX;
 /// An event that waits for its turn. Its payload and stack stay in their blocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Held {
-    pub(super) timestamp: i64,
-    pub(super) capture_thread: u64,
-    pub(super) thread: u64,
+    pub(super) blob: Blob,
+    /// The block with the event.
+    pub(super) slot: Slot,
+    /// Index of the event's definition.
+    pub(super) metadata: u32,
+    pub(super) stack: Option<StackRef>,
     /// Events of its thread that were lost just before it.
     pub(super) lost_before: u64,
-    pub(super) metadata: u32,
-    pub(super) sequence: u32,
-    pub(super) processor: u32,
-    pub(super) slot: Slot,
-    pub(super) payload: BlockOffset,
-    pub(super) payload_size: u32,
-    pub(super) payload_held: u32,
-    pub(super) deferred_before: u32,
-    pub(super) activity: BlockOffset,
-    pub(super) related_activity: BlockOffset,
-    pub(super) label_list: u32,
-    pub(super) stack: Option<StackRef>,
     arrival: u64,
     next: u32,
 }
 
 impl Held {
     pub(super) fn new(
-        blob: &Blob,
+        blob: Blob,
         slot: Slot,
         metadata: u32,
         stack: Option<StackRef>,
         lost_before: u64,
     ) -> Self {
-        Self {
-            timestamp: blob.timestamp,
-            capture_thread: blob.capture_thread,
-            thread: blob.thread,
-            lost_before,
-            metadata,
-            sequence: blob.sequence,
-            processor: blob.processor,
-            slot,
-            payload: blob.payload,
-            payload_size: blob.payload_size,
-            payload_held: blob.payload_held,
-            deferred_before: blob.deferred_before,
-            activity: blob.activity,
-            related_activity: blob.related_activity,
-            label_list: blob.label_list,
-            stack,
-            arrival: 0,
-            next: NONE,
-        }
+        Self { blob, slot, metadata, stack, lost_before, arrival: 0, next: NONE }
     }
 
     fn head(&self, held: u32, queue: u32) -> Head {
-        Head { timestamp: self.timestamp, arrival: self.arrival, held, queue }
+        Head { timestamp: self.blob.timestamp, arrival: self.arrival, held, queue }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The threads of a stream: their queues, and how many of their events are lost.
 //!
-//! The runtime numbers the events of each thread from 1, including those that it drops. Events are lost where a number is
-//! missing, or where the last number is smaller than the one in a sequence point.
+//! The runtime numbers the events of each thread from 1, including those that it drops. Events are lost where a number
+//! is missing, or where the last number is smaller than the one in a sequence point.
 
 use std::collections::HashMap;
 
@@ -123,8 +123,8 @@ impl Threads {
         sequence.saturating_sub(1).into()
     }
 
-    /// Compares with the numbers of a sequence point. Calls `lost` with the id of each thread that misses events, and their
-    /// number.
+    /// Compares with the numbers of a sequence point. Calls `lost` with the id of each thread that misses events, and
+    /// their number.
     pub(super) fn checkpoint(
         &mut self,
         stated: &mut [(u64, u32)],
@@ -161,8 +161,8 @@ impl Threads {
         missing.into()
     }
 
-    /// Compares several threads that had one id; all but the last have ended. The stream does not say which number belongs
-    /// to which thread, so the largest are compared with the largest.
+    /// Compares several threads that had one id; all but the last have ended. The stream does not say which number
+    /// belongs to which thread, so the largest are compared with the largest.
     fn compare_several(&mut self, index: u32, stated: &[(u64, u32)]) -> u64 {
         let present = self.threads[index as usize].last.unwrap_or(0);
         // Sorted, so that those with one index are together.

@@ -30,8 +30,8 @@ impl TraceInfo {
     /// Length in bytes of the trace object in versions 4 and 5, which do not state it.
     pub(super) const V4_BYTES: usize = 48;
 
-    /// Nanoseconds from [`sync_timestamp`](Self::sync_timestamp) to a timestamp in ticks, rounded towards 0. Exact if the
-    /// frequency divides 10^9. Saturates at 292 years.
+    /// Nanoseconds from [`sync_timestamp`](Self::sync_timestamp) to a timestamp in ticks, rounded towards 0. Exact if
+    /// the frequency divides 10^9. Saturates at 292 years.
     pub fn nanoseconds(&self, ticks: i64) -> i64 {
         const SECOND: i64 = 1_000_000_000;
         let delta = ticks.saturating_sub(self.sync_timestamp);

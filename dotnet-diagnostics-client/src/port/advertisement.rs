@@ -1,4 +1,4 @@
-//! How a runtime introduces itself to a port: 34 bytes, `"ADVR_V1\0"`, cookie, process id, two reserved bytes.
+//! The advertisement of a runtime, 34 bytes: `"ADVR_V1\0"`, cookie, process id, two reserved bytes.
 
 use byteorder::{ByteOrder, LittleEndian};
 
@@ -13,13 +13,13 @@ pub(super) const OPERATION: &str = "the port's accept";
 const MAGIC: &[u8; 8] = b"ADVR_V1\0";
 const SIZE: usize = 34;
 
-/// A runtime that has dialled a port and waits for one command.
+/// A connection of a runtime to a port, on which the runtime waits for one command.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Advertised {
-    /// Identity of the runtime, the same on each of its connections.
+    /// Id of the runtime instance, the same on each of its connections.
     pub cookie: Guid,
-    /// Process id as the target sees it.
+    /// Process id in the PID namespace of the target.
     pub pid: u64,
     /// The connection.
     pub stream: Stream,

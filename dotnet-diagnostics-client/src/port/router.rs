@@ -1,4 +1,4 @@
-//! Sorts a port's connections by the runtime that opened them.
+//! Sorts the connections of a port by runtime.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,7 @@ use crate::transport::{Peer, Stream};
 use super::advertisement::{Advertised, OPERATION};
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Each critical section leaves the data whole, so a panic elsewhere does not matter.
+    // Each critical section leaves the data consistent, so a panic elsewhere does no harm.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -37,12 +37,12 @@ impl<T> Mailbox<T> {
 
     fn close(&self) {
         lock(&self.state).1 = true;
-        // Stores a permit too, so that a consumer that is about to wait sees it.
+        // Stores a permit too, for a consumer that is about to wait.
         self.changed.notify_one();
         self.changed.notify_waiters();
     }
 
-    /// The next item; `None` when closed and empty.
+    /// The next item. `None` if closed and empty.
     async fn next(&self) -> Option<T> {
         loop {
             let changed = self.changed.notified();
@@ -61,7 +61,7 @@ impl<T> Mailbox<T> {
     }
 }
 
-/// The open connections of one runtime: one while it waits for a command, none just after.
+/// The open connections of a runtime: one while it waits for a command, none just after a command.
 #[derive(Debug, Default)]
 pub(super) struct Queue(Mailbox<Stream>);
 
@@ -71,7 +71,7 @@ impl Queue {
         self.0.next().await.ok_or(closed)
     }
 
-    /// Forgets connections whose runtime has ended, so that they do not pile up.
+    /// Drops the connections whose runtime has ended, so that they do not accumulate.
     fn purge(&self) {
         lock(&self.0.state).0.retain(|stream| !stream.has_ended());
     }
@@ -81,7 +81,7 @@ type NewRuntime = (Guid, u64, Option<Peer>, Arc<Queue>);
 
 #[derive(Debug, Default)]
 pub(super) struct Router {
-    /// Kept for the port's life: a dropped client's runtime may dial once more, and is then no new one.
+    /// Kept as long as the port: the runtime of a dropped client can connect again, but is not a new one.
     runtimes: Mutex<HashMap<Guid, Arc<Queue>>>,
     new: Mailbox<NewRuntime>,
     failure: Mutex<Option<Error>>,
@@ -93,7 +93,7 @@ impl Router {
         let peer = stream.peer();
         let mut runtimes = lock(&self.runtimes);
         for (other, queue) in runtimes.iter() {
-            // One whose client is still there shall learn from the connection itself that its runtime is gone.
+            // A client that still exists learns from the connection that its runtime has ended.
             if *other != cookie && Arc::strong_count(queue) == 1 {
                 queue.purge();
             }
@@ -113,7 +113,7 @@ impl Router {
         }
     }
 
-    /// Ends all waiting: nobody will be accepted any more.
+    /// Ends all waiting. No connection is accepted any more.
     pub(super) fn close(&self, failure: Option<Error>) {
         *lock(&self.failure) = failure;
         self.new.close();

@@ -1,5 +1,5 @@
-//! Directories of another process, through descriptors. What a path leads to can change at any moment; what a descriptor
-//! refers to cannot.
+//! Directories of another process, through descriptors. What a path leads to can change at any moment; what a
+//! descriptor refers to cannot.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -97,8 +97,8 @@ pub(crate) fn open_directory(path: &Path) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(path, DIRECTORY, Mode::empty())?)
 }
 
-/// Opens a directory below `start`, which acts as the root directory: absolute links begin there, and `..` does not leave
-/// it.
+/// Opens a directory below `start`, which acts as the root directory: absolute links begin there, and `..` does not
+/// leave it.
 ///
 /// # Errors
 /// [`io::ErrorKind::Unsupported`] where the kernel cannot do it.
@@ -147,8 +147,8 @@ impl PinnedSocket {
         Ok(Self { fd, owner: stat.st_uid })
     }
 
-    /// A path that leads to it as long as this value lives. It is short, even where the socket's own path is too long to
-    /// connect to.
+    /// A path that leads to it as long as this value lives. It is short, even where the socket's own path is too long
+    /// to connect to.
     pub(crate) fn path(&self) -> String {
         format!("/proc/self/fd/{}", self.fd.as_raw_fd())
     }
@@ -181,8 +181,8 @@ pub(crate) fn path_below(root: &OwnedFd, directory: &OwnedFd) -> io::Result<Path
     }
 }
 
-/// Checks that only root, `user` and the owner of the root directory can replace this directory by another one: it and all
-/// directories above it belong to them, and others can write only to "sticky" ones like `/tmp`, where users can
+/// Checks that only root, `user` and the owner of the root directory can replace this directory by another one: it and
+/// all directories above it belong to them, and others can write only to "sticky" ones like `/tmp`, where users can
 /// rename only what they own.
 ///
 /// # Errors

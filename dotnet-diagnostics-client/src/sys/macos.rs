@@ -1,4 +1,5 @@
-//! macOS and the BSDs. Without `/proc` little is known of a process, so the newest socket of its id is taken for its own.
+//! macOS and the BSDs. Without `/proc` little is known of a process, so the newest socket of its id is taken for its
+//! own.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;

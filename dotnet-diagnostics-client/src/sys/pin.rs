@@ -50,8 +50,8 @@ impl Pin {
         }
     }
 
-    /// Whether the peer of a connection is this process. For a peer in a PID namespace that this process cannot see, the
-    /// kernel tells only the user id.
+    /// Whether the peer of a connection is this process. For a peer in a PID namespace that this process cannot see,
+    /// the kernel tells only the user id.
     pub(crate) fn is_peer(&self, pid: Option<u32>, uid: u32) -> bool {
         match pid {
             Some(pid) => pid == self.pid,

@@ -1,5 +1,5 @@
-//! The rights of a thread. The kernel keeps ids and capabilities per thread, so one thread can give up root's rights while
-//! the others keep them. (The functions of the C library change all threads; these calls go to the kernel.)
+//! The rights of a thread. The kernel keeps ids and capabilities per thread, so one thread can give up root's rights
+//! while the others keep them. (The functions of the C library change all threads; these calls go to the kernel.)
 
 use std::fs;
 use std::io;
@@ -48,14 +48,14 @@ impl Rights {
         self.users[3]
     }
 
-    /// Whether they are more than an ordinary user has. A path chosen by somebody else could then make this process do what
-    /// that somebody may not do.
+    /// Whether they are more than an ordinary user has. A path chosen by somebody else could then make this process do
+    /// what that somebody may not do.
     pub(crate) fn are_privileged(&self) -> bool {
         self.users[1] == 0 || self.users[3] == 0 || self.capabilities != 0
     }
 
-    /// Whether there is only one user and one group. A set-user-id program has two users, and whoever started it chose its
-    /// environment.
+    /// Whether there is only one user and one group. A set-user-id program has two users, and whoever started it chose
+    /// its environment.
     fn are_of_one_user(&self) -> bool {
         let same = |ids: &Ids| ids.iter().all(|id| *id == ids[0]);
         same(&self.users) && same(&self.groups)

@@ -1,4 +1,4 @@
-//! Byte streams to a runtime: Unix domain sockets and Windows named pipes.
+//! Connections to a runtime: Unix domain sockets and Windows named pipes.
 
 use std::fmt;
 use std::future::Future;
@@ -22,9 +22,9 @@ mod peer;
 pub(crate) use imp::{BoundName, RawListener};
 pub use peer::Peer;
 
-/// A way to reach one runtime: each call yields a fresh connection, good for one command.
+/// A way to reach a runtime. Each call gives a new connection, on which the runtime takes one command.
 ///
-/// [`Endpoint`] dials; [`PortConnections`](crate::PortConnections) waits until the runtime has dialled again.
+/// [`Endpoint`] connects to the runtime; [`PortConnections`](crate::PortConnections) wait until the runtime connects.
 pub trait Transport: Send + Sync {
     /// Opens the next connection.
     ///
@@ -42,7 +42,7 @@ impl Transport for Endpoint {
     }
 }
 
-/// What it means that a connection could not be opened.
+/// The meaning of an error on connecting.
 pub(crate) fn connect_error(endpoint: &Endpoint, source: io::Error) -> Error {
     match source.kind() {
         io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => {
@@ -55,11 +55,11 @@ pub(crate) fn connect_error(endpoint: &Endpoint, source: io::Error) -> Error {
     }
 }
 
-/// A connection to a runtime, one command long. Dropping it closes it.
+/// A connection to a runtime, for one command. Dropping it closes it.
 pub struct Stream(imp::Stream);
 
 impl Stream {
-    /// Who is at the other end; `None` where the operating system does not say (Windows).
+    /// The process at the other end. `None` if the operating system does not say (Windows).
     pub fn peer(&self) -> Option<Peer> {
         imp::peer(&self.0)
     }
@@ -75,7 +75,7 @@ impl Stream {
         imp::Stream::from_std(stream).map(Self)
     }
 
-    /// Whether the peer has closed an idle connection on which it never speaks first.
+    /// Whether the peer has closed an idle connection. The peer must not send anything unasked.
     pub(crate) fn has_ended(&self) -> bool {
         let mut byte = [0];
         match self.0.try_read(&mut byte) {

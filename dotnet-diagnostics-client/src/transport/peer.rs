@@ -1,11 +1,11 @@
-//! Who is at the other end of a connection.
+//! The process at the other end of a connection.
 
-/// The process at the other end of a connection, as the operating system vouches for it.
+/// The process at the other end of a connection, according to the operating system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Peer {
-    /// Its process id as this process sees it; `None` where the system does not tell.
+    /// Its process id in the PID namespace of this process. `None` if the operating system does not say.
     pub pid: Option<u32>,
-    /// Its effective user id when it connected.
+    /// Its effective user id at the time of connecting.
     pub uid: u32,
 }

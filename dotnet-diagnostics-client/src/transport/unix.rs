@@ -17,11 +17,10 @@ use super::peer::Peer;
 
 pub(crate) type Stream = UnixStream;
 
-/// Longest path that fits the shortest `sun_path` in use, macOS's 104 bytes with its NUL.
+/// Longest path that fits a `sun_path` without its NUL: 108 bytes on Linux, 104 on macOS.
 const MAX_SUN_PATH: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
 
-/// Longest path accepted for a listener: below every platform's limit, with room for what a runtime may append.
-/// At 108 bytes .NET 8 and 9 hang at their start.
+/// Longest path for a listener. With 108 bytes, .NET 8 and 9 hang at their start.
 const MAX_LISTENER_PATH: usize = 100;
 
 pub(super) async fn connect(endpoint: &Endpoint) -> io::Result<Stream> {
@@ -36,8 +35,8 @@ pub(super) async fn connect(endpoint: &Endpoint) -> io::Result<Stream> {
     UnixStream::connect(path).await
 }
 
-/// A path through `/proc/PID/root` can outgrow `sun_path` though the target's own fits; an open directory gives a
-/// short name for it. The name is good for as long as the returned directory is open.
+/// Through `/proc/PID/root` a path can become too long for `sun_path`. An open directory gives it a short name, which
+/// is valid as long as the returned directory is open.
 fn shorten(path: &Path) -> io::Result<Option<(File, PathBuf)>> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Ok(None);
@@ -51,10 +50,10 @@ fn shorten(path: &Path) -> io::Result<Option<(File, PathBuf)>> {
 }
 
 pub(super) fn peer(stream: &Stream) -> Option<Peer> {
-    let told = stream.peer_cred().ok()?;
-    // 0: a process in a namespace that this one cannot see into.
-    let pid = told.pid().and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid != 0);
-    Some(Peer { pid, uid: told.uid() })
+    let credentials = stream.peer_cred().ok()?;
+    // 0: the process is in a PID namespace that this process cannot see.
+    let pid = credentials.pid().and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid != 0);
+    Some(Peer { pid, uid: credentials.uid() })
 }
 
 pub(super) fn owner_uid(endpoint: &Endpoint) -> Option<u32> {
@@ -64,7 +63,7 @@ pub(super) fn owner_uid(endpoint: &Endpoint) -> Option<u32> {
     }
 }
 
-/// The file of a bound socket, removed once: on request, or when the last holder goes.
+/// The file of a bound socket. It is removed on request, or when this is dropped.
 #[derive(Debug)]
 pub(crate) struct BoundName {
     path: PathBuf,
@@ -74,7 +73,7 @@ pub(crate) struct BoundName {
 impl BoundName {
     pub(crate) fn remove(&self) {
         if !self.removed.swap(true, Ordering::Relaxed) {
-            // Nothing useful can be done about a failure here: the directory may be gone already.
+            // An error has no consequence: the directory may already have been removed.
             let _ = fs::remove_file(&self.path);
         }
     }

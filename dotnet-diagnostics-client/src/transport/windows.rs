@@ -15,10 +15,9 @@ use crate::error::{Error, Result};
 
 use super::peer::Peer;
 
-/// How long to wait before trying a busy pipe again.
-const BUSY_RETRY: Duration = Duration::from_millis(20);
+const BUSY_RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Either end of a pipe. A pipe has no end of file: it breaks, which reads as the end here.
+/// Either end of a pipe. A pipe that breaks reads as an end of file here.
 #[derive(Debug)]
 pub(crate) enum Stream {
     Client(NamedPipeClient),
@@ -39,8 +38,8 @@ pub(super) async fn connect(endpoint: &Endpoint) -> io::Result<Stream> {
     loop {
         match ClientOptions::new().open(&name) {
             Ok(pipe) => return Ok(Stream::Client(pipe)),
-            // Every instance is taken for the moment; the caller's deadline bounds the waiting.
-            Err(error) if is(&error, ERROR_PIPE_BUSY) => tokio::time::sleep(BUSY_RETRY).await,
+            // Every instance is in use. The deadline of the caller bounds the waiting.
+            Err(error) if is(&error, ERROR_PIPE_BUSY) => tokio::time::sleep(BUSY_RETRY_INTERVAL).await,
             Err(error) => return Err(error),
         }
     }
@@ -105,7 +104,7 @@ impl AsyncWrite for Stream {
     }
 }
 
-/// A pipe's name goes by itself with its last instance.
+/// The name of a pipe. It disappears with the last instance of the pipe.
 #[derive(Debug)]
 pub(crate) struct BoundName;
 
@@ -113,7 +112,7 @@ impl BoundName {
     pub(crate) fn remove(&self) {}
 }
 
-/// A pipe name with one instance always waiting for the next runtime.
+/// A pipe of which one instance always waits for the next runtime.
 #[derive(Debug)]
 pub(crate) struct RawListener {
     name: String,
@@ -124,7 +123,7 @@ impl RawListener {
     pub(crate) fn bind(endpoint: &Endpoint) -> Result<Self> {
         let create = || -> io::Result<Self> {
             let name = full_name(endpoint)?;
-            // The first instance must be ours, or somebody else already owns the name.
+            // Fails if another process already has a pipe of this name.
             let waiting = ServerOptions::new().first_pipe_instance(true).create(&name)?;
             Ok(Self { name, waiting })
         };

@@ -1,4 +1,4 @@
-//! Requests as they go over the wire, and the reading of answers.
+//! The bytes of requests, and the decoding of answers.
 
 use dotnet_diagnostics_client::{
     CollectCommand, Error, EventFilter, Guid, HResult, InvalidRequest, Provider, Rundown, SessionConfig,
@@ -73,7 +73,7 @@ fn the_environment_follows_its_reply() {
     });
 }
 
-/// What is asked before a removal.
+/// The request before a removal.
 fn probe() -> Vec<u8> {
     let path = text("/dev/null/<none>");
     frame(3, 1, &[&[0; 20][..], &path, &[0; 4]].concat())

@@ -1,4 +1,4 @@
-//! Peers that are gone, silent, or no runtime at all.
+//! Peers that have ended, are silent, or are no runtime.
 
 use std::os::unix::net::UnixListener;
 use std::time::{Duration, Instant};
@@ -113,13 +113,13 @@ fn invalid_values_never_reach_a_socket() {
 #[test]
 fn a_runtime_that_was_already_resumed_refuses_a_startup_profiler_within_bounds() {
     run(async {
-        // More answers than a second can use up, one per millisecond at most.
+        // More answers than can be used in a second, at one per millisecond.
         let runtime = ScriptedRuntime::start(vec![error(0x8007_0057); 2000]);
         let client = runtime.client();
         let started = Instant::now();
         let refused = client.set_startup_profiler(Guid::default(), "/p.so").await;
         assert_eq!(refused.unwrap_err().hresult(), Some(HResult::INVALID_ARGUMENT));
-        // How long at most is for the deadline of all tests to say: a busy machine may keep the last attempt waiting.
+        // No upper bound: on a busy machine the last attempt may have to wait.
         assert!(started.elapsed() >= Duration::from_secs(1));
     });
 }

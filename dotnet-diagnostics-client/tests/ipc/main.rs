@@ -1,4 +1,4 @@
-//! The IPC client against scripted peers, for what a runtime does rarely or never, and against real runtimes.
+//! Tests of the IPC client with real runtimes, and with scripted peers for what runtimes do rarely or never.
 #![cfg(unix)]
 
 mod commands;
@@ -10,7 +10,7 @@ mod scripted_runtime;
 use std::future::Future;
 use std::time::Duration;
 
-/// Runs a test on a single-threaded runtime; one that hangs fails.
+/// Runs a test on a single-threaded runtime. A test that hangs fails.
 fn run<F: Future>(test: F) -> F::Output {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()

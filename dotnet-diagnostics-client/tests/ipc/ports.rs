@@ -1,4 +1,4 @@
-//! Diagnostic ports with scripted runtimes that dial.
+//! Diagnostic ports with scripted runtimes that connect.
 
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -19,7 +19,7 @@ fn port() -> (TempDir, PathBuf, Port) {
     (directory, path, port)
 }
 
-/// Dials as a runtime does.
+/// Connects as a runtime does.
 async fn dial(path: &Path, cookie: u128, pid: u64) -> UnixStream {
     let mut stream = UnixStream::connect(path).await.unwrap();
     let cookie = Guid::from_u128(cookie).to_bytes();
@@ -28,7 +28,7 @@ async fn dial(path: &Path, cookie: u128, pid: u64) -> UnixStream {
     stream
 }
 
-/// Dials, takes one command, answers OK and closes, as often as told. Returns the commands.
+/// Connects, takes one command, answers OK and closes, `times` times. Returns the commands.
 async fn serve(path: PathBuf, cookie: u128, pid: u64, times: usize) -> Vec<Vec<u8>> {
     let mut commands = Vec::new();
     for _ in 0..times {
@@ -70,7 +70,7 @@ fn peers_that_are_no_runtimes_hold_up_nobody() {
         drop(UnixStream::connect(&path).await.unwrap());
         let _real = dial(&path, 3, 103).await;
         assert_eq!(port.accept().await.unwrap().transport().pid(), 103);
-        // The one that talked nonsense is hung up on.
+        // The connection of the peer that is no runtime is closed.
         noise.readable().await.unwrap();
         assert_eq!(noise.try_read(&mut [0]).unwrap(), 0);
     });
@@ -82,7 +82,7 @@ fn the_connection_of_a_forgotten_runtime_stays_open() {
         let (_directory, path, port) = port();
         let parked = dial(&path, 4, 104).await;
         drop(port.accept().await.unwrap());
-        // When the next one has been accepted, the port has had its chance to close the first.
+        // When this one has been accepted, the port could have closed the first.
         let _next = dial(&path, 5, 105).await;
         let next = port.accept().await.unwrap();
         assert_eq!(next.transport().pid(), 105);
@@ -120,7 +120,7 @@ fn the_socket_is_private_and_goes_with_the_port() {
         let client = port.accept().await.unwrap();
         drop(port);
         assert!(!path.exists());
-        // What has already dialled still takes one command; after that there is nobody to wait for.
+        // The runtime that has already connected still takes one command. After that, none connects.
         let serving = tokio::spawn(async move {
             let mut connection = connection;
             let request = read_request(&mut connection).await;

@@ -1,5 +1,5 @@
-//! Real runtimes, held at their start: that needs no program of our own. Once resumed they end, because what they were
-//! given to run has no entry point.
+//! Real runtimes, suspended at their start, so that no application is needed. When resumed, they end, because the
+//! assembly that they run has no entry point.
 //!
 //! `GCWATCH_DOTNET_ROOT` names installation directories, separated by colons; without it `DOTNET_ROOT` is used.
 
@@ -34,7 +34,7 @@ impl Installation {
     }
 }
 
-/// All installations at hand, the newest framework of each.
+/// All installations, each with its newest framework.
 #[expect(clippy::print_stderr, reason = "a test that could not run says so")]
 fn installations() -> Vec<Installation> {
     let roots = env::var_os("GCWATCH_DOTNET_ROOT").or_else(|| env::var_os("DOTNET_ROOT"));
@@ -56,7 +56,7 @@ fn installations() -> Vec<Installation> {
         .collect()
 }
 
-/// A runtime waiting at its start, in a temporary directory of its own that is also its `TMPDIR`.
+/// A runtime that is suspended at its start, with a temporary directory of its own as `TMPDIR`.
 struct Suspended {
     child: Child,
     pid: u32,
@@ -202,7 +202,7 @@ fn a_session_opened_before_the_start_streams_to_its_end() {
             let mut stream = Vec::new();
             session.read_to_end(&mut stream).await.unwrap();
             assert!(stream.starts_with(b"Nettrace\x14\0\0\0!FastSerialization.1"));
-            // The process fails for want of an entry point, but in an orderly way.
+            // The process fails because there is no entry point, but ends in an orderly way.
             assert!(!suspended.child.wait().await.unwrap().success());
             assert!(suspended.port.endpoint() == &Endpoint::socket(port_path(&suspended)));
         }
@@ -221,7 +221,7 @@ fn stopping_ends_the_stream_while_it_is_read() {
                 tokio::join!(session.read_to_end(&mut stream), suspended.runtime.stop_tracing(id));
             read.unwrap();
             stopped.unwrap();
-            // The runtime is as usable as before.
+            // The runtime still takes commands.
             suspended.runtime.process_info().await.unwrap();
         }
     });

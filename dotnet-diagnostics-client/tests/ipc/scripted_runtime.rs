@@ -1,4 +1,4 @@
-//! A peer that answers from a script: no runtime, but a real socket and bytes written independently of the crate.
+//! A peer that answers from a script, on a real socket, with bytes that are encoded independently of the crate.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 
 pub(crate) const UNKNOWN_COMMAND: u32 = 0x8013_1385;
 
-/// One connection: what is sent after the request was read. Then the connection is closed.
+/// The answer on one connection. The connection is then closed.
 pub(crate) type Answer = Vec<u8>;
 
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl ScriptedRuntime {
         Client::new(Endpoint::socket(self.path()))
     }
 
-    /// All requests, once every answer was given.
+    /// All requests, after every answer was sent.
     pub(crate) async fn requests(self) -> Vec<Vec<u8>> {
         self.server.await.unwrap()
     }
@@ -74,7 +74,7 @@ pub(crate) fn error(code: u32) -> Answer {
     frame(0xff, 0xff, &code.to_le_bytes())
 }
 
-/// Text as the protocol has it.
+/// Encodes a text.
 pub(crate) fn text(text: &str) -> Vec<u8> {
     let units: Vec<u16> = text.encode_utf16().chain([0]).collect();
     let mut bytes = u32::try_from(units.len()).unwrap().to_le_bytes().to_vec();

@@ -1,4 +1,4 @@
-//! Streams written out readably: the format from the writer's side, independent of the reader.
+//! Writes streams, independently of the reader.
 
 /// Bytes under construction.
 #[derive(Clone, Default)]
@@ -45,7 +45,7 @@ impl Bytes {
     }
 }
 
-/// One event to be written.
+/// An event to write.
 #[derive(Clone, Copy)]
 pub(crate) struct Ev {
     pub(crate) metadata: u32,
@@ -57,7 +57,7 @@ pub(crate) struct Ev {
     pub(crate) payload: &'static [u8],
 }
 
-/// An event of metadata 1 with no payload, not sorted.
+/// An event of metadata 1 without a payload, not sorted.
 pub(crate) fn ev(thread: u64, sequence: u32, at: i64) -> Ev {
     Ev { metadata: 1, thread, sequence, at, sorted: false, stack: 0, payload: b"" }
 }
@@ -80,12 +80,12 @@ impl Ev {
     }
 }
 
-/// Header of event and metadata blocks, with 4 bytes more than is known today.
+/// Header of event and metadata blocks, with 4 unknown bytes at its end.
 pub(crate) fn block_header(compressed: bool) -> Bytes {
     Bytes::new().u16(24).u16(compressed.into()).i64(0).i64(0).raw(b"more")
 }
 
-/// Compressed events, all parts of each header written.
+/// Compressed events. Each header has all fields.
 pub(crate) fn compressed(events: &[Ev]) -> Bytes {
     let (mut sequence, mut time) = (0_u32, 0_i64);
     events.iter().fold(block_header(true), |bytes, event| {
@@ -138,7 +138,7 @@ pub(crate) fn metadata(id: u32, provider: &str, event_id: u32) -> Bytes {
 pub(crate) struct Stream(pub(crate) Vec<u8>);
 
 impl Stream {
-    /// Header and trace object: 10 MHz, 64 bits, and metadata 1 = event 7 of provider "P".
+    /// Header, trace object (10 MHz, 64 bits), and metadata 1: event 7 of provider "P".
     pub(crate) fn new() -> Self {
         Self::without_metadata().records(&[metadata(1, "P", 7)])
     }

@@ -1,8 +1,8 @@
-//! Items as values that outlive the reader's buffers and compare.
+//! Items as owned values that can be compared.
 
 use dotnet_diagnostics_client::nettrace::{Error, Item, Metadata, Reader};
 
-/// What came out of a stream, one line each in failures.
+/// An item or error of a stream.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Got {
     Trace { process_id: u32 },
@@ -37,7 +37,7 @@ pub(crate) fn drain(reader: &mut Reader) -> Vec<Got> {
     }
 }
 
-/// An item as a value; there has to be one.
+/// An item as a value. There must be one.
 pub(crate) fn got(item: Result<Option<Item<'_>>, Error>) -> Got {
     match item {
         Ok(Some(Item::Trace(trace))) => Got::Trace { process_id: trace.process_id },
@@ -64,7 +64,7 @@ pub(crate) fn got(item: Result<Option<Item<'_>>, Error>) -> Got {
     }
 }
 
-/// All items of a stream that comes in chunks of the given sizes, over and over.
+/// All items of a stream that comes in chunks of these sizes, repeated.
 pub(crate) fn in_chunks(mut stream: &[u8], sizes: &[usize]) -> Vec<Got> {
     let mut reader = Reader::new();
     let mut all = Vec::new();
@@ -91,7 +91,7 @@ pub(crate) fn events(all: &[Got]) -> Vec<&GotEvent> {
     all.iter().filter_map(|got| if let Got::Event(event) = got { Some(&**event) } else { None }).collect()
 }
 
-/// Times of events, losses as negative counts: enough to see the order.
+/// The times of events, and the numbers of lost events as negative values.
 pub(crate) fn outline(all: &[Got]) -> Vec<i64> {
     all.iter()
         .filter_map(|got| match got {

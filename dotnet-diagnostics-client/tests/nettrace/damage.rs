@@ -1,4 +1,4 @@
-//! Any bytes at all: no panic, and everything that can be read is.
+//! Damaged streams and random bytes: no panic, and everything readable is read.
 
 use dotnet_diagnostics_client::nettrace::{BlockKind, Error, Limits, Reader};
 use proptest::prelude::*;
@@ -8,8 +8,8 @@ use crate::collect::{Got, drain, end_of, failures, in_chunks, outline, whole};
 
 const SMALL: &[u8] = include_bytes!("../data/gccollect-ws-9.0.18.nettrace");
 
-/// Streams that every kind of damage is done to.
-fn victims() -> [Vec<u8>; 2] {
+/// The streams to damage.
+fn samples() -> [Vec<u8>; 2] {
     let built = Stream::new()
         .stacks(1, &[b"aaaaaaaa", b"bbbbbbbb"])
         .events(&[
@@ -25,7 +25,7 @@ fn victims() -> [Vec<u8>; 2] {
 
 #[test]
 fn a_stream_cut_anywhere_gives_what_it_holds() {
-    for stream in victims() {
+    for stream in samples() {
         let complete = outline(&whole(&stream));
         let mut before = 0;
         for len in 0..stream.len() {
@@ -42,7 +42,7 @@ fn a_stream_cut_anywhere_gives_what_it_holds() {
 
 #[test]
 fn any_single_byte_may_be_wrong() {
-    for stream in victims() {
+    for stream in samples() {
         for at in 0..stream.len() {
             for flip in [0x01, 0x80, 0xff] {
                 let mut damaged = stream.clone();
@@ -57,7 +57,7 @@ fn any_single_byte_may_be_wrong() {
 
 #[test]
 fn a_real_recording_damaged_at_many_places() {
-    // A prime step visits all residues of the format's alignments; block heads come by too.
+    // A prime step reaches all alignments of the format, and headers of blocks too.
     for at in (0..SMALL.len()).step_by(149) {
         let mut damaged = SMALL.to_vec();
         damaged[at] ^= 0x55;
@@ -168,7 +168,7 @@ proptest! {
         prop_assert_eq!(in_chunks(&bytes, &[size]), whole(&bytes));
     }
 
-    /// Blocks whose container is right and whose content is noise, so that the noise gets to the inner parsers.
+    /// Blocks with a valid frame and random content, so that the content reaches the inner parsers.
     #[test]
     fn any_content_of_any_block(
         blocks in proptest::collection::vec((0..5_usize, any::<bool>(), proptest::collection::vec(any::<u8>(), 0..80)), 1..8),
@@ -188,7 +188,7 @@ proptest! {
 
     #[test]
     fn many_wrong_bytes(changes in proptest::collection::vec((any::<usize>(), any::<u8>()), 1..12), which in 0..2_usize) {
-        let mut stream = victims()[which].clone();
+        let mut stream = samples()[which].clone();
         for (at, value) in changes {
             let at = at % stream.len();
             stream[at] = value;

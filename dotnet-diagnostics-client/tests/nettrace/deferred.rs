@@ -1,4 +1,4 @@
-//! Large payloads that are left out: everything else is as ever, and each is where the reader says.
+//! Deferred payloads: each is where the reader says, and nothing else changes.
 
 use dotnet_diagnostics_client::nettrace::{Item, Reader};
 use proptest::prelude::*;
@@ -17,39 +17,39 @@ const LARGE: [u8; 5000] = {
 };
 const SMALL: &[u8] = b"less than 4 KiB";
 
-/// How payloads that are left out are dealt with.
+/// What happens to the bytes of deferred payloads.
 #[derive(Clone, Copy, PartialEq)]
 enum How {
     Fed,
-    PassedOver,
+    Skipped,
 }
 
-/// Reads in chunks; payloads of event 7 are left out, and put in again from the stream. With how many bytes passed
-/// over, and how many payloads left out.
+/// Reads in chunks. The payloads of event 7 are deferred, and then taken from the stream. Also returns how many bytes
+/// were skipped, and how many payloads deferred.
 fn deferring(stream: &[u8], sizes: &[usize], how: How) -> (Vec<Got>, u64, usize) {
     let mut reader = Reader::new();
     reader.defer(|metadata| metadata.event_id == 7);
-    let (mut all, mut passed, mut left_out) = (Vec::new(), 0, 0);
+    let (mut all, mut skipped, mut deferred) = (Vec::new(), 0, 0);
     let (mut at, mut sizes) = (0, sizes.iter().cycle());
     while at < stream.len() {
-        if how == How::PassedOver && reader.skippable_bytes() > 0 {
+        if how == How::Skipped && reader.skippable_bytes() > 0 {
             let bytes = reader.skippable_bytes().min((stream.len() - at) as u64);
             reader.skip(bytes);
-            passed += bytes;
+            skipped += bytes;
             at += bytes as usize;
         } else {
             let size = sizes.next().map_or(1, |size| *size).clamp(1, stream.len() - at);
             reader.feed(&stream[at..at + size]);
             at += size;
         }
-        all.extend(take(&mut reader, stream, &mut left_out));
+        all.extend(take(&mut reader, stream, &mut deferred));
     }
     reader.finish();
-    all.extend(take(&mut reader, stream, &mut left_out));
-    (all, passed, left_out)
+    all.extend(take(&mut reader, stream, &mut deferred));
+    (all, skipped, deferred)
 }
 
-fn take(reader: &mut Reader, stream: &[u8], left_out: &mut usize) -> Vec<Got> {
+fn take(reader: &mut Reader, stream: &[u8], deferred: &mut usize) -> Vec<Got> {
     let mut all = Vec::new();
     loop {
         let next = reader.next_item();
@@ -66,7 +66,7 @@ fn take(reader: &mut Reader, stream: &[u8], left_out: &mut usize) -> Vec<Got> {
         };
         let got = match (got, place) {
             (Got::Event(mut event), Some(place)) => {
-                *left_out += 1;
+                *deferred += 1;
                 let payload = &stream[place.offset as usize..][..place.len];
                 assert_eq!(event.payload, payload[..16]);
                 event.payload = payload.to_vec();
@@ -98,18 +98,17 @@ fn stream() -> Vec<u8> {
 }
 
 #[test]
-fn what_is_left_out_is_where_the_reader_says() {
+fn what_is_deferred_is_where_the_reader_says() {
     let stream = stream();
     let expected = whole(&stream);
-    for how in [How::Fed, How::PassedOver] {
-        // Whoever feeds all at once has said nothing before it.
+    for how in [How::Fed, How::Skipped] {
+        // In the chunk with the definition, payloads are not deferred.
         for (size, count) in [(1, 6), (17, 6), (100, 6), (1_000, 3)] {
-            let (got, passed, left_out) = deferring(&stream, &[size], how);
+            let (got, skipped, deferred) = deferring(&stream, &[size], how);
             assert!(got == expected, "{size}");
-            assert_eq!(left_out, count, "{size}");
-            let at_least =
-                if how == How::PassedOver { (count * (LARGE.len() - 256 - size)) as u64 } else { 0 };
-            assert!(passed >= at_least, "{passed} {size}");
+            assert_eq!(deferred, count, "{size}");
+            let at_least = if how == How::Skipped { (count * (LARGE.len() - 256 - size)) as u64 } else { 0 };
+            assert!(skipped >= at_least, "{skipped} {size}");
         }
     }
 }
@@ -119,7 +118,7 @@ fn cut_anywhere_it_ends_like_any_other() {
     let stream = stream();
     for len in (0..stream.len()).step_by(97) {
         let cut = &stream[..len];
-        let (got, ..) = deferring(cut, &[300], How::PassedOver);
+        let (got, ..) = deferring(cut, &[300], How::Skipped);
         assert!(got == whole(cut), "cut at {len}: {:?}", end_of(&got));
     }
 }
@@ -129,12 +128,12 @@ fn the_next_file_is_read_alike() {
     let (mut reader, file) = (Reader::new(), stream());
     reader.defer(|metadata| metadata.event_id == 7);
     for n in 1..=2 {
-        let mut left_out = 0;
+        let mut deferred = 0;
         for chunk in file.chunks(100) {
             reader.feed(chunk);
-            take(&mut reader, &file, &mut left_out);
+            take(&mut reader, &file, &mut deferred);
         }
-        assert_eq!(left_out, 6, "file {n}");
+        assert_eq!(deferred, 6, "file {n}");
         reader.next_part();
     }
 }
@@ -146,14 +145,14 @@ proptest! {
     fn whatever_is_damaged_nothing_else_differs(
         damage in proptest::collection::vec((0_usize..40_000, any::<u8>()), 0..4),
         sizes in proptest::collection::vec(1_usize..6_000, 1..6),
-        passed in any::<bool>(),
+        skipped in any::<bool>(),
     ) {
         let mut stream = stream();
         let len = stream.len();
         for (at, value) in damage {
             stream[at % len] = value;
         }
-        let how = if passed { How::PassedOver } else { How::Fed };
+        let how = if skipped { How::Skipped } else { How::Fed };
         let (got, ..) = deferring(&stream, &sizes, how);
         prop_assert!(got == crate::collect::in_chunks(&stream, &sizes));
     }

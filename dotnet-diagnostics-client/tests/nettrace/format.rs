@@ -1,4 +1,4 @@
-//! Each part of version 4, decoded.
+//! Decoding of each part of version 4.
 
 use dotnet_diagnostics_client::nettrace::{Error, FieldType, Item, Reader};
 
@@ -24,7 +24,7 @@ fn the_trace_object() {
 #[test]
 fn compressed_headers_carry_over_what_they_leave_out() {
     let block = block_header(true)
-        // Everything.
+        // All fields.
         .u8(0xff)
         .var(1)
         .var(4)
@@ -41,7 +41,7 @@ fn compressed_headers_carry_over_what_they_leave_out() {
         .u8(0x40)
         .var(5)
         .raw("cd")
-        // A time that goes back by 3, another activity, an empty payload.
+        // A time that is earlier by 3, another activity, an empty payload.
         .u8(0xd0)
         .var(3_u64.wrapping_neg())
         .raw([0x33; 16])
@@ -165,7 +165,7 @@ fn what_is_no_nettrace_stream_is_refused_by_name() {
         other => panic!("{other:?}"),
     };
     assert_eq!(first(b""), Error::Empty);
-    // So far it could have become one.
+    // This could still have become one.
     assert!(
         matches!(whole(b"Nett")[..], [Got::End { clean: false, unparsed: 4, .. }]),
         "{:?}",

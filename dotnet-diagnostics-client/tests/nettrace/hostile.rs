@@ -1,4 +1,4 @@
-//! Streams made to use up memory: what a reader holds is bounded by its limits, and it says where they were reached.
+//! Streams that try to exhaust memory: the limits bound what a reader holds, and it reports when they are reached.
 
 use allocation_counter::measure;
 use dotnet_diagnostics_client::nettrace::{Error, Limits, Reader};
@@ -7,9 +7,9 @@ use crate::builder::{Bytes, Stream, block_header, ev, metadata};
 
 const MIB: u64 = 1 << 20;
 
-/// Reads a stream in pieces of 64 KiB. The most memory held at once, and how many errors of a kind were told.
+/// Reads a stream in chunks of 64 KiB. Returns the peak memory in bytes, and how many errors of a kind were reported.
 fn read(stream: &[u8], limits: &Limits, counts: fn(&Error) -> bool) -> (u64, usize) {
-    let mut told = 0;
+    let mut reported = 0;
     let info = measure(|| {
         let mut reader = Reader::with_limits(limits.clone());
         for chunk in stream.chunks(64 << 10) {
@@ -18,13 +18,13 @@ fn read(stream: &[u8], limits: &Limits, counts: fn(&Error) -> bool) -> (u64, usi
                 match reader.next_item() {
                     Ok(None) => break,
                     Ok(Some(_)) => {}
-                    Err(error) => told += usize::from(counts(&error)),
+                    Err(error) => reported += usize::from(counts(&error)),
                 }
             }
         }
         reader.finish();
     });
-    (info.bytes_max, told)
+    (info.bytes_max, reported)
 }
 
 fn is_limit(error: &Error) -> bool {
@@ -61,9 +61,9 @@ fn descriptions_count_for_the_memory_of_their_fields() {
         stream.records(&[metadata(id, "P", 1).raw(&fields.0)])
     });
     let refused = |error: &Error| matches!(error, Error::Block { .. });
-    let (bytes, told) = read(&stream.0, &limits, refused);
+    let (bytes, reported) = read(&stream.0, &limits, refused);
     assert!(bytes < 4 * MIB, "{bytes} bytes were held at once");
-    assert!(told > 0, "what is not kept is told");
+    assert!(reported > 0, "what is not kept is reported");
 }
 
 #[test]
@@ -73,9 +73,9 @@ fn threads_that_all_hold_events_are_bounded_by_the_events() {
     limits.max_held_events = 10_000;
     let events: Vec<_> = (1..=100_000_u32).map(|n| ev(n.into(), 1, i64::from(n))).collect();
     let stream = events.chunks(5_000).fold(Stream::new(), Stream::events);
-    let (bytes, told) = read(&stream.0, &limits, is_limit);
+    let (bytes, reported) = read(&stream.0, &limits, is_limit);
     assert!(bytes < 8 * MIB, "{bytes} bytes were held at once");
-    assert_eq!(told, 2, "events came out of turn, and threads were forgotten: each is told once");
+    assert_eq!(reported, 2, "events came out of turn, and threads were forgotten: each is reported once");
 }
 
 #[test]
@@ -85,15 +85,15 @@ fn a_thread_id_that_is_taken_over_without_end_is_bounded() {
     let events: Vec<_> =
         (0..500_000_u32).map(|n| ev(1, if n % 2 == 0 { 9 } else { 1 }, n.into()).sorted()).collect();
     let stream = events.chunks(5_000).fold(Stream::new(), Stream::events);
-    let (bytes, told) = read(&stream.0, &limits, is_limit);
+    let (bytes, reported) = read(&stream.0, &limits, is_limit);
     assert!(bytes < 2 * MIB, "{bytes} bytes were held at once");
-    assert_eq!(told, 1);
+    assert_eq!(reported, 1);
 }
 
 #[test]
 fn the_limits_together_leave_room_for_a_recording() {
     let limits = Limits::default();
-    // What waits because of order is a part of the stream itself: that takes as much memory as it has bytes.
+    // The events that wait for their turn are not included: they need about as many bytes as the stream has.
     let beyond = limits.max_metadata_bytes + limits.max_stack_bytes + limits.max_block_bytes;
     assert!(beyond as u64 <= 64 * MIB);
 }

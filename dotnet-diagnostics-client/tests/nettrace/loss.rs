@@ -1,4 +1,4 @@
-//! Lost events, counted exactly and told in order.
+//! Lost events are counted exactly and reported in order.
 
 use crate::builder::{Stream, ev};
 use crate::collect::{Got, end_of, outline, whole};
@@ -52,7 +52,7 @@ fn a_rotated_file_starts_at_its_sequence_point() {
 fn a_damaged_block_shows_as_lost_events() {
     let good = Stream::new().events(&[ev(1, 1, 10).sorted()]);
     let mut all = good.clone().events(&[ev(1, 2, 20).sorted(), ev(1, 3, 21)]);
-    // The damaged block's header claims more than the block.
+    // The header of the damaged block states a size larger than the block.
     let header = good.0.len() + 15 + "EventBlock".len() + 1 + 4;
     let header = header.next_multiple_of(4);
     all.0[header..header + 2].copy_from_slice(&u16::MAX.to_le_bytes());

@@ -1,4 +1,4 @@
-//! The nettrace reader against streams built by hand, real recordings, and damage done to them.
+//! Tests of the nettrace reader with streams built by hand, real recordings, and damaged streams.
 
 #![allow(clippy::print_stderr)] // a skipped test says why
 

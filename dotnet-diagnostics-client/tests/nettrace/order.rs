@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use crate::builder::{Ev, Stream, ev};
 use crate::collect::{Got, drain, events, outline, whole};
 
-/// Two threads' runs in one flush, as the runtime writes them: the first event of each run is marked.
+/// The events of two threads in one flush, as the runtime writes them: the first event of each thread is marked.
 fn flush() -> Stream {
     Stream::new().events(&[
         ev(1, 1, 10).sorted(),
@@ -22,7 +22,11 @@ fn flush() -> Stream {
 fn threads_are_merged_as_far_as_marks_allow() {
     let mut reader = Reader::new();
     reader.feed(&flush().0);
-    assert_eq!(outline(&drain(&mut reader)), [10, 12], "the rest may be preceded by a third thread's run");
+    assert_eq!(
+        outline(&drain(&mut reader)),
+        [10, 12],
+        "a third thread may have earlier events than the rest"
+    );
     let next = flush().events(&[ev(3, 1, 40).sorted(), ev(3, 2, 41)]);
     reader.feed(&next.0[flush().0.len()..]);
     assert_eq!(outline(&drain(&mut reader)), [13, 15, 20, 30, 40]);
@@ -45,7 +49,7 @@ fn a_quiet_stream_can_be_released() {
     reader.release_held();
     assert_eq!(outline(&drain(&mut reader)), [10, 12, 13, 15, 20, 30]);
     assert_eq!(reader.held_events(), 0);
-    // The flush was not over after all: the rest comes, late but whole, and order is kept again from there on.
+    // The flush was not over. The rest comes late but completely, and then order is kept again.
     let late = flush().events(&[ev(3, 1, 14).sorted(), ev(3, 2, 45), ev(4, 1, 42).sorted(), ev(4, 2, 46)]);
     reader.feed(&late.0[flush().0.len()..]);
     assert_eq!(outline(&drain(&mut reader)), [14, 42]);
@@ -79,10 +83,10 @@ fn equal_times_keep_the_order_they_came_in() {
 fn times_wrap_where_the_clock_does() {
     let near_the_end = i64::MAX - 1;
     let all = whole(&Stream::new().events(&[ev(1, 1, near_the_end).sorted(), ev(1, 2, i64::MIN)]).end());
-    assert_eq!(outline(&all), [near_the_end, i64::MIN], "a thread's own order holds");
+    assert_eq!(outline(&all), [near_the_end, i64::MIN], "the order within a thread is kept");
 }
 
-/// Runs of threads as a runtime writes a flush: by the time of each thread's first event, which is marked.
+/// A flush as the runtime writes it: threads by the time of their first events, which are marked.
 fn as_flush(mut threads: Vec<(u64, Vec<i64>)>) -> Vec<Ev> {
     threads.retain(|(_, times)| !times.is_empty());
     threads.iter_mut().for_each(|(_, times)| times.sort_unstable());
@@ -97,7 +101,7 @@ fn as_flush(mut threads: Vec<(u64, Vec<i64>)>) -> Vec<Ev> {
 }
 
 proptest! {
-    /// Against the plain way: sort everything between two sequence points.
+    /// Compares with sorting all events between two sequence points.
     #[test]
     fn merging_gives_what_sorting_gives(
         times in proptest::collection::vec(proptest::collection::vec(0..1_000_i64, 0..20), 1..8)
@@ -119,7 +123,7 @@ fn a_block_with_room_for_any_event_ends_a_flush() {
     reader.feed(&flush().0);
     drain(&mut reader);
     assert!(reader.flush_ended());
-    // Perhaps the next event did not fit.
+    // This block may have been written because the next event did not fit.
     let full = flush().events(&[ev(3, 1, 40).sorted().payload(&LARGE), ev(3, 2, 41)]);
     reader.feed(&full.0[flush().0.len()..]);
     drain(&mut reader);
@@ -143,7 +147,7 @@ fn a_cut_flush_is_told() {
     let all = read(&nearly_full.0);
     let at = all.iter().position(|got| *got == Got::Truncated).unwrap();
     assert_eq!(outline(&all[..at]), [10, 12, 13, 15, 20, 30, 40, 41, 42]);
-    assert_eq!(outline(&all[at..]), [43], "another thread's run may be missing");
+    assert_eq!(outline(&all[at..]), [43], "events of another thread may be missing");
     let ended = nearly_full.sequence_point(50, &[(1, 3), (2, 3), (3, 2), (4, 2)]);
     assert!(!read(&ended.end()).contains(&Got::Truncated));
     assert!(!read(&flush().0).contains(&Got::Truncated), "the flush was over");

@@ -1,11 +1,11 @@
-//! Streams that are cut at their sequence points, and read as one again.
+//! Streams that are cut at their sequence points and read as one.
 
 use dotnet_diagnostics_client::nettrace::{BlockKind, EventBlock, Item, ObjectSpan, Reader, RepeatedEvent};
 
 use crate::builder::{Stream, ev, metadata};
 use crate::collect::{Got, drain, end_of, events, outline, whole};
 
-/// Two stretches, with stacks whose numbers begin anew, a late description, and names of odd lengths.
+/// Several sequence points, with stack ids that start again, a late definition, and content of odd lengths.
 fn stream() -> Vec<u8> {
     Stream::new()
         .stacks(1, &[b"aaaaaaaa"])
@@ -21,7 +21,7 @@ fn stream() -> Vec<u8> {
         .end()
 }
 
-/// All objects of a stream that comes in chunks of this size.
+/// All objects of a stream in chunks of this size.
 fn objects(stream: &[u8], chunk: usize) -> Vec<ObjectSpan> {
     let mut reader = Reader::new();
     let mut all = Vec::new();
@@ -37,7 +37,7 @@ fn bytes<'s>(stream: &'s [u8], object: &ObjectSpan) -> &'s [u8] {
     &stream[object.start as usize..object.end as usize]
 }
 
-/// One part per stretch: each ends with its sequence point, and the next starts with the same one.
+/// Cuts at the sequence points. Each part ends with a sequence point, and the next one starts with the same.
 fn cut(stream: &[u8]) -> Vec<Vec<u8>> {
     let objects = objects(stream, stream.len());
     let header = &stream[..objects[0].start as usize];
@@ -62,8 +62,8 @@ fn cut(stream: &[u8]) -> Vec<Vec<u8>> {
     parts
 }
 
-/// The parts in this order, as one.
-fn together(parts: &[&Vec<u8>]) -> Vec<Got> {
+/// Reads the parts in this order, as one stream.
+fn read_parts(parts: &[&Vec<u8>]) -> Vec<Got> {
     let mut reader = Reader::new();
     let mut all = Vec::new();
     for (n, part) in parts.iter().enumerate() {
@@ -129,7 +129,7 @@ fn each_part_can_be_read_alone_and_loses_nothing() {
 #[test]
 fn parts_in_a_row_are_the_whole() {
     let parts = cut(&stream());
-    let all = together(&parts.iter().collect::<Vec<_>>());
+    let all = read_parts(&parts.iter().collect::<Vec<_>>());
     assert_eq!(outline(&all), outline(&whole(&stream())));
     assert_eq!(end_of(&all), (true, 0, 0));
 }
@@ -137,7 +137,7 @@ fn parts_in_a_row_are_the_whole() {
 #[test]
 fn a_part_that_is_missing_between_two_is_lost_events() {
     let parts = cut(&stream());
-    let all = together(&[&parts[0], &parts[2]]);
+    let all = read_parts(&[&parts[0], &parts[2]]);
     assert!(all.contains(&Got::Lost { thread: 1, events: 1, before: 70 }), "{all:?}");
     assert!(all.contains(&Got::Lost { thread: 2, events: 1, before: 70 }), "{all:?}");
     assert_eq!(end_of(&all), (true, 2, 0));
@@ -155,7 +155,7 @@ fn repeated_events_are_read_in_front_of_a_part_and_nothing_is_missed() {
         }
     }
     let parts = cut(&stream);
-    // Two blocks of a thread that is none, after the sequence point with which the last part starts.
+    // Two blocks of a thread id that no thread has, after the first sequence point of the last part.
     let mut blocks = EventBlock::new(0);
     blocks.push(&first[0]);
     blocks.push(&first[1]);

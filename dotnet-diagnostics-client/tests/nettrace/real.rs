@@ -1,7 +1,7 @@
-//! Real recordings, against what Microsoft's TraceEvent library counts in them.
+//! Real recordings: the totals are compared with those of Microsoft's TraceEvent library.
 //!
-//! Recordings too large for the repository are read from the directory `GCWATCH_TEST_DATA`, with TraceEvent's answers
-//! (`*.traceevent.ndjson`) beside them.
+//! Large recordings are in the directory `GCWATCH_TEST_DATA`, each with the output of TraceEvent
+//! (`*.traceevent.ndjson`).
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::collect::{in_chunks, whole};
 /// All recordings are of 64-bit processes.
 const POINTER_BYTES: usize = 8;
 
-/// What both sides count.
+/// What both libraries count.
 #[derive(Debug, Default, PartialEq)]
 struct Totals {
     events: u64,
@@ -69,7 +69,7 @@ fn ours(stream: &[u8], chunk_bytes: usize) -> Totals {
     }
 }
 
-/// u32 index, u32 count, u16 CLR instance, then the ranges, whose last part is the length.
+/// Layout: u32 index, u32 count, u16 CLR instance, and the ranges, each with its length at the end.
 fn add_ranges(payload: &[u8], range_bytes: usize, blocks: &mut u64, bytes: &mut u64) {
     let count = u32::from_le_bytes(payload[4..8].try_into().unwrap());
     let ranges = payload[10..].chunks_exact(range_bytes);
@@ -79,7 +79,7 @@ fn add_ranges(payload: &[u8], range_bytes: usize, blocks: &mut u64, bytes: &mut 
         ranges.map(|range| u64::from_le_bytes(range[range_bytes - 8..].try_into().unwrap())).sum::<u64>();
 }
 
-/// The last line of TraceEvent's answer.
+/// The last line of TraceEvent's output.
 fn theirs(answer: &Path) -> Totals {
     let text = std::fs::read_to_string(answer).unwrap();
     let last = text.lines().last().unwrap();

@@ -1,4 +1,4 @@
-//! Version 6, built by hand after its description: no runtime writes it.
+//! Version 6, built by hand from its specification, because no runtime writes it.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ fn block(kind: u8, content: Bytes) -> Bytes {
     Bytes::new().u32(content.0.len() as u32 | u32::from(kind) << 24).raw(content.0)
 }
 
-/// With its 16-bit size before it.
+/// The content after its 16-bit size.
 fn sized(content: Bytes) -> Bytes {
     Bytes::new().u16(content.0.len() as u16).raw(content.0)
 }
@@ -135,8 +135,8 @@ fn metadata_is_forgotten_where_the_stream_says_so() {
     assert_eq!(failures(&whole(&stream)).len(), 1, "an event whose metadata was flushed");
 }
 
-/// A version 4 recording written again as version 6. TraceEvent 4.0 finds the same 2580 events and 118 collections in
-/// what this writes as in the recording, so the description was understood.
+/// Converts a recording of version 4 to version 6. TraceEvent 4.0 finds the same 2580 events and 118 collections in
+/// both, so this agrees with the specification.
 fn converted(recording: &[u8]) -> Vec<u8> {
     let all = whole(recording);
     let mut kinds: BTreeMap<u32, &Metadata> = BTreeMap::new();
@@ -158,7 +158,7 @@ fn converted(recording: &[u8]) -> Vec<u8> {
     });
     let mut stream = start().raw(block(1, trace()).0).raw(block(3, rows).0).raw(block(6, table).0);
     for some in events(&all).chunks(100) {
-        // In the order of time every event is sorted.
+        // The events are in the order of time, so each is sorted.
         let rows = some.iter().fold((block_header(true), 0_u32, 0_i64), |(bytes, sequence, at), event| {
             let step = event.sequence.wrapping_sub(sequence).wrapping_sub(1);
             let thread = threads[&event.thread];

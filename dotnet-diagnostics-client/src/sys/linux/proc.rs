@@ -95,8 +95,8 @@ pub(crate) fn children(pid: u32) -> Vec<u32> {
     children
 }
 
-/// The fields of `/proc/PID/stat` from the third on. The name before them, in parentheses, can itself contain blanks and
-/// parentheses.
+/// The fields of `/proc/PID/stat` from the third on. The name before them, in parentheses, can itself contain blanks
+/// and parentheses.
 fn fields_after_name(stat: &str) -> Option<impl Iterator<Item = &str>> {
     let (_, after_name) = stat.rsplit_once(')')?;
     Some(after_name.split_whitespace())
