@@ -7,6 +7,7 @@ mod sink;
 use std::io;
 
 use crate::assertion::{Assertion, Assertions, ChangeAssertion, Side, rows, wanted};
+use crate::command::{ReportObserver, Warnings, conclude};
 use crate::gc::facts::{Exit, Lost};
 use crate::gc::record::Gc;
 use crate::gc::summary::Summary;
@@ -15,7 +16,7 @@ use crate::report::{
     MarkdownReport, NdjsonReport, OpenMetricsReport, Place, Report, Terminal, TextOptions, TextReport, Units,
     read_document,
 };
-use crate::watch::session::Session;
+use crate::watch::processor::StreamProcessor;
 use sink::{Kind, Sink};
 
 /// Bounds over everything that a recording tells.
@@ -88,20 +89,23 @@ fn every_report() -> All {
 /// Where a report is not what it has to be.
 pub fn recording(bytes: &[u8], blocks: bool) {
     let checks = Assertions::new(BOUNDS.iter().filter_map(|bound| bound.parse().ok()));
-    let mut report = every_report();
     let mut facts = Facts::default();
     facts.watch.blocks = blocks;
-    let mut session = Session::new(facts, &mut report).judging(&checks);
+    let mut observer = ReportObserver::new(Box::new(every_report()), &checks, Warnings::Report);
+    let mut processor = StreamProcessor::new(facts, &mut observer, false);
     for (n, piece) in bytes.chunks(1 << 14).enumerate() {
-        let _ = session.bytes(piece);
-        let _ = session.tick(n as u64);
+        let _ = processor.bytes(piece);
+        let _ = processor.tick(n as u64);
     }
-    let _ = session.finish();
-    if !session.is_trace() {
+    let _ = processor.finish_live();
+    if !processor.aggregator.is_trace() {
         return;
     }
+    let results = processor.into_results();
+    let verdicts = observer.verdicts(&results);
     let exit = Exit { gcwatch: 0, child: None, reason: "end-of-file" };
-    session.end(&exit).expect("a sink takes everything");
+    let concluded = conclude::end(results, &mut observer, &verdicts, exit, None);
+    assert!(concluded.report_error.is_none(), "a sink takes everything");
 }
 
 /// What people type after `--assert` and `--fail-on`.

@@ -3,18 +3,21 @@
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use super::input::{open, unreadable};
-use super::output;
-use super::report::unknown;
-use super::spared;
+use super::conclude::report_failed;
+use super::input::{held_bytes, open, unreadable};
+use super::{output, spared};
 use crate::assertion::{Side, Wanted, lengths, rows, wanted};
 use crate::cli::{DiffArgs, DiffFormat};
 use crate::exit::{Code, Failure};
-use crate::gc::facts::{BackgroundGc, Lost, Target, Watch};
+use crate::gc::facts::{BackgroundGc, Facts, Lost, Watch};
 use crate::gc::record::Gc;
-use crate::report::{self, ChangeVerdict, DiffReport, DiffSide, End, Facts, Report};
+use crate::report::{self, ChangeVerdict, DiffReport, DiffSide};
 use crate::sys;
-use crate::watch::session::{Progress, Session};
+use crate::watch::aggregator::Results;
+use crate::watch::observer::Observer;
+use crate::watch::playback::{PartEnd, Playback};
+use crate::watch::processor::StreamProcessor;
+use crate::watch::replay::Source;
 
 /// Reads both, compares, judges.
 pub(crate) fn run(args: &DiffArgs) -> Result<Code, Failure> {
@@ -59,7 +62,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<Code, Failure> {
     match written {
         // A verdict is owed all the same.
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
-            super::report_failed(&e, args.output.as_deref()).map(|_| code)
+            report_failed(&e, args.output.as_deref()).map(|_| code)
         }
         _ => Ok(code),
     }
@@ -142,7 +145,7 @@ fn watched(path: &Path, wanted: &[Wanted]) -> Result<Watched, Failure> {
     if n == 1 && (first[0] == b'{' || first[0].is_ascii_whitespace()) {
         document(path, input, wanted)
     } else {
-        recording(path, input, wanted)
+        recording(path, Source::stream(Box::new(input), held_bytes(path)), wanted)
     }
 }
 
@@ -154,62 +157,36 @@ fn document(path: &Path, input: impl Read, wanted: &[Wanted]) -> Result<Watched,
     Ok(Watched { side, watch: read.watch, lost: read.lost, title: read.title, cut: !read.whole })
 }
 
-/// Takes collections instead of writing them.
-#[derive(Debug)]
-struct Collect {
-    side: Side,
-    facts: Facts,
-    lost: Lost,
-}
+/// Adds collections up instead of writing them.
+struct Collect(Side);
 
-impl Report for Collect {
+impl Observer for Collect {
     fn start(&mut self, _facts: &Facts) -> io::Result<()> {
         Ok(())
     }
 
     fn gc(&mut self, _facts: &Facts, gc: &Gc) -> io::Result<()> {
-        self.side.add(gc);
+        self.0.add(gc);
         Ok(())
     }
 
-    fn end(&mut self, facts: &Facts, end: &End<'_>) -> io::Result<()> {
-        self.facts = facts.clone();
-        self.lost = *end.lost;
+    fn warn(&mut self, _message: &str) -> io::Result<()> {
         Ok(())
     }
 }
 
-fn recording(path: &Path, mut input: impl Read, wanted: &[Wanted]) -> Result<Watched, Failure> {
-    let facts = Facts { target: Target::default(), watch: unknown(false) };
-    let mut collect = Collect { side: Side::new(wanted), facts: facts.clone(), lost: Lost::default() };
-    let mut session = Session::new(facts, &mut collect);
-    let mut buffer = vec![0; 1 << 20];
-    let mut ended = false;
-    let mut broken = None;
-    while !ended {
-        let n = match input.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(n) => n,
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-            Err(e) => {
-                broken = Some(e.to_string());
-                break;
-            }
-        };
-        match session.bytes(&buffer[..n])? {
-            Progress::Goes => {}
-            Progress::Ended => ended = true,
-            Progress::Broken => break,
-        }
-    }
-    ended |= session.finish()? == Progress::Ended;
-    let damage = session.damage().map(ToString::to_string).or(broken);
-    if !session.is_trace() || (session.records == 0 && damage.is_some()) {
+fn recording(path: &Path, input: Source, wanted: &[Wanted]) -> Result<Watched, Failure> {
+    let mut collect = Collect(Side::new(wanted));
+    let mut processor = StreamProcessor::new(Facts::default(), &mut collect, false);
+    let PartEnd { clean, broken } = processor.replay(&mut Playback::new(vec![input]))?;
+    processor.finish()?;
+    let damage = processor.aggregator.damage().map(ToString::to_string).or(broken);
+    let is_trace = processor.aggregator.is_trace();
+    let Results { facts, shown, lost, .. } = processor.into_results();
+    if !is_trace || (shown == 0 && damage.is_some()) {
         let what = damage.unwrap_or_else(|| "it is empty, or ends before its header does".into());
         return Err(unreadable(path, &what));
     }
-    session.end(&crate::gc::facts::Exit { gcwatch: 0, child: None, reason: "end-of-file" })?;
-    let cut = !ended || damage.is_some();
-    let Collect { side, facts, lost } = collect;
-    Ok(Watched { side, watch: facts.watch, lost, title: facts.target.command_line, cut })
+    let cut = !clean || damage.is_some();
+    Ok(Watched { side: collect.0, watch: facts.watch, lost, title: facts.target.command_line, cut })
 }

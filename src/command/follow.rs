@@ -7,17 +7,19 @@ use std::process::ExitStatus;
 use std::rc::Rc;
 use std::time::Duration;
 
-use dotnet_diagnostics_client::{Port, PortClient, ProcessFacts, process};
+use dotnet_diagnostics_client::{Port, PortClient, process};
 use tokio::process::Child;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinSet, LocalSet};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
-use super::attach::{recording, wish};
+use super::child::{no_runtime, pass_on};
+use super::conclude::{of_child, report_failed};
 use super::followed::{Done, Followed, Setup};
 use super::output::Sink;
-use super::run::{again, no_runtime, pass_on};
-use super::{ending, output, report_failed, verdict};
+use super::request::{recording, watch_request};
+use super::stderr::say;
+use super::{output, verdict};
 use crate::cli::{Format, RunArgs};
 use crate::escape::escape_untrusted;
 use crate::exit::{Code, Failure};
@@ -27,29 +29,44 @@ use crate::report::{MultiProcess, NOT_WATCHED, label};
 use crate::sys::{self, Signals};
 use crate::target;
 use crate::watch::admission::Admission;
-use crate::watch::launch::{self, LetGo};
+use crate::watch::control::{Ended, interrupted_by};
+use crate::watch::launch;
 use crate::watch::port_guard::PortDir;
-use crate::watch::pump::Ended;
-use crate::watch::unheard::Unheard;
+use crate::watch::request::{Limits, WatchRequest};
+use crate::watch::unreachable::Unreachable;
+use crate::watch::unwatched::Unwatched;
 
-/// How often is looked for processes that do not report.
-const LOOK: Duration = Duration::from_millis(500);
+/// How often gcwatch looks for processes that do not report.
+const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Starts, watches all, ends as the command ended.
-pub(super) async fn watch(args: &RunArgs, dir: &mut Option<PortDir>) -> Result<Code, Failure> {
+/// Starts the command, watches all its processes, and ends as the command ended.
+pub(super) fn run(args: &RunArgs) -> Result<Code, Failure> {
+    // It goes last: the port is closed with the runtime.
+    let mut dir = None;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(follow(args, &mut dir))
+}
+
+async fn follow(args: &RunArgs, dir: &mut Option<PortDir>) -> Result<Code, Failure> {
     let checks = verdict::checks(&args.check)?;
     let recording = recording(&args.watch, &args.output, true)?;
-    let wish = wish(&args.watch, &checks)?;
+    let request = WatchRequest {
+        // The duration is that of the whole tree.
+        limits: Limits { duration: None, gcs: args.watch.gcs },
+        recording,
+        children_dial: true,
+        ..watch_request(&args.watch, &args.output, &checks)?
+    };
     let mut signals = Signals::listen()?;
     let to_stderr = output::sink(&args.output, true) == Sink::Stdout;
     let multi_process = Rc::new(RefCell::new(output::open_multi_process(&args.output, true)?));
     let dir = dir.insert(PortDir::make()?);
-    let launched = launch::launch(&args.command, to_stderr, dir)?;
+    let launched = launch::launch(&args.command, to_stderr, dir.socket())?;
     let root = launched.pid;
     let (child, port, admission) = launched.into_parts();
     // Before anything else is started: what it finds later is of the tree.
-    let unheard = Unheard::new(&dir.socket(), root);
-    let setup = Rc::new(Setup { args: args.clone(), checks, wish, recording, root });
+    let unreachable = Unreachable::new(&dir.socket(), root);
+    let setup = Rc::new(Setup { args: args.clone(), checks, request, root });
     let (status, _) = watch::channel(None);
     let mut tree = Tree {
         setup,
@@ -57,9 +74,9 @@ pub(super) async fn watch(args: &RunArgs, dir: &mut Option<PortDir>) -> Result<C
         multi_process,
         tasks: JoinSet::new(),
         running: HashMap::new(),
-        let_go: LetGo::default(),
+        unwatched: Unwatched::default(),
         status,
-        unheard,
+        unreachable,
         end: None,
         failures: Failures::default(),
     };
@@ -90,10 +107,10 @@ struct Tree {
     multi_process: Rc<RefCell<MultiProcess>>,
     tasks: JoinSet<Done>,
     running: HashMap<tokio::task::Id, Running>,
-    let_go: LetGo,
+    unwatched: Unwatched,
     /// The command's own end.
     status: watch::Sender<Option<ExitStatus>>,
-    unheard: Unheard,
+    unreachable: Unreachable,
     /// The watch as a whole is over; new processes are let go.
     end: Option<&'static str>,
     failures: Failures,
@@ -103,15 +120,15 @@ impl Tree {
     async fn watch(&mut self, mut child: Child, port: Port, signals: &mut Signals) -> Result<Code, Failure> {
         let mut at_once: Option<Code> = None;
         let mut signalled = false;
-        let mut look = interval(LOOK);
+        let mut look = interval(LOOK_INTERVAL);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let until = self.setup.args.watch.duration.map(|d| Instant::now() + d);
         while at_once.is_none() && self.status.borrow().is_none() || !self.tasks.is_empty() {
             tokio::select! {
                 biased;
                 signal = signals.next() => if signalled {
-                    at_once = Some(again(signal));
-                    self.end = Some(ending(&Ended::Again(signal)).1);
+                    at_once = Some(interrupted_by(signal));
+                    self.end = Some(Ended::Again(signal).reason_and_code().0);
                     self.running.values().for_each(|r| r.end(Ended::Again(signal)));
                 } else {
                     signalled = true;
@@ -124,10 +141,10 @@ impl Tree {
                 client = port.accept() => {
                     let client = client.map_err(io::Error::other)?;
                     let pid = client.transport().pid();
-                    u32::try_from(pid).ok().into_iter().for_each(|pid| self.unheard.heard(pid));
+                    u32::try_from(pid).ok().into_iter().for_each(|pid| self.unreachable.reported(pid));
                     match self.end {
                         None => self.follow(client, pid),
-                        Some(_) => self.let_go.add(client),
+                        Some(_) => self.unwatched.resume(client),
                     }
                 }
                 status = child.wait(), if self.status.borrow().is_none() => {
@@ -146,7 +163,7 @@ impl Tree {
                 _ = look.tick() => {
                     self.admission.look(self.setup.root);
                     if self.end.is_none() {
-                        self.tell_unheard();
+                        self.report_unreachable();
                     }
                 }
             }
@@ -170,7 +187,7 @@ impl Tree {
     fn done(&mut self, done: Done) {
         let code = done.code;
         if let Some(client) = done.waits {
-            self.let_go.add(client);
+            self.unwatched.resume(client);
         }
         self.failures.broken |= code == Code::BROKEN;
         self.failures.incomplete |= code == Code::INCOMPLETE;
@@ -181,29 +198,29 @@ impl Tree {
             self.failures.recording = done.recording;
         }
         if let Some((target, failure)) = done.unwatched {
-            self.tell_unwatched(target, failure);
+            self.report_unwatched(target, failure);
         }
     }
 
-    fn tell_unheard(&mut self) {
-        for silent in self.unheard.look() {
-            let target = target::describe(None, Some(&silent.facts));
+    fn report_unreachable(&mut self) {
+        for process in self.unreachable.look() {
+            let target = target::describe(None, Some(&process.facts));
             if !self.setup.wanted(&target, None) {
                 continue;
             }
-            let failure = Failure::new(Code::UNSUPPORTED, silent.why).remedy(silent.remedy);
-            self.tell_unwatched(target, failure);
+            let failure = Failure::new(Code::UNSUPPORTED, process.why).remedy(process.remedy);
+            self.report_unwatched(target, failure);
         }
     }
 
-    fn tell_unwatched(&mut self, target: Target, failure: Failure) {
+    fn report_unwatched(&mut self, target: Target, failure: Failure) {
         let name = label(&target);
         let verdicts = self.setup.checks.unjudged("the process was not watched");
         self.failures.incomplete |= !verdicts.is_empty();
         let exit = Exit { gcwatch: failure.code.0, child: None, reason: NOT_WATCHED };
         let told = self.multi_process.borrow_mut().not_watched(target, &failure.what, &verdicts, &exit);
         if self.setup.args.output.format != Format::Text {
-            super::say(&format!("gcwatch: {name} is not watched: {}", escape_untrusted(&failure.what)));
+            say(&format!("gcwatch: {name} is not watched: {}", escape_untrusted(&failure.what)));
         }
         if let Err(e) = told {
             self.failures.report.get_or_insert(e);
@@ -223,13 +240,13 @@ impl Tree {
                 true => no_runtime(args, false),
                 false => nobody(&args.only),
             }));
-        } else if self.setup.wish.demanded == Some(Level::Roots) {
+        } else if self.setup.request.demanded == Some(Level::Roots) {
             failure = failures.unwatched;
         }
         failure = failure.or(failures.recording);
         let code = match (at_once, child) {
             (Some(code), _) => code,
-            (None, Some(n)) if n != 0 => Code(u8::try_from(n & 0xFF).unwrap_or(1)),
+            (None, Some(n)) if n != 0 => of_child(n),
             (None, None) => Code::INTERRUPTED,
             _ if failures.broken => Code::BROKEN,
             _ => match &failure {
@@ -263,9 +280,4 @@ impl Running {
 fn nobody(names: &[String]) -> Failure {
     Failure::new(Code::NO_TARGET, format!("no .NET process called {} was started", names.join(" or ")))
         .remedy("leave --only out: each report says what its process is called")
-}
-
-/// A process by its id as we see it, if we do.
-pub(super) fn facts(pid: u64) -> Option<ProcessFacts> {
-    u32::try_from(pid).ok().map(ProcessFacts::read).filter(|facts| facts.exists)
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-use super::report_failed;
+use super::conclude::report_failed;
 use crate::assertion::{METRICS, Statistic, Value};
 use crate::cli::Cli;
 use crate::cli::config::{self, Config};

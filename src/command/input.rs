@@ -55,13 +55,15 @@ pub(super) fn recording(path: &Path) -> Result<Source, Failure> {
     };
     match plain() {
         Ok(Some(source)) if path != Path::new("-") => Ok(source),
-        _ => {
-            let file = std::fs::metadata(path).ok().filter(|m| m.is_file() && path != Path::new("-"));
-            let held = file.map_or(*HELD_BYTES.end(), |m| m.len().saturating_mul(HELD_GROWTH));
-            let held = held.clamp(*HELD_BYTES.start(), *HELD_BYTES.end());
-            open(path).map(|stream| Source::stream(stream, usize::try_from(held).unwrap_or(usize::MAX)))
-        }
+        _ => open(path).map(|stream| Source::stream(stream, held_bytes(path))),
     }
+}
+
+/// What may wait for its turn of a recording that is read as a stream.
+pub(super) fn held_bytes(path: &Path) -> usize {
+    let file = std::fs::metadata(path).ok().filter(|m| m.is_file() && path != Path::new("-"));
+    let held = file.map_or(*HELD_BYTES.end(), |m| m.len().saturating_mul(HELD_GROWTH));
+    usize::try_from(held.clamp(*HELD_BYTES.start(), *HELD_BYTES.end())).unwrap_or(usize::MAX)
 }
 
 /// A failure that does not come from what the file holds has a remedy of its own.

@@ -3,12 +3,13 @@
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 
+use super::observer::Warnings;
 use crate::cli::{Format, OutputArgs, Units, When};
 use crate::exit::{Code, Failure};
 use crate::report::{
-    self, CsvReport, Filter, IgnoreBrokenPipe, JsonProcesses, JsonReport, JunitProcesses, JunitReport,
-    MarkdownReport, MultiProcess, NdjsonReport, OpenMetricsProcesses, OpenMetricsReport, Place, Report,
-    Terminal, TextOptions, TextReport, multi_process,
+    self, CsvReport, Filter, JsonProcesses, JsonReport, JunitProcesses, JunitReport, MarkdownReport,
+    MultiProcess, NdjsonReport, OpenMetricsProcesses, OpenMetricsReport, Place, Report, Terminal,
+    TextOptions, TextReport, multi_process,
 };
 use crate::sys::{self, LateFile};
 
@@ -18,11 +19,6 @@ pub(crate) enum Sink {
     Stdout,
     Stderr,
     File,
-}
-
-/// A report that can be written to.
-pub(crate) struct Output {
-    pub(crate) report: Box<dyn Report>,
 }
 
 /// Which sink the options mean. Text of `run` goes to stderr: stdout is the child's.
@@ -89,11 +85,11 @@ impl Opened<'_> {
     }
 }
 
-/// Opens the sink and makes the report; one that is not needed to the end, where a verdict is owed.
+/// Opens the sink and makes the report, and says where warnings go.
 ///
 /// # Errors
 /// The file cannot be created.
-pub(crate) fn open(args: &OutputArgs, run: bool, live: bool, verdict_owed: bool) -> Result<Output, Failure> {
+pub(crate) fn open(args: &OutputArgs, run: bool, live: bool) -> Result<(Box<dyn Report>, Warnings), Failure> {
     let to = Opened::new(args, run, live);
     let report: Box<dyn Report> = match args.format {
         Format::Text => Box::new(TextReport::new(to.writer()?, to.terminal, to.text_options())),
@@ -104,7 +100,7 @@ pub(crate) fn open(args: &OutputArgs, run: bool, live: bool, verdict_owed: bool)
         Format::Junit => Box::new(JunitReport::new(to.writer()?, units(args.units))),
         Format::Openmetrics => Box::new(OpenMetricsReport::new(to.place()?)),
     };
-    Ok(owed(report, verdict_owed))
+    Ok((report, warnings(args, live)))
 }
 
 /// The same for several processes.
@@ -126,8 +122,13 @@ pub(crate) fn open_multi_process(args: &OutputArgs, run: bool) -> Result<MultiPr
     Ok(MultiProcess::new(format))
 }
 
-fn owed(report: Box<dyn Report>, verdict_owed: bool) -> Output {
-    Output { report: if verdict_owed { Box::new(IgnoreBrokenPipe::new(report)) } else { report } }
+/// Where warnings go: text has a place for them, and the formats of scripts have none.
+pub(crate) fn warnings(args: &OutputArgs, live: bool) -> Warnings {
+    match args.format {
+        Format::Text => Warnings::Report,
+        _ if live => Warnings::Stderr,
+        _ => Warnings::Nowhere,
+    }
 }
 
 /// What the text goes to.

@@ -6,7 +6,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use dotnet_diagnostics_client::{Error, ProcessFacts, discovery, process};
 use serde::Serialize;
 
-use super::report_failed;
+use super::conclude::report_failed;
 use crate::cli::{PsArgs, PsFormat};
 use crate::escape::{escape_untrusted, to_json_pretty};
 use crate::exit::{Code, Failure};

@@ -2,22 +2,22 @@
 
 use std::path::PathBuf;
 
+use super::conclude::{self, document_of_failure, report_failed};
 use super::input::{is_document, recording, unreadable};
-use super::spared;
-use super::verdict;
+use super::observer::ReportObserver;
+use super::stderr::say;
 use super::watches;
-use super::{document_of_failure, finish, output, report_failed};
+use super::{output, spared, verdict};
 use crate::assertion::Assertions;
 use crate::cli::{Format, ReportArgs};
-use crate::escape::escape_untrusted;
 use crate::exit::{Code, Failure};
-use crate::gc::facts::{BackgroundGc, Exit, Gap, Target, Watch, WindowCounts};
-use crate::gc::record::Level;
-use crate::report::{Facts, IgnoreBrokenPipe, Report, label};
+use crate::gc::facts::{Exit, Facts, Gap, Target, Watch};
+use crate::report::label;
 use crate::target;
+use crate::watch::aggregator::Results;
 use crate::watch::playback::{PartEnd, Playback};
+use crate::watch::processor::{ObserverError, StreamProcessor};
 use crate::watch::replay::look_ahead;
-use crate::watch::session::{ReportError, Session};
 
 /// Reads files to their ends, damaged or not. Those of one rotation are one watch.
 pub(crate) fn run(args: &ReportArgs) -> Result<Code, Failure> {
@@ -27,9 +27,10 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Code, Failure> {
     let watches = watches::of(&args.files)?;
     if let [files] = &watches[..] {
         let inputs = inputs(files)?;
-        let mut output = output::open(&args.output, false, false, !checks.is_empty())?;
+        let (report, warnings) = output::open(&args.output, false, false)?;
+        let mut observer = ReportObserver::new(report, &checks, warnings);
         let facts = facts(args, files);
-        return one(args, files, inputs, facts, output.report.as_mut(), &checks, None).map(|(code, _)| code);
+        return one(args, files, inputs, facts, &mut observer, None).map(|(code, _)| code);
     }
     several(args, &watches, &checks)
 }
@@ -41,18 +42,16 @@ fn several(args: &ReportArgs, watches: &[watches::Watch], checks: &Assertions) -
     for files in watches {
         let told = inputs(files).and_then(|inputs| {
             let facts = facts(args, files);
-            let mut report = multi_process.process(&facts.target);
-            if !checks.is_empty() {
-                report = Box::new(IgnoreBrokenPipe::new(report));
-            }
+            let report = multi_process.process(&facts.target);
+            let mut observer = ReportObserver::new(report, checks, output::warnings(&args.output, false));
             let name = facts.target.title.is_some().then(|| label(&facts.target));
-            one(args, files, inputs, facts, report.as_mut(), checks, name.as_deref())
+            one(args, files, inputs, facts, &mut observer, name.as_deref())
         });
         let (own, its_reason) = match told {
             Ok(told) => told,
             // The others are read all the same.
             Err(failure) if failure.code == Code::BAD_INPUT => {
-                super::say(&format!("gcwatch: {failure}"));
+                say(&format!("gcwatch: {failure}"));
                 (failure.code, TRUNCATED)
             }
             Err(failure) => return Err(failure),
@@ -84,59 +83,45 @@ fn one(
     files: &[PathBuf],
     mut inputs: Playback,
     facts: Facts,
-    report: &mut dyn Report,
-    checks: &Assertions,
+    observer: &mut ReportObserver,
     name: Option<&str>,
 ) -> Result<(Code, &'static str), Failure> {
-    let mut session = Session::new(facts, report).judging(checks);
-    if files.iter().all(|file| file.is_file()) {
-        session.looked_ahead();
-    }
     let place = args.output.output.as_deref();
-    let mut damages = Vec::new();
-    for (n, file) in files.iter().enumerate() {
-        if n > 0 {
-            session.next_part();
-        }
-        match read(&mut session, &mut inputs) {
-            Ok(None) => {}
-            Ok(Some(damage)) => damages.push((file, damage)),
-            Err(e) => return report_failed(&e, place).map(|code| (code, END)),
-        }
-    }
-    if let Err(e) = session.over() {
-        return report_failed(&e, place).map(|code| (code, END));
-    }
-    let unread = if session.is_trace() {
+    let played = match play(&mut inputs, files, facts, observer) {
+        Ok(played) => played,
+        Err(e) => return report_failed(&e, place).map(|code| (code, END)),
+    };
+    let Played { mut results, damages, is_trace, is_later_part } = played;
+    let unread = if is_trace {
         let damage = damages.iter().find(|(_, what)| what != CUT);
-        damage.filter(|_| session.records == 0).map(|(file, what)| unreadable(file, what))
+        damage.filter(|_| results.shown == 0).map(|(file, what)| unreadable(file, what))
     } else {
         let what = damages.first().map_or(NO_TRACE, |(_, what)| what);
         Some(unreadable(&files[0], if what == CUT { NO_TRACE } else { what }))
     };
     if let Some(failure) = unread {
-        let facts = session.facts.clone();
-        drop(session);
         let exit = Exit { gcwatch: failure.code.0, child: None, reason: UNREADABLE };
-        document_of_failure(report, &facts, &exit, &args.output)?;
+        document_of_failure(observer, &results.facts, &exit, &args.output)?;
         return Err(match is_document(&files[0]) {
             true => Failure { remedy: vec![DOCUMENT.to_owned()], ..failure },
             false => failure,
         });
     }
-    if args.output.format == Format::Text && session.is_later_part() {
+    let mut warnings = Vec::new();
+    if args.output.format == Format::Text && is_later_part {
         let first = "it begins in the middle of a watch: the files before it are not here";
-        if let Err(e) = session.warn(&format!("{}: {first}", files[0].display())) {
-            return report_failed(&e, place).map(|code| (code, END));
-        }
+        warnings.push(format!("{}: {first}", files[0].display()));
     }
     for (file, what) in &damages {
-        let warning = format!("{}: {what}; this is what it holds", file.display());
+        warnings.push(format!("{}: {what}; this is what it holds", file.display()));
+        results.lost.gap.get_or_insert(if what == CUT { Gap::Truncated } else { Gap::Damaged });
+    }
+    for warning in warnings {
         let warned = match args.output.format {
-            Format::Text => session.warn(&warning),
-            // Scripts' formats have no place for it.
+            Format::Text => observer.write(|report| report.warn(&warning)),
+            // The formats of scripts have no place for it.
             _ => {
-                super::say(&format!("gcwatch: {}", escape_untrusted(&warning)));
+                say(&format!("gcwatch: {warning}"));
                 Ok(())
             }
         };
@@ -145,18 +130,48 @@ fn one(
         }
     }
     let whole = damages.is_empty();
-    for (_, what) in &damages {
-        session.has_gap(if what == CUT { Gap::Truncated } else { Gap::Damaged });
-    }
-    let incomplete = session.incomplete() || !whole;
-    let verdicts = session.verdicts();
+    let verdicts = observer.verdicts(&results);
     verdict::say(&verdicts, &args.output, name);
-    let code = match verdict::code(&verdicts) {
-        Code::OK if args.output.strict && incomplete => Code::INCOMPLETE,
-        code => code,
-    };
+    let code = conclude::judged(&verdicts, args.output.strict && (results.incomplete || !whole));
     let reason = if whole { END } else { TRUNCATED };
-    finish(session, Exit { gcwatch: code.0, child: None, reason }, place).map(|code| (code, reason))
+    let exit = Exit { gcwatch: code.0, child: None, reason };
+    let concluded = conclude::end(results, observer, &verdicts, exit, None);
+    concluded.into_result(place).map(|code| (code, reason))
+}
+
+/// Files of one watch that were read.
+struct Played<'f> {
+    results: Results,
+    /// Damaged files, and what is wrong with each.
+    damages: Vec<(&'f PathBuf, String)>,
+    is_trace: bool,
+    /// Files before the first one are not here.
+    is_later_part: bool,
+}
+
+/// Reads files to their ends.
+fn play<'f>(
+    inputs: &mut Playback,
+    files: &'f [PathBuf],
+    facts: Facts,
+    observer: &mut ReportObserver,
+) -> Result<Played<'f>, ObserverError> {
+    let looked_ahead = files.iter().all(|file| file.is_file());
+    let mut processor = StreamProcessor::new(facts, observer, looked_ahead);
+    let mut damages = Vec::new();
+    for (n, file) in files.iter().enumerate() {
+        if n > 0 {
+            processor.aggregator.next_part();
+        }
+        let PartEnd { clean, broken } = processor.replay(inputs)?;
+        let damage = processor.aggregator.damage().map(ToString::to_string);
+        damages
+            .extend(damage.or(broken).or_else(|| (!clean).then(|| CUT.to_owned())).map(|what| (file, what)));
+    }
+    processor.finish()?;
+    let aggregator = &processor.aggregator;
+    let (is_trace, is_later_part) = (aggregator.is_trace(), aggregator.is_later_part());
+    Ok(Played { results: processor.into_results(), damages, is_trace, is_later_part })
 }
 
 const NO_TRACE: &str = "it ends before its header does: the writer was killed, or the rest is missing";
@@ -166,18 +181,11 @@ const DOCUMENT: &str =
 const UNREADABLE: &str = "unreadable";
 const CUT: &str = "it ends before its end mark: the writer was killed, or the rest is missing";
 
-/// Reads one file to its end. What is wrong with it, if anything.
-fn read(session: &mut Session<'_>, inputs: &mut Playback) -> Result<Option<String>, ReportError> {
-    let PartEnd { clean, broken } = session.replay(inputs)?;
-    let damage = session.damage().map(ToString::to_string);
-    Ok(damage.or(broken).or_else(|| (!clean).then(|| CUT.to_owned())))
-}
-
 /// What the report says first. Files are read twice: they tell of their target at their end.
 fn facts(args: &ReportArgs, files: &[PathBuf]) -> Facts {
     let mut facts = Facts {
         target: Target { runtime_name: Some(".NET".into()), ..Target::default() },
-        watch: unknown(args.output.blocks),
+        watch: Watch { blocks: args.output.blocks, ..Watch::default() },
     };
     if !files.iter().all(|file| file.is_file()) {
         return facts;
@@ -195,24 +203,4 @@ fn facts(args: &ReportArgs, files: &[PathBuf]) -> Facts {
     facts.target.runtime_version = info.runtime_version;
     facts.target.gc = info.gc;
     facts
-}
-
-/// What a file cannot know at its start.
-pub(super) fn unknown(blocks: bool) -> Watch {
-    Watch {
-        level: Level::Basic,
-        level_reason: None,
-        started_at: None,
-        duration_ns: None,
-        background_gc: BackgroundGc::Untouched,
-        arming: None,
-        sample: None,
-        windows: WindowCounts::default(),
-        blocks,
-        estimate: None,
-        max_blocking_ns: None,
-        step_back: None,
-        windows_after_gen2: false,
-        stepped_back: None,
-    }
 }

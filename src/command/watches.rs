@@ -3,10 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use dotnet_diagnostics_client::nettrace::{Item, Reader};
-
 use super::input::open;
 use crate::exit::{Code, Failure};
+use crate::watch::decoder::{Decoder, StreamItem};
 
 /// The files of one watch, in order.
 pub(super) type Watch = Vec<PathBuf>;
@@ -51,23 +50,25 @@ pub(super) fn of(files: &[PathBuf]) -> Result<Vec<Watch>, Failure> {
 /// `None`: it is no recording, or too little of one. Who reads it says why.
 fn head(path: &Path) -> Option<Head> {
     let mut input = open(path).ok()?;
-    let mut reader = Reader::new();
+    let mut decoder = Decoder::default();
     let mut buffer = vec![0; 1 << 16];
     let mut of = None;
     loop {
         match input.read(&mut buffer) {
-            Ok(0) => reader.finish(),
-            Ok(n) => reader.feed(&buffer[..n]),
+            Ok(n @ 1..) => decoder.reader.feed(&buffer[..n]),
             Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-            Err(_) => reader.finish(),
+            Ok(0) | Err(_) => decoder.reader.finish(),
         }
-        while let Some(item) = reader.next_item().ok()? {
+        while let Some(item) = decoder.next() {
             match item {
-                Item::Trace(t) => of = Some((t.process_id, t.sync_time_utc, t.sync_timestamp)),
-                Item::SequencePoint { timestamp } => {
+                StreamItem::Trace(t) => of = Some((t.process_id, t.sync_time_utc, t.sync_timestamp)),
+                StreamItem::SequencePoint { timestamp } => {
                     return Some(Head { of: of?, begins: Some(timestamp) });
                 }
-                Item::Event(_) | Item::Lost(_) | Item::End(_) => return Some(Head { of: of?, begins: None }),
+                StreamItem::Event { .. } | StreamItem::Lost(_) | StreamItem::End { .. } => {
+                    return Some(Head { of: of?, begins: None });
+                }
+                StreamItem::Damaged(_) => return None,
                 _ => {}
             }
         }

@@ -174,6 +174,21 @@ pub(crate) struct SteppedBack {
     pub(crate) reason: String,
 }
 
+/// What is known of a watch so far. It may grow while the watch runs.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Facts {
+    pub(crate) target: Target,
+    pub(crate) watch: Watch,
+}
+
+/// A watch between two collections.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct LiveState {
+    /// Time since the watch began, ns, on the scale of [`Gc::at_ns`](super::record::Gc::at_ns).
+    pub(crate) elapsed_ns: u64,
+    pub(crate) lost: Lost,
+}
+
 /// How the target is watched.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Watch {

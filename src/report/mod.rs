@@ -3,7 +3,6 @@
 mod blocking;
 mod csv;
 mod diff;
-mod ignore_broken_pipe;
 mod json;
 mod junit;
 mod markdown;
@@ -22,11 +21,10 @@ mod sample;
 
 pub(crate) use csv::CsvReport;
 pub(crate) use diff::{ChangeVerdict, DiffReport, DiffSide};
-pub(crate) use ignore_broken_pipe::IgnoreBrokenPipe;
 pub(crate) use json::{JsonProcesses, JsonReport, NdjsonReport, read as read_document, schema};
 pub(crate) use junit::{JunitProcesses, JunitReport};
 pub(crate) use markdown::MarkdownReport;
-pub(crate) use model::{End, Facts, Filter, LiveState, Report};
+pub(crate) use model::{End, Filter, Report};
 pub(crate) use multi_process::{MultiProcess, NOT_WATCHED, label};
 pub(crate) use openmetrics::{OpenMetricsProcesses, OpenMetricsReport, Place};
 pub(crate) use style::Terminal;

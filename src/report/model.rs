@@ -5,7 +5,8 @@ use std::io;
 use std::time::Duration;
 
 use crate::assertion::Verdict;
-use crate::gc::facts::{Exit, Lost, Target, Watch};
+use crate::gc::facts::{Exit, Lost};
+pub(crate) use crate::gc::facts::{Facts, LiveState};
 use crate::gc::generation::Generation;
 use crate::gc::record::Gc;
 use crate::gc::summary::Summary;
@@ -17,13 +18,6 @@ pub(crate) const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
 pub(crate) const SIZE_BOUNDS: [u64; 8] =
     [1 << 6, 1 << 8, 1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20];
 
-/// What is known of the watch so far. More may become known while it runs.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Facts {
-    pub(crate) target: Target,
-    pub(crate) watch: Watch,
-}
-
 /// How a watch ended.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct End<'a> {
@@ -32,14 +26,6 @@ pub(crate) struct End<'a> {
     /// One for each assertion, in the order in which they were given.
     pub(crate) verdicts: &'a [Verdict],
     pub(crate) exit: &'a Exit,
-}
-
-/// The watch between two collections.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct LiveState {
-    /// Time since the watch began, ns, on the scale of [`Gc::at_ns`].
-    pub(crate) elapsed_ns: u64,
-    pub(crate) lost: Lost,
 }
 
 /// An output format. The calls come in this order: one `start`; any number of `gc`, `tick` and `warn`; one `end`.

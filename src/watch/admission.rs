@@ -15,10 +15,10 @@ use dotnet_diagnostics_client::{Endpoint, Error, Listener, Port, process};
 use crate::sys;
 
 /// How often the tree is to be looked through while its first runtime is waited for, and afterwards.
-pub(crate) const SOON: Duration = Duration::from_millis(200);
-pub(crate) const LATER: Duration = Duration::from_secs(1);
+pub(crate) const STARTUP_INTERVAL: Duration = Duration::from_millis(200);
+pub(crate) const TREE_INTERVAL: Duration = Duration::from_secs(1);
 /// More processes than this are not looked at.
-const MOST: usize = 65_536;
+const MAX_PROCESSES: usize = 65_536;
 
 /// The users that are let in beside our own.
 #[derive(Debug, Clone)]
@@ -45,7 +45,7 @@ impl Admission {
     pub(crate) fn look(&self, root: u32) {
         let (mut seen, mut next) = (HashSet::new(), vec![root]);
         while let Some(pid) = next.pop() {
-            if seen.len() < MOST && seen.insert(pid) {
+            if seen.len() < MAX_PROCESSES && seen.insert(pid) {
                 self.look_at(pid);
                 next.extend(process::children(pid));
             }

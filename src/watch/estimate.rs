@@ -4,11 +4,10 @@
 use std::time::Duration;
 
 use dotnet_diagnostics_client::EventSession;
-use dotnet_diagnostics_client::nettrace::{Item, Reader, TraceInfo};
 use tokio::io::AsyncReadExt;
 use tokio::time::{Instant, timeout_at};
 
-use super::playback::stream_event;
+use super::decoder::{Decoder, StreamItem};
 use crate::gc::facts::Estimate;
 use crate::gc::fold::Fold;
 use crate::gc::record::{Gc, Kind};
@@ -73,45 +72,33 @@ pub(crate) async fn by_statistics(stream: &mut EventSession, beginning: &mut Beg
 }
 
 /// What the collections of a stream tell of the heap's size, and of the pace of collecting.
+#[derive(Default)]
 struct Listener {
-    reader: Reader,
+    decoder: Decoder,
     fold: Fold,
-    clock: Option<TraceInfo>,
     /// Of gen2 and the large objects, after the last collection.
     size: Option<u64>,
     promoted: u64,
     pause_ns: u64,
 }
 
-impl Default for Listener {
-    fn default() -> Listener {
-        let (reader, fold) = (Reader::new(), Fold::new(false));
-        Listener { reader, fold, clock: None, size: None, promoted: 0, pause_ns: 0 }
-    }
-}
-
 impl Listener {
     fn bytes(&mut self, bytes: &[u8]) {
-        self.reader.feed(bytes);
+        self.decoder.reader.feed(bytes);
         self.drain();
-        if self.reader.held_events() > 0 && self.reader.flush_ended() {
-            self.reader.release_held();
+        if self.decoder.reader.held_events() > 0 && self.decoder.reader.flush_ended() {
+            self.decoder.reader.release_held();
             self.drain();
         }
     }
 
     fn drain(&mut self) {
-        // Damage is told by whoever watches.
-        while let Ok(Some(item)) = self.reader.next_item() {
+        while let Some(item) = self.decoder.next() {
             match item {
-                Item::Trace(trace) => self.clock = Some(trace.clone()),
-                Item::Event(event) => {
-                    if let Some(clock) = &self.clock {
-                        self.fold.event(stream_event(&event, clock).0);
-                    }
-                }
-                Item::Lost(lost) => self.fold.lost(lost.events),
-                Item::End(_) => break,
+                StreamItem::Event { stream_event, .. } => self.fold.event(stream_event),
+                StreamItem::Lost(lost) => self.fold.lost(lost.events),
+                // The watch itself tells of damage.
+                StreamItem::End { .. } | StreamItem::Damaged(_) => break,
                 _ => {}
             }
         }

@@ -4,22 +4,19 @@
 use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use dotnet_diagnostics_client::{Error, HResult, InvalidRequest, Port, PortClient, ProcessInfo, process};
 use tokio::process::{Child, Command};
-use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use super::admission::{self, Admission};
-use super::plan::forbidden_by;
-use super::port_guard::PortDir;
-use super::profiler::Refusal;
+use super::port_name::PORTS;
+use super::refusal::Refusal;
+use super::unwatched::Unwatched;
 use crate::exit::{Code, Failure};
-
-/// The runtime's variable that makes it dial us.
-pub(crate) const PORTS: &str = "DOTNET_DiagnosticPorts";
 
 /// Programs of the SDK that `dotnet run` and its like start on the way to the program that is meant.
 const SDK_PROGRAMS: [&str; 4] = ["dotnet", "MSBuild", "VBCSCompiler", "csc"];
@@ -31,7 +28,7 @@ pub(crate) struct Launched {
     pub(crate) pid: u32,
     port: Port,
     admission: Admission,
-    let_go: LetGo,
+    unwatched: Unwatched,
     /// The first runtime was the `dotnet` command itself.
     pub(crate) through_sdk: bool,
 }
@@ -50,19 +47,18 @@ impl Suspended {
     }
 }
 
-/// Starts the program with a port in `dir`. Its stdout goes to stderr when our own report takes stdout.
+/// Starts the program with a port at `socket`. Its stdout goes to stderr when our own report takes stdout.
 ///
 /// # Errors
 /// 127 not found, 126 not executable.
 pub(crate) fn launch(
     command: &[OsString],
     stdout_to_stderr: bool,
-    dir: &PortDir,
+    socket: PathBuf,
 ) -> Result<Launched, Failure> {
     let (program, args) =
         command.split_first().ok_or_else(|| Failure::new(Code::USAGE, "no command was given"))?;
-    let (port, admission) =
-        Admission::open(dir.socket()).map_err(|e| Failure::new(Code::FAILED, e.to_string()))?;
+    let (port, admission) = Admission::open(socket).map_err(|e| Failure::new(Code::FAILED, e.to_string()))?;
     let setting = match std::env::var(PORTS) {
         Ok(theirs) if !theirs.is_empty() => format!("{theirs};{}", port.setting()),
         _ => port.setting().to_owned(),
@@ -74,7 +70,7 @@ pub(crate) fn launch(
     }
     let child = c.spawn().map_err(|e| not_started(program, &e))?;
     let pid = child.id().ok_or_else(|| Failure::new(Code::FAILED, "the program has no process id"))?;
-    Ok(Launched { child, pid, port, admission, let_go: LetGo::default(), through_sdk: false })
+    Ok(Launched { child, pid, port, admission, unwatched: Unwatched::default(), through_sdk: false })
 }
 
 fn not_started(program: &OsStr, e: &io::Error) -> Failure {
@@ -105,13 +101,13 @@ impl Launched {
             let client = tokio::select! {
                 client = self.port.accept() => client.map_err(io::Error::other)?,
                 status = self.child.wait() => return Ok(NextOrExit::Exited(status?)),
-                never = looking(&self.admission, self.pid, admission::SOON) => match never {},
+                never = looking(&self.admission, self.pid, admission::STARTUP_INTERVAL) => match never {},
             };
             let info = match client.process_info().await {
                 Ok(info) => info,
                 Err(e) => {
                     tracing::debug!("a runtime dialled and did not answer: {e}");
-                    self.let_go.add(client);
+                    self.unwatched.resume(client);
                     continue;
                 }
             };
@@ -120,7 +116,7 @@ impl Launched {
             let is_cli = entry == "dotnet";
             if is_cli || (self.through_sdk && SDK_PROGRAMS.contains(&entry)) {
                 self.through_sdk |= is_cli;
-                self.let_go.add(client);
+                self.unwatched.resume(client);
                 continue;
             }
             return Ok(NextOrExit::Runtime(Box::new(Suspended { client, info })));
@@ -134,16 +130,16 @@ impl Launched {
 
     /// From now on every further runtime is let go; for as long as the returned task is held.
     pub(crate) fn release_all_others(self) -> (Child, Others) {
-        let Launched { child, port, admission, pid, mut let_go, .. } = self;
+        let Launched { child, port, admission, pid, mut unwatched, .. } = self;
         let task = tokio::spawn(async move {
             let accepting = async {
                 while let Ok(client) = port.accept().await {
-                    let_go.add(client);
+                    unwatched.resume(client);
                 }
             };
             tokio::select! {
                 () = accepting => {}
-                never = looking(&admission, pid, admission::LATER) => match never {},
+                never = looking(&admission, pid, admission::TREE_INTERVAL) => match never {},
             }
         });
         (child, Others(task))
@@ -155,32 +151,6 @@ async fn looking(admission: &Admission, root: u32, every: Duration) -> Infallibl
     loop {
         sleep(every).await;
         admission.look(root);
-    }
-}
-
-/// Resumes runtimes that nobody watches, side by side: one that is stopped holds up no other. The port keeps their
-/// connections open, or they would dial on and on.
-#[derive(Debug, Default)]
-pub(crate) struct LetGo(JoinSet<()>);
-
-impl LetGo {
-    /// One more. Its watch may have resumed it already: it takes that for no harm.
-    pub(crate) fn add(&mut self, client: PortClient) {
-        while self.0.try_join_next().is_some() {}
-        self.0.spawn(resume(client));
-    }
-}
-
-async fn resume(client: PortClient) {
-    let peer = client.transport().peer().and_then(|peer| peer.pid);
-    loop {
-        let resumed = client.resume_runtime().await;
-        tracing::debug!("process {peer:?} is let go: {resumed:?}");
-        // One that is stopped (SIGSTOP, a debugger) answers when it goes on.
-        let stopped = matches!(resumed, Err(Error::Timeout { .. }));
-        if !stopped || !peer.is_some_and(process::exists) {
-            return;
-        }
     }
 }
 
@@ -220,7 +190,7 @@ pub(crate) fn refusal_from_environment(variable: impl Fn(&str) -> Option<OsStrin
     let switched_off = |name: &str| setting(name).is_some_and(|n| n == 0);
     for name in ["DOTNET_EnableDiagnostics_Profiler", "COMPlus_EnableDiagnostics_Profiler"] {
         if switched_off(name) {
-            return Some(forbidden_by(name));
+            return Some(Refusal::forbidden_by(name));
         }
     }
     let on =
@@ -250,6 +220,11 @@ pub(crate) fn diagnostics_disabled_by() -> Option<&'static str> {
 fn number(value: Option<OsString>) -> Option<u64> {
     let value = value?.into_string().ok()?;
     u64::from_str_radix(value.trim().trim_start_matches("0x"), 16).ok()
+}
+
+/// The process ended while it was being set up.
+pub(crate) fn ended_early() -> Failure {
+    Failure::new(Code::NO_TARGET, "it ended before it was fully set up")
 }
 
 /// Waits for an answer of a process, or for its end: a runtime that is no more never dials again.

@@ -1,19 +1,32 @@
-//! One watching of one target: stream open, profiler in, lease held, profiler out.
+//! One watch of one target: the session opens, the profiler arrives, the stream is read, the profiler leaves, the session
+//! ends. It knows neither what was typed nor how results look.
 
 pub(crate) mod admission;
-pub(crate) mod estimate;
+pub(crate) mod aggregator;
+mod attached;
+pub(crate) mod control;
+pub(crate) mod decoder;
+mod estimate;
 pub(crate) mod launch;
 mod library;
 mod life;
-pub(crate) mod plan;
+pub(crate) mod observer;
 pub(crate) mod playback;
 pub(crate) mod port_guard;
-pub(crate) mod profiler;
-pub(crate) mod pump;
+mod port_name;
+pub(crate) mod processor;
+mod profiler;
+mod pump;
 pub(crate) mod recording;
+mod refusal;
 pub(crate) mod replay;
-pub(crate) mod session;
-pub(crate) mod step_back;
+pub(crate) mod request;
+pub(crate) mod run;
+mod sampler;
+mod started;
+mod startup;
+mod step_back;
+pub(crate) mod stopped;
 pub(crate) mod stream;
-pub(crate) mod unheard;
-pub(crate) mod windows;
+pub(crate) mod unreachable;
+pub(crate) mod unwatched;

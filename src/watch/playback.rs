@@ -5,10 +5,10 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
-use dotnet_diagnostics_client::nettrace::{Error, Event, Item, Lost, Reader, TraceInfo};
+use dotnet_diagnostics_client::nettrace::{Deferred, Reader, TraceInfo};
 use netcore_profiler::wire;
 
-use super::recording::CARRIED_THREAD;
+use super::decoder::{Decoder, StreamItem};
 use super::replay::{Payloads, Source, bulky};
 use crate::gc::events::{EVENTPIPE_PROVIDER, RUNDOWN_PROVIDER, RUNTIME_PROVIDER};
 use crate::gc::stream_event::StreamEvent;
@@ -26,23 +26,6 @@ const MOST_KEPT_BYTES: usize = 1 << 20;
 /// Batches that wait for being taken.
 const AHEAD: usize = 2;
 
-/// What a stream tells next. Without its end: that is for who reads it.
-#[derive(Debug)]
-pub(crate) enum Next<'a> {
-    Trace(&'a TraceInfo),
-    Event {
-        stream_event: StreamEvent<'a>,
-        /// A file of a rotation tells again what the one before it has told.
-        repeated: bool,
-    },
-    /// An event whose payload is no longer in its file.
-    Unread,
-    SequencePoint,
-    Lost(Lost),
-    Cut,
-    Damaged(Error),
-}
-
 /// How a file ended.
 #[derive(Debug)]
 pub(crate) struct PartEnd {
@@ -50,19 +33,6 @@ pub(crate) struct PartEnd {
     pub(crate) clean: bool,
     /// Why it could not be read any further.
     pub(crate) broken: Option<String>,
-}
-
-/// The event, and whether it is [repeated](Next::Event).
-pub(crate) fn stream_event<'a>(event: &Event<'a>, clock: &TraceInfo) -> (StreamEvent<'a>, bool) {
-    let stream_event = StreamEvent {
-        provider: &event.metadata.provider,
-        id: event.metadata.event_id,
-        pointer_size: clock.pointer_size,
-        thread: event.thread_id,
-        at_ns: u64::try_from(clock.nanoseconds(event.timestamp)).unwrap_or(0),
-        payload: event.payload,
-    };
-    (stream_event, event.capture_thread_id == CARRIED_THREAD)
 }
 
 /// Files of one watch being read, one after the other.
@@ -149,7 +119,7 @@ fn read_ahead(mut player: Box<Player>, full: &SyncSender<Batch>, empty: &Receive
     }
 }
 
-/// What was told one after the other. The payloads of its events lie in `bytes` in the same order.
+/// Items one after the other. The payloads of its events lie in `bytes` in the same order.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     entries: Vec<Entry>,
@@ -162,7 +132,7 @@ pub(crate) struct Batch {
 #[derive(Debug)]
 enum Entry {
     Event(Owned),
-    Other(Box<Next<'static>>),
+    Other(Box<StreamItem<'static>>),
     Trace(Box<TraceInfo>),
 }
 
@@ -209,7 +179,7 @@ impl Batch {
     /// Gives all to `take`. If it was the last of a file, how that ended.
     pub(crate) fn each<E>(
         &mut self,
-        mut take: impl FnMut(Next<'_>) -> Result<(), E>,
+        mut take: impl FnMut(StreamItem<'_>) -> Result<(), E>,
     ) -> Result<Option<PartEnd>, E> {
         let mut rest = &self.bytes[..self.used];
         for entry in self.entries.drain(..) {
@@ -219,13 +189,13 @@ impl Batch {
                     let (payload, after) = rest.split_at_checked(len).unwrap_or_default();
                     rest = after;
                     let stream_event = StreamEvent { provider, id, pointer_size, thread, at_ns, payload };
-                    Next::Event { stream_event, repeated }
+                    StreamItem::Event { stream_event, repeated, event: None }
                 }
                 Entry::Trace(trace) => {
                     of_trace = trace;
-                    Next::Trace(&of_trace)
+                    StreamItem::Trace(&of_trace)
                 }
-                Entry::Other(next) => *next,
+                Entry::Other(item) => *item,
             })?;
         }
         Ok(self.end.take())
@@ -241,7 +211,7 @@ fn known(provider: &str) -> &'static str {
 /// Reads files, and puts what they tell into batches.
 #[derive(Default)]
 struct Player {
-    reader: Reader,
+    decoder: Decoder,
     sources: std::vec::IntoIter<Source>,
     part: Option<Part>,
     begun: bool,
@@ -252,7 +222,6 @@ struct Player {
 struct Part {
     source: Source,
     payloads: Option<Payloads>,
-    clock: Option<TraceInfo>,
     /// No more of it will be fed.
     over: bool,
     end: PartEnd,
@@ -267,7 +236,13 @@ impl Player {
         if defers {
             reader.defer(bulky);
         }
-        Player { reader, sources: sources.into_iter(), part: None, begun: false, defers }
+        Player {
+            decoder: Decoder::new(reader),
+            sources: sources.into_iter(),
+            part: None,
+            begun: false,
+            defers,
+        }
     }
 
     /// Reads on until the batch is full, the file ends, or a pipe may keep us waiting. False: there is nothing more.
@@ -275,15 +250,15 @@ impl Player {
         if self.part.is_none() {
             let Some(source) = self.sources.next() else { return false };
             if std::mem::replace(&mut self.begun, true) {
-                self.reader.next_part();
+                self.decoder.next_part();
             }
             let payloads = source.payloads().filter(|_| self.defers);
             let end = PartEnd { clean: false, broken: None };
-            self.part = Some(Part { source, payloads, clock: None, over: false, end });
+            self.part = Some(Part { source, payloads, over: false, end });
         }
         let Some(part) = &mut self.part else { return false };
         loop {
-            if part.drain(&mut self.reader, batch) {
+            if part.drain(&mut self.decoder, batch) {
                 return true;
             }
             if part.over {
@@ -293,56 +268,60 @@ impl Player {
             if part.source.len().is_none() && !batch.entries.is_empty() {
                 return true;
             }
-            part.read(&mut self.reader);
+            part.read(&mut self.decoder.reader);
         }
     }
 }
 
 impl Part {
-    /// Takes what the reader has to tell. Whether the batch is full before that is all.
-    fn drain(&mut self, reader: &mut Reader, batch: &mut Batch) -> bool {
+    /// Takes what the decoder has. Whether the batch is full before that is all.
+    fn drain(&mut self, decoder: &mut Decoder, batch: &mut Batch) -> bool {
         loop {
             if batch.is_full() {
                 return true;
             }
-            let next = match reader.next_item() {
-                Ok(None) => return false,
-                Ok(Some(Item::Event(event))) => {
-                    self.event(&event, batch);
+            let item = match decoder.next() {
+                None => return false,
+                Some(StreamItem::Event { stream_event, repeated, event }) => {
+                    let deferred = event.and_then(|event| event.deferred);
+                    self.event(stream_event, repeated, deferred, batch);
                     continue;
                 }
-                Ok(Some(Item::Trace(trace))) => {
-                    self.clock = Some(trace.clone());
+                Some(StreamItem::Trace(trace)) => {
                     batch.entries.push(Entry::Trace(Box::new(trace.clone())));
                     continue;
                 }
-                Ok(Some(Item::End(end))) => {
+                Some(StreamItem::End { clean }) => {
                     self.over = true;
-                    self.end.clean |= end.clean;
+                    self.end.clean |= clean;
                     continue;
                 }
-                Ok(Some(Item::SequencePoint { .. })) => Next::SequencePoint,
-                Ok(Some(Item::Lost(lost))) => Next::Lost(lost),
-                Ok(Some(Item::Truncated)) => Next::Cut,
-                Ok(Some(_)) => continue,
-                Err(error) => Next::Damaged(error),
+                Some(StreamItem::SequencePoint { timestamp }) => StreamItem::SequencePoint { timestamp },
+                Some(StreamItem::Lost(lost)) => StreamItem::Lost(lost),
+                Some(StreamItem::Truncated) => StreamItem::Truncated,
+                Some(StreamItem::Damaged(error)) => StreamItem::Damaged(error),
+                Some(StreamItem::Unread | StreamItem::Other) => continue,
             };
-            batch.entries.push(Entry::Other(Box::new(next)));
+            batch.entries.push(Entry::Other(Box::new(item)));
         }
     }
 
-    fn event(&self, event: &Event<'_>, batch: &mut Batch) {
-        let Some(clock) = &self.clock else { return };
-        let (stream_event, repeated) = stream_event(event, clock);
-        let len = match (event.deferred, &self.payloads) {
+    fn event(
+        &self,
+        stream_event: StreamEvent<'_>,
+        repeated: bool,
+        deferred: Option<Deferred>,
+        batch: &mut Batch,
+    ) {
+        let len = match (deferred, &self.payloads) {
             (Some(place), Some(payloads)) => match payloads.read(place, batch.room(place.len)) {
                 Ok(()) => place.len,
                 // The file is no longer what it was.
-                Err(_) => return batch.entries.push(Entry::Other(Box::new(Next::Unread))),
+                Err(_) => return batch.entries.push(Entry::Other(Box::new(StreamItem::Unread))),
             },
             _ => {
-                batch.room(event.payload.len()).copy_from_slice(event.payload);
-                event.payload.len()
+                batch.room(stream_event.payload.len()).copy_from_slice(stream_event.payload);
+                stream_event.payload.len()
             }
         };
         batch.push(stream_event, repeated, len);

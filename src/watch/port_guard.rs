@@ -14,19 +14,19 @@ use dotnet_diagnostics_client::process;
 use tokio::time::sleep;
 
 use super::admission::Admission;
-use super::launch::{LetGo, PORTS};
-use super::unheard::names;
+use super::port_name::{PORTS, names_port};
+use super::unwatched::Unwatched;
 use crate::sys;
 
 /// The word that makes gcwatch a guard; people do not type it.
 pub(crate) const WORD: &str = "guard-port";
 /// How often the guard looks whether the process that it waits for still has the port.
-const LOOK: Duration = Duration::from_secs(1);
+const HOLDER_INTERVAL: Duration = Duration::from_secs(1);
 /// How often a guard that is root looks for processes of other users.
-const OTHERS: Duration = Duration::from_secs(2);
+const USERS_INTERVAL: Duration = Duration::from_secs(2);
 /// A process that is just starting a program has no environment for some microseconds: nobody has the port only if that
 /// is so twice.
-const AGAIN: Duration = Duration::from_millis(10);
+const EXEC_TIME: Duration = Duration::from_millis(10);
 
 /// The directory that holds a launch's port. When it goes, the port is closed for good if no process can dial it any
 /// more; otherwise the guard takes it over. To be dropped after everything that uses the port.
@@ -124,13 +124,13 @@ async fn serve(socket: &Path) -> io::Result<()> {
         _ => {}
     }
     let (port, admission) = Admission::open(socket.to_owned()).map_err(io::Error::other)?;
-    let mut look = tokio::time::interval(OTHERS);
-    let mut let_go = LetGo::default();
+    let mut look = tokio::time::interval(USERS_INTERVAL);
+    let mut unwatched = Unwatched::default();
     let nobody = nobody_left(socket);
     tokio::pin!(nobody);
     loop {
         tokio::select! {
-            client = port.accept() => let_go.add(client.map_err(io::Error::other)?),
+            client = port.accept() => unwatched.resume(client.map_err(io::Error::other)?),
             () = &mut nobody => return Ok(()),
             // Whose children they were is not known any more. They know the port's name; and they are resumed, no more.
             _ = look.tick(), if sys::is_root() => {
@@ -147,7 +147,7 @@ async fn nobody_left(socket: &Path) {
         let holder = match holder(socket) {
             Some(pid) => pid,
             None => {
-                sleep(AGAIN).await;
+                sleep(EXEC_TIME).await;
                 match holder(socket) {
                     Some(pid) => pid,
                     None => return,
@@ -155,14 +155,14 @@ async fn nobody_left(socket: &Path) {
             }
         };
         while holds(holder, socket) {
-            sleep(LOOK).await;
+            sleep(HOLDER_INTERVAL).await;
         }
     }
 }
 
 fn has_holder(socket: &Path) -> bool {
     holder(socket).is_some() || {
-        std::thread::sleep(AGAIN);
+        std::thread::sleep(EXEC_TIME);
         holder(socket).is_some()
     }
 }
@@ -173,5 +173,5 @@ fn holder(socket: &Path) -> Option<u32> {
 }
 
 fn holds(pid: u32, socket: &Path) -> bool {
-    process::has_variable(pid, PORTS, |value| names(value, socket))
+    process::has_variable(pid, PORTS, |value| names_port(value, socket))
 }

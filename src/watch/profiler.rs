@@ -4,47 +4,24 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use dotnet_diagnostics_client::{Client, Error, Guid, HResult, Pinned, Transport};
+use dotnet_diagnostics_client::{Client, Guid, HResult, Pinned, Transport};
 use netcore_profiler::config::Config;
 use netcore_profiler::{hresult, wire};
 use tokio::time::{Instant, sleep};
 
 use super::library;
+use super::refusal::Refusal;
 use super::stream::Detail;
-use crate::exit::{Code, Failure};
-use crate::gc::record::Level;
+use crate::exit::Code;
 use crate::sys::{self, Lease, Meeting};
 
 /// How long a background collection may delay an attach; the runtime gives up then.
 const BACKGROUND_GC_WAIT_MS: u32 = 10_000;
 /// An earlier profiler of ours may still be on its way out: 0.3 s as a rule, 5 s when a check was missed.
-const STILL_LEAVING: Duration = Duration::from_secs(7);
+const LEAVING_TIMEOUT: Duration = Duration::from_secs(7);
 
 /// It notices within 0.2 s that gcwatch is gone, and first ends the collection that it is in.
-const NOT_NOTICED: Duration = Duration::from_secs(3);
-
-/// Why roots cannot be watched here.
-#[derive(Debug, Clone)]
-pub(crate) struct Refusal {
-    pub(crate) code: Code,
-    /// A sentence without a full stop.
-    pub(crate) reason: String,
-    pub(crate) remedy: String,
-    /// What can be watched instead.
-    pub(crate) instead: Level,
-}
-
-impl Refusal {
-    pub(crate) fn new(code: Code, reason: impl Into<String>, remedy: impl Into<String>) -> Refusal {
-        Refusal { code, reason: reason.into(), remedy: remedy.into(), instead: Level::Moves }
-    }
-    /// When roots were demanded it is a failure.
-    pub(crate) fn into_failure(self) -> Failure {
-        Failure::new(self.code, format!("roots cannot be watched: {}", self.reason))
-            .remedy(self.remedy)
-            .remedy("or leave --level out: gcwatch then watches at the level that works")
-    }
-}
+const ABANDONED_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The library in its place, and the lease's socket listening.
 #[derive(Debug)]
@@ -68,8 +45,8 @@ pub(crate) async fn prepare(
         Refusal::new(Code::UNSUPPORTED, e, "give another build of the library with --profiler-path")
     })?;
     let mut dirs = vec![temp_dir.to_owned()];
-    if cfg!(unix) && temp_dir != Path::new(EVERYBODYS) {
-        dirs.push(EVERYBODYS.into());
+    if cfg!(unix) && temp_dir != Path::new(SHARED_TEMP_DIR) {
+        dirs.push(SHARED_TEMP_DIR.into());
     }
     match sys::meet(process, dirs, library.file_name, library.bytes).await {
         Ok(meeting) => Ok(Ready { meeting, process: process.cloned() }),
@@ -78,12 +55,12 @@ pub(crate) async fn prepare(
 }
 
 /// Where names belong to those who made them.
-const EVERYBODYS: &str = "/tmp";
+const SHARED_TEMP_DIR: &str = "/tmp";
 
 fn no_place(e: &io::Error) -> Refusal {
     let reason = format!("the profiler library cannot be put where the process could load it: {e}");
     match e.kind() {
-        io::ErrorKind::NotFound => gone(e),
+        io::ErrorKind::NotFound => Refusal::gone(e),
         io::ErrorKind::PermissionDenied if sys::is_root() => Refusal::new(
             Code::NOT_PERMITTED,
             reason,
@@ -128,7 +105,7 @@ impl Ready {
         loop {
             // Whoever has its id by now was not asked for.
             if let Some(process) = &self.process {
-                process.check().map_err(|e| gone(&e))?;
+                process.check().map_err(|e| Refusal::gone(&e))?;
             }
             let attach = client.attach_profiler(BACKGROUND_GC_WAIT_MS, clsid(), &library, config.as_bytes());
             let error = match attach.await {
@@ -140,12 +117,12 @@ impl Ready {
             let active = error.hresult() == Some(HResult::PROFILER_ALREADY_ACTIVE)
                 && self.process.as_ref().is_some_and(|process| has_our_profiler(process.pid()));
             let limit = match error.hresult() {
-                Some(h) if leaving.contains(&h) => STILL_LEAVING,
-                _ if active => NOT_NOTICED,
+                Some(h) if leaving.contains(&h) => LEAVING_TIMEOUT,
+                _ if active => ABANDONED_TIMEOUT,
                 _ => Duration::ZERO,
             };
             if started.elapsed() >= limit {
-                return Err(if active { another_gcwatch() } else { refusal(&error) });
+                return Err(if active { Refusal::other_watch() } else { Refusal::of(&error) });
             }
             sleep(Duration::from_millis(100)).await;
         }
@@ -172,24 +149,12 @@ impl Ready {
     }
 }
 
-pub(crate) fn gone(e: &io::Error) -> Refusal {
-    Refusal::new(Code::NO_TARGET, e.to_string(), "gcwatch ps lists the .NET processes")
-}
-
 /// The profiler in a process is ours as long as its thread runs.
 fn has_our_profiler(pid: u32) -> bool {
     let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     threads
         .map(|thread| std::fs::read(thread.path().join("comm")))
         .any(|name| name.is_ok_and(|name| name.trim_ascii_end() == b"gcwatch-lease"))
-}
-
-fn another_gcwatch() -> Refusal {
-    Refusal::new(
-        Code::OTHER_PROFILER,
-        "another gcwatch has its profiler in the process, and a runtime takes only one",
-        "end the other watch, or use --level moves",
-    )
 }
 
 /// Why a runtime has no `moves`: NativeAOT and Mono tell generation ranges and then none of their blocks.
@@ -201,44 +166,12 @@ pub(crate) async fn no_moves<T: Transport>(client: &Client<T>) -> Option<String>
 /// A runtime that takes no profiler at all says so at once.
 pub(crate) async fn takes_profilers<T: Transport>(client: &Client<T>) -> Result<(), Refusal> {
     match client.supports_profilers().await {
-        Ok(false) => Err(no_profilers()),
+        Ok(false) => Err(Refusal::no_profilers()),
         _ => Ok(()),
     }
-}
-
-fn no_profilers() -> Refusal {
-    let reason = "this runtime takes no profiler, and tells no blocks (NativeAOT or Mono)";
-    Refusal { instead: Level::Basic, ..Refusal::new(Code::UNSUPPORTED, reason, "use --level basic") }
 }
 
 /// The profiler's class identifier.
 pub(crate) fn clsid() -> Guid {
     Guid::from_bytes(wire::CLSID)
-}
-
-/// What an answer to a profiler command means.
-pub(crate) fn refusal(error: &Error) -> Refusal {
-    let unsupported = |reason: &str, remedy: &str| Refusal::new(Code::UNSUPPORTED, reason, remedy);
-    let newer = "use --level moves, or run the program on a newer .NET";
-    match error.hresult() {
-        Some(HResult::PROFILER_ALREADY_ACTIVE) => Refusal::new(
-            Code::OTHER_PROFILER,
-            "another profiler is active in the process, and a runtime takes only one",
-            "start the process without the other profiler (an APM agent?)",
-        ),
-        Some(HResult::NOT_SUPPORTED) => no_profilers(),
-        Some(HResult(code)) if code == hresult::RUNTIME_TOO_OLD as u32 => {
-            unsupported("the runtime is too old for it (.NET 5 is the first)", newer)
-        }
-        Some(HResult::UNKNOWN_COMMAND) => unsupported("the runtime is too old for it", newer),
-        Some(HResult::MODULE_NOT_FOUND) => unsupported(
-            "the process could not load the profiler library",
-            "can its user read and execute files in its temporary directory?",
-        ),
-        Some(HResult::TIMEOUT_WAITING_FOR_CONCURRENT_GC) => {
-            unsupported("a background collection ran for more than 10 s", "try again when it is over")
-        }
-        Some(code) => unsupported(&format!("the runtime answered {code}"), "use --level moves"),
-        None => Refusal::new(Code::FAILED, error.to_string(), "try again, or use --level moves"),
-    }
 }

@@ -1,310 +1,416 @@
-//! Reads one live stream to its end, and ends it in order: profiler out first, then the session.
+//! Reads one live stream to its end, and ends it in order: first the profiler leaves, then the session ends.
 
 use std::future::Future;
-use std::io;
 use std::pin::Pin;
 use std::time::Duration;
 
-use dotnet_diagnostics_client::{Client, EventSession, SessionId, Transport};
+use dotnet_diagnostics_client::{Client, EventSession, Transport};
 use tokio::io::AsyncReadExt;
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 
+use super::control::{Control, Ended, OnSignal, Order};
 use super::estimate::Beginning;
 use super::life::Life;
-use super::session::{Progress, ReportError, Session};
-use super::windows::{News, Seen, Windows};
+use super::processor::{ObserverError, Progress, StreamProcessor};
+use super::request::Limits;
+use super::sampler::{SampleOutcome, Sampler, SamplerEvent, StreamState};
 use crate::gc::facts::Gap;
-use crate::sys::{Lease, Signal, Signals};
+use crate::sys::Lease;
 
-/// Mostly a flush shows where it ends, and what was held back for order goes at once. Where it does not, the next
-/// one follows after 100 ms if anything happens; after this much silence nothing has, and the flush is whole.
-const QUIET: Duration = Duration::from_secs(1);
-/// A runtime writes a flush in a dozen pieces, most of them of some bytes: whoever reads each as it comes is woken as
-/// often. So where a flush has only begun, we are away for as long as it takes, and read the rest at once. Not the
-/// timer of the loop: there each piece would wake us, too.
-const WRITING: Duration = Duration::from_micros(500);
-/// More than this, and the rest is not waited for: the socket's buffer holds no more than a few hundred KiB.
-const BEGUN: usize = 16 * 1024;
-const BEAT: Duration = Duration::from_secs(1);
-/// How long the profiler may take to say that it leaves. It goes anyway.
-const LEAVING: Duration = Duration::from_millis(1500);
+/// Events are held back for their order until their flush has ended, and mostly the stream shows where it ends. Where it
+/// does not, the next flush comes after 100 ms if anything happens: after this much silence the flush is complete.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
+/// A runtime writes a flush in a dozen pieces, most of them of a few bytes, and each wakes its reader. So where a flush has
+/// only begun, this thread sleeps for as long as writing takes, and then reads the rest at once. It does not wait with the
+/// timer of the loop: there each piece would wake it, too.
+const FLUSH_WRITE_TIME: Duration = Duration::from_micros(500);
+/// After more than this the rest is not waited for: the socket's buffer holds no more than a few hundred KiB.
+const MAX_FLUSH_HEAD_BYTES: usize = 16 * 1024;
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
+/// How long the profiler may take for its goodbye. It leaves in any case.
+const GOODBYE_TIMEOUT: Duration = Duration::from_millis(1500);
+const BUFFER_BYTES: usize = 256 * 1024;
 
-/// When to stop by itself.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Limits {
-    pub(crate) duration: Option<Duration>,
-    pub(crate) gcs: Option<u64>,
-}
-
-/// Why a watch ended.
-#[derive(Debug)]
-pub(crate) enum Ended {
-    /// The stream ended by itself; `whole`: with its end tag.
-    Target {
-        whole: bool,
-    },
-    Duration,
-    Gcs,
-    Signal(Signal),
-    /// A second signal: at once, without manners.
-    Again(Signal),
-    /// The command has ended, and this process goes on.
-    Command,
-    /// Nobody reads the report any more, or it cannot be written.
-    Report(io::Error),
-}
-
-/// What a watch is told from outside while it runs.
-#[derive(Debug)]
-pub(crate) enum Order {
-    /// What it means is decided by who runs the pump.
-    Signal(Signal),
-    /// To end, and why.
-    End(Ended),
-}
-
-/// Where orders come from.
-pub(crate) trait Orders {
-    /// The next one. Cancel safe.
-    fn order(&mut self) -> impl Future<Output = Order>;
-}
-
-impl Orders for Signals {
-    async fn order(&mut self) -> Order {
-        Order::Signal(self.next().await)
-    }
-}
-
-/// What a signal means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OnSignal {
-    /// End the watch (`attach`).
-    Stop,
-    /// It is the child's business (`run`).
-    GoOn,
-}
-
-/// A live watch: the stream, the way to stop it, and the profiler's lease.
-pub(crate) struct Pump<'a, T: Transport> {
+/// A session that is open, and what belongs to it.
+pub(crate) struct Connection<'a, T: Transport> {
     pub(crate) stream: EventSession,
     /// Where the session can be stopped.
     pub(crate) control: &'a Client<T>,
     pub(crate) lease: Option<Lease>,
     /// The profiler comes and goes.
-    pub(crate) windows: Option<Windows<'a, T>>,
-    pub(crate) limits: Limits,
+    pub(crate) sampler: Option<Sampler<'a, T>>,
     /// What was read of the stream before.
     pub(crate) beginning: Beginning,
-    /// The target as we see it: whether it runs is looked at. `None` where its process is not known for sure.
+    /// The target's process, to see whether it runs. `None` where it is not known for sure.
     pub(crate) pid: Option<u32>,
 }
 
-type Stopping<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
+type StopAnswer<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
+
+/// How far a watch is from its end.
+enum Phase<'a> {
+    /// Until something ends the watch.
+    Watching,
+    /// The profiler was asked to leave; its goodbye comes in the stream.
+    ProfilerLeaves { until: Instant },
+    /// The runtime was asked to end the session; the rest of the stream comes. `None`: it has answered.
+    SessionEnds(Option<StopAnswer<'a>>),
+}
+
+/// What the loop waits for.
+enum Event {
+    Order(Order),
+    HeartbeatDue,
+    TickDue,
+    StopAnswered,
+    Sampler(SamplerEvent),
+    /// So many bytes were read.
+    Read(usize),
+    /// The connection has ended.
+    Disconnected,
+    /// A deadline has come.
+    Deadline,
+}
+
+/// The loop of one live watch.
+pub(crate) struct Pump<'a, T: Transport> {
+    connection: Connection<'a, T>,
+    limits: Limits,
+    phase: Phase<'a>,
+    /// What ends the watch next, as long as it goes on.
+    stop: Option<Ended>,
+    /// Why the watch ends, once it does.
+    why: Option<Ended>,
+    signalled: bool,
+    life: Life,
+    started: Instant,
+    last_read: Instant,
+    last_tick: Instant,
+    heartbeat: Interval,
+}
 
 impl<'a, T: Transport> Pump<'a, T> {
+    /// `stop`: an order to end that came before the stream.
+    pub(crate) fn new(connection: Connection<'a, T>, limits: Limits, stop: Option<Ended>) -> Pump<'a, T> {
+        let now = Instant::now();
+        let mut heartbeat = interval(HEARTBEAT_INTERVAL);
+        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Pump {
+            phase: Phase::Watching,
+            stop,
+            why: None,
+            signalled: false,
+            life: Life::new(connection.pid, now),
+            started: connection.beginning.since,
+            last_read: now,
+            last_tick: now,
+            heartbeat,
+            connection,
+            limits,
+        }
+    }
+
     /// Runs until the stream is over.
     pub(crate) async fn run(
-        &mut self,
-        session: &mut Session<'_>,
-        orders: &mut impl Orders,
-        mut on_signal: impl FnMut(Signal) -> OnSignal,
+        mut self,
+        processor: &mut StreamProcessor<'_>,
+        control: &mut impl Control,
     ) -> Ended {
-        session.live = true;
-        let started = self.beginning.since;
-        let id = self.stream.id();
-        let mut buffer = vec![0; 256 * 1024];
-        let mut beat = interval(BEAT);
-        beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let end_at = self.limits.duration.map(|d| started + d);
-        let mut last_bytes = Instant::now();
-        let mut last_tick = last_bytes;
-        let mut life = Life::new(self.pid, last_bytes);
-        let mut why: Option<Ended> = None;
-        let mut signalled = false;
-        let mut leave_by: Option<Instant> = None;
-        let mut stopping: Option<Stopping<'a>> = None;
-        let mut unwritten = None;
-        let read_before = std::mem::take(&mut self.beginning.bytes);
-        match session.bytes(&read_before) {
-            Ok(Progress::Goes) => {}
-            Ok(Progress::Ended) => return Ended::Target { whole: true },
-            Ok(Progress::Broken) => return Ended::Target { whole: false },
-            Err(e) => unwritten = Some(Ended::Report(e)),
+        let mut buffer = vec![0; BUFFER_BYTES];
+        let read_before = std::mem::take(&mut self.connection.beginning.bytes);
+        if let Some(ended) = self.processed(processor.bytes(&read_before)) {
+            return ended;
         }
         drop(read_before);
         loop {
-            let quiet_at = session.holds().then_some(last_bytes + QUIET);
-            let mut stop = unwritten.take();
-            if let Some(windows) = &mut self.windows {
-                if session.stepped_back()
-                    && windows.step_back(session.full).await
-                    && let Some((say, line)) = windows.aside().zip(session.step_back_line())
-                {
-                    say(&format!("gcwatch: {line}"));
-                }
-                let (roots, full) = (session.at_roots, session.full);
-                let news = windows.act(Seen { roots, full, background: session.background_runs() }).await;
-                if let Err(e) = tell(session, windows.aside(), news) {
-                    stop = Some(Ended::Report(e));
-                }
+            self.sample(processor).await;
+            let event = self.next_event(processor, control, &mut buffer).await;
+            if let Some(ended) = self.handle(event, &buffer, processor, control).await {
+                return ended;
             }
-            let window_at = self.windows.as_ref().and_then(Windows::wake);
-            let tick_at = session.tick_every().map(|every| last_tick + every);
-            let silent_at = life.wake(Instant::now());
-            let wake = [end_at.filter(|_| why.is_none()), leave_by, silent_at, quiet_at, window_at]
-                .into_iter()
-                .flatten()
-                .min();
-            // What is due comes before what is there: a flood must not keep the lease from its beat. Events are
-            // released in the last place, when the socket has nothing more.
-            tokio::select! {
-                biased;
-                order = orders.order() => match order {
-                    Order::End(at_once @ Ended::Again(_)) => {
-                        unanswered(session, &life, started);
-                        return at_once;
-                    }
-                    Order::End(reason) => stop = Some(reason),
-                    Order::Signal(signal) if signalled => {
-                        unanswered(session, &life, started);
-                        return Ended::Again(signal);
-                    }
-                    Order::Signal(signal) => {
-                        signalled = true;
-                        if on_signal(signal) == OnSignal::Stop {
-                            stop = Some(Ended::Signal(signal));
-                        }
-                    }
-                },
-                _ = beat.tick() => {
-                    // No write to a target waits for it: one that is stopped reads nothing.
-                    let mut read = self.lease.as_ref().and_then(Lease::all_read);
-                    if let Some(lease) = &self.lease {
-                        lease.beat();
-                    }
-                    if let Some(windows) = &mut self.windows {
-                        read = windows.beat();
-                    }
-                    life.look(read, Instant::now());
-                }
-                () = async { if let Some(at) = tick_at { sleep_until(at).await } }, if tick_at.is_some() => {
-                    last_tick = Instant::now();
-                    let elapsed_ns = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
-                    if let Err(e) = session.tick(elapsed_ns) {
-                        stop = Some(Ended::Report(e));
-                    }
-                }
-                () = async { if let Some(s) = &mut stopping { s.await } }, if stopping.is_some() => stopping = None,
-                happened = async {
-                    match &mut self.windows {
-                        Some(windows) => windows.happens().await,
-                        None => std::future::pending().await,
-                    }
-                } => if let Some(windows) = &mut self.windows {
-                    let news = windows.happened(happened, session.at_roots).await;
-                    if let Err(e) = tell(session, windows.aside(), news) {
-                        stop = Some(Ended::Report(e));
-                    }
-                },
-                read = self.stream.read(&mut buffer) => match read {
-                    Ok(n) if n > 0 => {
-                        let mut progress = session.bytes(&buffer[..n]);
-                        if matches!(progress, Ok(Progress::Goes)) && session.holds() && session.flush_ended() {
-                            progress = session.quiet().map(|()| Progress::Goes);
-                        }
-                        if n < BEGUN && session.flush_runs() {
-                            std::thread::sleep(WRITING);
-                        }
-                        last_bytes = Instant::now();
-                        life.sent(last_bytes);
-                        match progress {
-                            Ok(Progress::Goes) => {}
-                            Ok(Progress::Ended) => return why.unwrap_or(Ended::Target { whole: true }),
-                            Ok(Progress::Broken) => return why.unwrap_or(Ended::Target { whole: false }),
-                            Err(e) => stop = Some(Ended::Report(e)),
-                        }
-                    }
-                    // A runtime that was killed resets the connection; that too is the end.
-                    Ok(_) | Err(_) => return why.unwrap_or(Ended::Target { whole: false }),
-                },
-                () = async { if let Some(at) = wake { sleep_until(at).await } }, if wake.is_some() => {
-                    if quiet_at.is_some_and(|at| Instant::now() >= at)
-                        && let Err(e) = session.quiet() {
-                            stop = Some(Ended::Report(e));
-                        }
-                }
+            if let Some(ended) = self.given_up(processor) {
+                return ended;
             }
-            // Not with the timer above: a target that sends without a break would keep it from its turn.
-            let now = Instant::now();
-            if life.is_silent(session.collects(), now) {
-                // The runtime ends the session by itself when nobody reads it.
-                session.has_gap(if life.sends(now) {
-                    Gap::Left
-                } else {
-                    Gap::Silent { since_ns: since(started, life.last()) }
-                });
-                return why.unwrap_or(Ended::Target { whole: false });
-            }
-            if why.is_none() && stop.is_none() && end_at.is_some_and(|at| now >= at) {
-                stop = Some(Ended::Duration);
-            }
-            if self.limits.gcs.is_some_and(|n| session.counted >= n) {
-                stop = stop.or(Some(Ended::Gcs));
-            }
-            if let (Some(reason), None) = (stop, &why) {
-                why = Some(reason);
-                life.ask(Instant::now());
-                if self.lease.take().is_some() {
-                    leave_by = Some(Instant::now() + LEAVING);
-                } else if let Some(windows) = &mut self.windows {
-                    windows.end().await;
-                    leave_by = Some(Instant::now() + LEAVING);
-                } else {
-                    stopping = Some(stop_session(self.control, id));
-                }
-            }
-            let out = self.windows.as_ref().map_or_else(|| session.stream_info().left(), Windows::is_closed);
-            if leave_by.is_some_and(|at| out || Instant::now() >= at) {
-                leave_by = None;
-                stopping = Some(stop_session(self.control, id));
+            self.check_limits(processor);
+            self.advance(processor).await;
+        }
+    }
+
+    /// Opens and closes the sampling windows that are due.
+    async fn sample(&mut self, processor: &mut StreamProcessor<'_>) {
+        let Some(sampler) = &mut self.connection.sampler else { return };
+        let counts = processor.aggregator.counts;
+        if processor.aggregator.stepped_back() {
+            sampler.step_back(counts.gen2).await;
+        }
+        let background = processor.aggregator.background_runs();
+        let state = StreamState { roots: counts.with_roots, full: counts.gen2, background };
+        let outcome = sampler.act(state).await;
+        self.sampled(processor, outcome);
+    }
+
+    fn sampled(&mut self, processor: &mut StreamProcessor<'_>, outcome: SampleOutcome) {
+        match outcome {
+            SampleOutcome::Nothing => {}
+            SampleOutcome::Busy => processor.aggregator.window_skipped(true),
+            SampleOutcome::Refused(warning) => {
+                processor.aggregator.window_skipped(false);
+                let warned = processor.observer.warn(&warning);
+                self.observed(warned);
             }
         }
     }
-}
 
-fn since(started: Instant, then: Instant) -> u64 {
-    u64::try_from(then.saturating_duration_since(started).as_nanos()).unwrap_or(u64::MAX)
-}
-
-/// We go at once. Where the target was asked to end its session before, and has not answered, the report says so.
-fn unanswered(session: &mut Session<'_>, life: &Life, started: Instant) {
-    if let Some(last) = life.unanswered_since() {
-        session.has_gap(Gap::Silent { since_ns: since(started, last) });
-    }
-}
-
-/// What a window came to, as far as the stream does not tell it.
-fn tell(session: &mut Session<'_>, aside: Option<fn(&str)>, news: News) -> Result<(), ReportError> {
-    let busy = news == News::Busy;
-    let warning = match news {
-        News::Nothing => return Ok(()),
-        News::Busy => None,
-        News::Refused(warning) => warning,
-    };
-    session.window_skipped(busy);
-    match (warning, aside) {
-        (Some(warning), Some(aside)) => aside(&format!("gcwatch: {warning}")),
-        (Some(warning), None) => session.warn(&warning)?,
-        (None, _) => {}
-    }
-    Ok(())
-}
-
-/// Asks the runtime to end the session. A target that is gone needs none of it.
-fn stop_session<T: Transport>(control: &Client<T>, id: SessionId) -> Stopping<'_> {
-    Box::pin(async move {
-        if let Err(e) = control.stop_tracing(id).await {
-            tracing::debug!("stop: {e}");
+    /// An observer that has failed ends the watch.
+    fn observed(&mut self, result: Result<(), ObserverError>) {
+        if let Err(e) = result {
+            self.stop = Some(Ended::Observer(e));
         }
-    })
+    }
+
+    async fn next_event(
+        &mut self,
+        processor: &StreamProcessor<'_>,
+        control: &mut impl Control,
+        buffer: &mut [u8],
+    ) -> Event {
+        let now = Instant::now();
+        let tick_at = processor.observer.tick_every().map(|every| self.last_tick + every);
+        let deadlines = [
+            self.duration_ends_at().filter(|_| self.why.is_none()),
+            self.goodbye_due_at(),
+            self.life.wake(now),
+            self.flush_due_at(processor),
+            self.connection.sampler.as_ref().and_then(Sampler::wake),
+        ];
+        let deadline = deadlines.into_iter().flatten().min();
+        let Connection { stream, sampler, .. } = &mut self.connection;
+        // What is due comes before what is there: a flood of events must not keep the lease from its heartbeat. Events that
+        // were held back come last, when the socket has nothing more.
+        tokio::select! {
+            biased;
+            order = control.order() => Event::Order(order),
+            _ = self.heartbeat.tick() => Event::HeartbeatDue,
+            () = at(tick_at) => Event::TickDue,
+            () = answered(&mut self.phase) => Event::StopAnswered,
+            event = sampler_event(sampler) => Event::Sampler(event),
+            read = stream.read(buffer) => match read {
+                Ok(n @ 1..) => Event::Read(n),
+                // A runtime that was killed resets the connection.
+                Ok(0) | Err(_) => Event::Disconnected,
+            },
+            () = at(deadline) => Event::Deadline,
+        }
+    }
+
+    /// Does what follows from an event; how the watch has ended, if it has.
+    async fn handle(
+        &mut self,
+        event: Event,
+        buffer: &[u8],
+        processor: &mut StreamProcessor<'_>,
+        control: &mut impl Control,
+    ) -> Option<Ended> {
+        match event {
+            Event::Order(order) => return self.obey(order, processor, control),
+            Event::HeartbeatDue => self.send_heartbeat(),
+            Event::TickDue => {
+                self.last_tick = Instant::now();
+                let ticked = processor.tick(nanoseconds(self.started.elapsed()));
+                self.observed(ticked);
+            }
+            Event::StopAnswered => self.phase = Phase::SessionEnds(None),
+            Event::Sampler(event) => {
+                if let Some(sampler) = &mut self.connection.sampler {
+                    let outcome = sampler.happened(event, processor.aggregator.counts.with_roots).await;
+                    self.sampled(processor, outcome);
+                }
+            }
+            Event::Read(n) => return self.read(&buffer[..n], processor),
+            Event::Disconnected => return Some(self.ended(false)),
+            Event::Deadline => {
+                if self.flush_due_at(processor).is_some_and(|at| Instant::now() >= at) {
+                    let released = processor.release_held();
+                    self.observed(released);
+                }
+            }
+        }
+        None
+    }
+
+    fn obey(
+        &mut self,
+        order: Order,
+        processor: &mut StreamProcessor<'_>,
+        control: &mut impl Control,
+    ) -> Option<Ended> {
+        let at_once = match order {
+            Order::End(again @ Ended::Again(_)) => again,
+            Order::Signal(signal) if self.signalled => Ended::Again(signal),
+            Order::End(why) => {
+                self.stop = Some(why);
+                return None;
+            }
+            Order::Signal(signal) => {
+                self.signalled = true;
+                if control.on_signal(signal) == OnSignal::Stop {
+                    self.stop = Some(Ended::Signal(signal));
+                }
+                return None;
+            }
+        };
+        // Where the target was asked to end its session before, and has not answered, the report says so.
+        if let Some(last) = self.life.unanswered_since() {
+            processor.aggregator.has_gap(Gap::Silent { since_ns: self.since_start_ns(last) });
+        }
+        Some(at_once)
+    }
+
+    /// No write to a target waits for it: one that is stopped reads nothing.
+    fn send_heartbeat(&mut self) {
+        let mut all_read = self.connection.lease.as_ref().and_then(Lease::all_read);
+        if let Some(lease) = &self.connection.lease {
+            lease.beat();
+        }
+        if let Some(sampler) = &mut self.connection.sampler {
+            all_read = sampler.beat();
+        }
+        self.life.look(all_read, Instant::now());
+    }
+
+    fn read(&mut self, bytes: &[u8], processor: &mut StreamProcessor<'_>) -> Option<Ended> {
+        let mut progress = processor.bytes(bytes);
+        let reader = &processor.decoder.reader;
+        if matches!(progress, Ok(Progress::Continues)) && reader.held_events() > 0 && reader.flush_ended() {
+            progress = processor.release_held().map(|()| Progress::Continues);
+        }
+        let reader = &processor.decoder.reader;
+        if bytes.len() < MAX_FLUSH_HEAD_BYTES && (reader.within_object() || !reader.flush_ended()) {
+            std::thread::sleep(FLUSH_WRITE_TIME);
+        }
+        self.last_read = Instant::now();
+        self.life.sent(self.last_read);
+        self.processed(progress)
+    }
+
+    fn processed(&mut self, progress: Result<Progress, ObserverError>) -> Option<Ended> {
+        match progress {
+            Ok(Progress::Continues) => return None,
+            Ok(Progress::Ended) => return Some(self.ended(true)),
+            Ok(Progress::Broken) => return Some(self.ended(false)),
+            Err(e) => self.stop = Some(Ended::Observer(e)),
+        }
+        None
+    }
+
+    /// The stream is over: why the watch ended, if nothing else had ended it before.
+    fn ended(&mut self, whole: bool) -> Ended {
+        self.why.take().unwrap_or(Ended::Target { whole })
+    }
+
+    /// A target that was asked to end its session, and does not. It is looked at after every event, not by a timer: a
+    /// target that sends without a break would keep a timer from its turn.
+    fn given_up(&mut self, processor: &mut StreamProcessor<'_>) -> Option<Ended> {
+        let now = Instant::now();
+        if !self.life.is_silent(processor.aggregator.collects(), now) {
+            return None;
+        }
+        // The runtime ends the session by itself when nobody reads it.
+        let gap = match self.life.sends(now) {
+            true => Gap::Left,
+            false => Gap::Silent { since_ns: self.since_start_ns(self.life.last()) },
+        };
+        processor.aggregator.has_gap(gap);
+        Some(self.ended(false))
+    }
+
+    fn check_limits(&mut self, processor: &StreamProcessor<'_>) {
+        if self.stop.is_none() && self.duration_ends_at().is_some_and(|at| Instant::now() >= at) {
+            self.stop = Some(Ended::Duration);
+        }
+        if self.stop.is_none() && self.limits.gcs.is_some_and(|n| processor.aggregator.counts.at_level >= n) {
+            self.stop = Some(Ended::Gcs);
+        }
+    }
+
+    /// Goes on to the next phase where it is time for it.
+    async fn advance(&mut self, processor: &StreamProcessor<'_>) {
+        // Once the watch ends, its first reason stays.
+        if let (Phase::Watching, Some(why)) = (&self.phase, self.stop.take()) {
+            self.why = Some(why);
+            self.life.ask(Instant::now());
+            let had_lease = self.connection.lease.take().is_some();
+            let sampler = self.connection.sampler.as_mut();
+            if had_lease || sampler.is_some() {
+                if let Some(sampler) = sampler {
+                    sampler.end().await;
+                }
+                self.phase = Phase::ProfilerLeaves { until: Instant::now() + GOODBYE_TIMEOUT };
+            } else {
+                self.stop_session();
+            }
+        }
+        if let Phase::ProfilerLeaves { until } = self.phase {
+            let sampler = self.connection.sampler.as_ref();
+            let left = sampler.map_or_else(|| processor.aggregator.stream_info().left(), Sampler::is_closed);
+            if left || Instant::now() >= until {
+                self.stop_session();
+            }
+        }
+    }
+
+    /// Asks the runtime to end the session. A target that is gone needs none of it.
+    fn stop_session(&mut self) {
+        let (control, id) = (self.connection.control, self.connection.stream.id());
+        self.phase = Phase::SessionEnds(Some(Box::pin(async move {
+            if let Err(e) = control.stop_tracing(id).await {
+                tracing::debug!("stop: {e}");
+            }
+        })));
+    }
+
+    fn duration_ends_at(&self) -> Option<Instant> {
+        self.limits.duration.map(|duration| self.started + duration)
+    }
+
+    fn goodbye_due_at(&self) -> Option<Instant> {
+        match self.phase {
+            Phase::ProfilerLeaves { until } => Some(until),
+            Phase::Watching | Phase::SessionEnds(_) => None,
+        }
+    }
+
+    fn flush_due_at(&self, processor: &StreamProcessor<'_>) -> Option<Instant> {
+        (processor.decoder.reader.held_events() > 0).then(|| self.last_read + FLUSH_TIMEOUT)
+    }
+
+    fn since_start_ns(&self, then: Instant) -> u64 {
+        nanoseconds(then.saturating_duration_since(self.started))
+    }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Waits for this time, for ever if there is none.
+async fn at(time: Option<Instant>) {
+    match time {
+        Some(time) => sleep_until(time).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn answered(phase: &mut Phase<'_>) {
+    match phase {
+        Phase::SessionEnds(Some(answer)) => answer.await,
+        _ => std::future::pending().await,
+    }
+}
+
+async fn sampler_event<T: Transport>(sampler: &mut Option<Sampler<'_, T>>) -> SamplerEvent {
+    match sampler {
+        Some(sampler) => sampler.happens().await,
+        None => std::future::pending().await,
+    }
 }

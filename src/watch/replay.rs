@@ -5,10 +5,10 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use dotnet_diagnostics_client::nettrace::{Deferred, Item, Limits, Metadata, Reader, TraceInfo};
+use dotnet_diagnostics_client::nettrace::{Deferred, Limits, Metadata, Reader};
 use netcore_profiler::wire;
 
-use super::playback::stream_event;
+use super::decoder::{Decoder, StreamItem};
 use crate::gc::events;
 use crate::gc::fold::Fold;
 use crate::gc::stream_info::StreamInfo;
@@ -142,26 +142,19 @@ pub(crate) fn look_ahead(files: impl IntoIterator<Item = Source>) -> StreamInfo 
 fn look_into(mut source: Source, fold: &mut Fold) {
     let mut reader = Reader::with_limits(source.limits());
     reader.defer(bulky);
-    let mut clock: Option<TraceInfo> = None;
+    let mut decoder = Decoder::new(reader);
     loop {
-        let passed = source.pass_over(reader.skippable_bytes());
-        reader.skip(passed);
+        let passed = source.pass_over(decoder.reader.skippable_bytes());
+        decoder.reader.skip(passed);
         match source.next() {
             Ok([]) | Err(_) => return,
-            Ok(bytes) => reader.feed(bytes),
+            Ok(bytes) => decoder.reader.feed(bytes),
         }
-        loop {
-            match reader.next_item() {
-                Ok(Some(Item::Trace(trace))) => clock = Some(trace.clone()),
-                Ok(Some(Item::Event(event))) => {
-                    if let Some(clock) = &clock {
-                        fold.event_without_blocks(stream_event(&event, clock).0);
-                    }
-                }
-                Ok(Some(_)) => {}
-                Ok(None) => break,
-                Err(e) if e.is_fatal() => return,
-                Err(_) => {}
+        while let Some(item) = decoder.next() {
+            match item {
+                StreamItem::Event { stream_event, .. } => fold.event_without_blocks(stream_event),
+                StreamItem::Damaged(e) if e.is_fatal() => return,
+                _ => {}
             }
             while fold.take().is_some() {}
         }

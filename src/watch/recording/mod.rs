@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use crate::exit::{Code, Failure};
 use crate::sys;
 
-pub(crate) use carried::THREAD as CARRIED_THREAD;
+pub(crate) use carried::THREAD as REPEATED_THREAD;
 use name::{Known, Pattern};
 pub(crate) use recorder::Recorder;
 

@@ -7,7 +7,6 @@
 //! Which windows were taken is read from the stream, as it is in a recording, and each tells how many before it were
 //! skipped.
 
-use std::collections::HashSet;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -16,21 +15,22 @@ use netcore_profiler::{hresult, wire};
 use tokio::time::Instant;
 
 use super::profiler::{self, Ready};
+use super::refusal::Refusal;
 use super::stream::Detail;
 use crate::gc::facts::{Sample, WindowLength};
 
-/// How long a background collection may delay a window; it is skipped then.
-const BUSY: Duration = Duration::from_secs(1);
-/// How long one that the stream has not told of yet may delay the runtime's answer.
-const BACKGROUND_GC_WAIT_MS: u32 = 20;
+/// How long a background collection may delay a window. Then the window is skipped.
+const MAX_DELAY: Duration = Duration::from_secs(1);
+/// How long a background collection that the stream has not told of yet may delay the runtime's answer.
+const BACKGROUND_GC_TIMEOUT_MS: u32 = 20;
 /// A window for collections is closed after this time, whether they came or not.
-const LONGEST: Duration = Duration::from_secs(5);
+const MAX_WINDOW: Duration = Duration::from_secs(5);
 /// A profiler that leaves is out after 0.3 s as a rule, after steps of 5 s where the runtime found it in use.
-const LEAVING: Duration = Duration::from_secs(16);
-/// A runtime that has just been started takes no profiler yet; what has just begun is told by the next flush.
-const NOT_YET: Duration = Duration::from_millis(100);
-/// It connects before the runtime answers.
-const COMES: Duration = Duration::from_millis(500);
+const LEAVING_TIMEOUT: Duration = Duration::from_secs(16);
+/// A runtime that has just started takes no profiler yet, and the stream tells of a collection with its next flush.
+const RETRY_INTERVAL: Duration = Duration::from_millis(100);
+/// The profiler connects before the runtime answers.
+const ARRIVAL_TIMEOUT: Duration = Duration::from_millis(500);
 
 type Answer<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + 'a>>;
 
@@ -50,18 +50,18 @@ enum State<'a> {
     },
 }
 
-/// What a window that is due waits for.
+/// When a window opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Waits {
-    /// For nothing.
-    No,
-    /// For the end of a collection of generation 2: then the next one is furthest away, which would block in a window.
-    /// So many were seen before.
-    ForGen2 { seen: u64 },
+enum OpensAfter {
+    /// As soon as the interval is over.
+    Interval,
+    /// At the end of the first gen2 collection after that: the next one, which would block in a window, is then furthest
+    /// away. `seen`: gen2 collections so far.
+    Gen2 { seen: u64 },
 }
 
-/// The windows of one watch.
-pub(crate) struct Windows<'a, T: Transport> {
+/// Opens and closes the sampling windows of one watch.
+pub(crate) struct Sampler<'a, T: Transport> {
     sample: Sample,
     detail: Detail,
     ready: Ready,
@@ -77,15 +77,12 @@ pub(crate) struct Windows<'a, T: Transport> {
     try_at: Instant,
     /// No more of them.
     over: bool,
-    waits: Waits,
-    said: HashSet<String>,
-    /// Says something where the report has no place for it.
-    aside: Option<fn(&str)>,
+    opens: OpensAfter,
 }
 
 /// What the stream has told so far.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Seen {
+pub(crate) struct StreamState {
     /// Collections with roots.
     pub(crate) roots: u64,
     /// Collections of generation 2 that have ended.
@@ -96,24 +93,23 @@ pub(crate) struct Seen {
 
 /// What to do about something that happened.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum News {
+pub(crate) enum SampleOutcome {
     Nothing,
     /// A window was skipped because of a background collection.
     Busy,
-    /// A window was refused; something to say about it, unless it was said before.
-    Refused(Option<String>),
+    /// A window was refused, and why.
+    Refused(String),
 }
 
-impl<'a, T: Transport> Windows<'a, T> {
+impl<'a, T: Transport> Sampler<'a, T> {
     /// The first one begins at once.
     pub(crate) fn new(
         sample: Sample,
         detail: Detail,
         ready: Ready,
         control: &'a Client<T>,
-        aside: Option<fn(&str)>,
-    ) -> Windows<'a, T> {
-        Windows {
+    ) -> Sampler<'a, T> {
+        Sampler {
             sample,
             detail,
             ready,
@@ -124,22 +120,20 @@ impl<'a, T: Transport> Windows<'a, T> {
             due: Instant::now(),
             try_at: Instant::now(),
             over: false,
-            waits: Waits::No,
-            said: HashSet::new(),
-            aside,
+            opens: OpensAfter::Interval,
         }
     }
 
     /// Each window begins right after a collection of generation 2 has ended.
     #[must_use]
-    pub(crate) fn after_gen2(mut self) -> Windows<'a, T> {
-        self.waits = Waits::ForGen2 { seen: 0 };
+    pub(crate) fn after_gen2(mut self) -> Sampler<'a, T> {
+        self.opens = OpensAfter::Gen2 { seen: 0 };
         self
     }
 
-    /// The profiler is there, in a window that has no end until [`Windows::step_back`].
+    /// The profiler is there, in a window that has no end until [`Sampler::step_back`].
     #[must_use]
-    pub(crate) fn staying(mut self) -> Windows<'a, T> {
+    pub(crate) fn staying(mut self) -> Sampler<'a, T> {
         self.number = 1;
         self.state = State::Open { until: None, roots: None };
         self.next(Instant::now());
@@ -151,20 +145,20 @@ impl<'a, T: Transport> Windows<'a, T> {
     pub(crate) async fn step_back(&mut self, full: u64) -> bool {
         let stays = matches!(self.state, State::Open { until: None, .. });
         if stays {
-            self.waits = Waits::ForGen2 { seen: full };
+            self.opens = OpensAfter::Gen2 { seen: full };
             self.leave(Instant::now()).await;
         }
         stays
     }
 
-    /// When [`Windows::act`] is to be called next, whatever happens.
+    /// When [`Sampler::act`] is to be called next, whatever happens.
     pub(crate) fn wake(&self) -> Option<Instant> {
         match &self.state {
             // A background collection that delays it ends in the stream, or too late.
             State::Closed if Instant::now() < self.try_at => Some(self.try_at).filter(|_| !self.over),
             // The stream tells of the collection that it waits for.
-            State::Closed if matches!(self.waits, Waits::ForGen2 { .. }) => None,
-            State::Closed => Some(self.due + BUSY).filter(|_| !self.over),
+            State::Closed if matches!(self.opens, OpensAfter::Gen2 { .. }) => None,
+            State::Closed => Some(self.due + MAX_DELAY).filter(|_| !self.over),
             State::Entering(_) => None,
             State::Open { until, .. } => *until,
             State::Leaving { until } => Some(*until),
@@ -172,13 +166,13 @@ impl<'a, T: Transport> Windows<'a, T> {
     }
 
     /// Opens and closes what is due.
-    pub(crate) async fn act(&mut self, seen: Seen) -> News {
-        let Seen { roots, full, background } = seen;
+    pub(crate) async fn act(&mut self, seen: StreamState) -> SampleOutcome {
+        let StreamState { roots, full, background } = seen;
         let now = Instant::now();
-        if let Waits::ForGen2 { seen } = &mut self.waits {
+        if let OpensAfter::Gen2 { seen } = &mut self.opens {
             let waits = matches!(self.state, State::Closed) && now >= self.try_at;
             if waits && full <= *seen {
-                return News::Nothing;
+                return SampleOutcome::Nothing;
             }
             if !waits {
                 *seen = full;
@@ -190,7 +184,7 @@ impl<'a, T: Transport> Windows<'a, T> {
                     // One that came too late for an answer learns here that it is not wanted any more.
                     self.ready.lease().forget_arrivals().await;
                     self.enter(now);
-                } else if self.waits == Waits::No && now >= self.due + BUSY {
+                } else if self.opens == OpensAfter::Interval && now >= self.due + MAX_DELAY {
                     return self.too_busy(now);
                 }
             }
@@ -207,14 +201,14 @@ impl<'a, T: Transport> Windows<'a, T> {
             }
             _ => {}
         }
-        News::Nothing
+        SampleOutcome::Nothing
     }
 
-    fn too_busy(&mut self, now: Instant) -> News {
+    fn too_busy(&mut self, now: Instant) -> SampleOutcome {
         tracing::debug!("window {}: skipped, a background collection runs", self.number + 1);
         self.skip(now);
         self.busy += 1;
-        News::Busy
+        SampleOutcome::Busy
     }
 
     fn skip(&mut self, now: Instant) {
@@ -245,47 +239,47 @@ impl<'a, T: Transport> Windows<'a, T> {
         self.try_at = now;
         self.state = State::Entering(Box::pin(async move {
             let (clsid, config) = (profiler::clsid(), config.as_bytes());
-            control.attach_profiler(BACKGROUND_GC_WAIT_MS, clsid, &library, config).await
+            control.attach_profiler(BACKGROUND_GC_TIMEOUT_MS, clsid, &library, config).await
         }));
     }
 
     /// The runtime has answered, or the profiler is gone. Cancel safe.
-    pub(crate) async fn happens(&mut self) -> Happened {
+    pub(crate) async fn happens(&mut self) -> SamplerEvent {
         match &mut self.state {
             State::Closed => std::future::pending().await,
-            State::Entering(answer) => Happened::Answered(answer.await),
+            State::Entering(answer) => SamplerEvent::Answered(answer.await),
             State::Open { .. } | State::Leaving { .. } => {
                 self.ready.lease().gone().await;
-                Happened::Gone
+                SamplerEvent::Gone
             }
         }
     }
 
     /// What follows from it. `roots`: collections seen with roots so far.
-    pub(crate) async fn happened(&mut self, happened: Happened, roots: u64) -> News {
+    pub(crate) async fn happened(&mut self, happened: SamplerEvent, roots: u64) -> SampleOutcome {
         let now = Instant::now();
         match happened {
-            Happened::Gone => {
+            SamplerEvent::Gone => {
                 tracing::debug!("window {}: the profiler is out", self.number);
                 self.closed(now);
-                News::Nothing
+                SampleOutcome::Nothing
             }
-            Happened::Answered(Ok(())) => {
+            SamplerEvent::Answered(Ok(())) => {
                 self.number += 1;
                 self.next(self.try_at);
-                self.ready.came(COMES).await;
+                self.ready.came(ARRIVAL_TIMEOUT).await;
                 tracing::debug!("window {}: the profiler is in", self.number);
                 let (time, roots) = match self.sample.each {
-                    WindowLength::Gcs(n) => (LONGEST, Some(roots.saturating_add(n.into()))),
+                    WindowLength::Gcs(n) => (MAX_WINDOW, Some(roots.saturating_add(n.into()))),
                     WindowLength::Time(time) => (time, None),
                 };
                 self.state = State::Open { until: Some(now + time), roots };
                 if self.over {
                     self.leave(now).await;
                 }
-                News::Nothing
+                SampleOutcome::Nothing
             }
-            Happened::Answered(Err(error)) => {
+            SamplerEvent::Answered(Err(error)) => {
                 // Its connection must not be taken for the next one's.
                 self.ready.lease().forget_arrivals().await;
                 self.refused(&error, now)
@@ -293,7 +287,7 @@ impl<'a, T: Transport> Windows<'a, T> {
         }
     }
 
-    fn refused(&mut self, error: &Error, now: Instant) -> News {
+    fn refused(&mut self, error: &Error, now: Instant) -> SampleOutcome {
         tracing::debug!("window {}: {error}", self.number + 1);
         self.state = State::Closed;
         let again = [
@@ -306,25 +300,26 @@ impl<'a, T: Transport> Windows<'a, T> {
             // The process is about to end, or as good as ended.
             None => {
                 self.next(now);
-                News::Nothing
+                SampleOutcome::Nothing
             }
             Some(code) if again.contains(&code) => {
-                self.try_at = now + NOT_YET;
+                self.try_at = now + RETRY_INTERVAL;
                 self.due = self.try_at;
-                News::Nothing
+                SampleOutcome::Nothing
             }
-            Some(HResult::TIMEOUT_WAITING_FOR_CONCURRENT_GC) if now >= self.due + BUSY => self.too_busy(now),
+            Some(HResult::TIMEOUT_WAITING_FOR_CONCURRENT_GC) if now >= self.due + MAX_DELAY => {
+                self.too_busy(now)
+            }
             // The stream will tell of it.
             Some(HResult::TIMEOUT_WAITING_FOR_CONCURRENT_GC) => {
-                self.try_at = now + NOT_YET;
-                News::Nothing
+                self.try_at = now + RETRY_INTERVAL;
+                SampleOutcome::Nothing
             }
             Some(_) => {
                 self.skip(now);
-                let reason = profiler::refusal(error).reason;
-                let new = self.said.insert(reason.clone());
+                let reason = Refusal::of(error).reason;
                 let next = "it is tried again at the next window";
-                News::Refused(new.then(|| format!("no roots in this window: {reason}; {next}")))
+                SampleOutcome::Refused(format!("no roots in this window: {reason}; {next}"))
             }
         }
     }
@@ -332,7 +327,7 @@ impl<'a, T: Transport> Windows<'a, T> {
     async fn leave(&mut self, now: Instant) {
         tracing::debug!("window {}: the profiler is asked to leave", self.number);
         self.ready.lease().end().await;
-        self.state = State::Leaving { until: now + LEAVING };
+        self.state = State::Leaving { until: now + LEAVING_TIMEOUT };
     }
 
     fn closed(&mut self, now: Instant) {
@@ -364,16 +359,11 @@ impl<'a, T: Transport> Windows<'a, T> {
         self.ready.lease().beat();
         read
     }
-
-    /// Where to say something that the report has no place for.
-    pub(crate) fn aside(&self) -> Option<fn(&str)> {
-        self.aside
-    }
 }
 
 /// Something that was waited for.
 #[derive(Debug)]
-pub(crate) enum Happened {
+pub(crate) enum SamplerEvent {
     Answered(Result<(), Error>),
     Gone,
 }
@@ -385,14 +375,14 @@ mod tests {
     use super::*;
     use crate::gc::record::Level;
 
-    const RUNS: Seen = Seen { roots: 0, full: 0, background: true };
+    const RUNS: StreamState = StreamState { roots: 0, full: 0, background: true };
 
     /// Nothing answers there: whoever asks is refused without an answer of a runtime.
-    async fn windows(client: &Client<Endpoint>, sample: Sample) -> Windows<'_, Endpoint> {
+    async fn sampler(client: &Client<Endpoint>, sample: Sample) -> Sampler<'_, Endpoint> {
         let ready =
             profiler::prepare(None, None, &std::env::temp_dir()).await.expect("a temporary directory");
         let detail = Detail { blocks: false, names: false, between: Some(Level::Basic) };
-        Windows::new(sample, detail, ready, client, None)
+        Sampler::new(sample, detail, ready, client)
     }
 
     #[tokio::test]
@@ -400,29 +390,29 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let client = Client::new(Endpoint::socket(dir.path().join("nobody")));
         let every = Duration::from_secs(30);
-        let mut windows =
-            windows(&client, Sample { each: WindowLength::Gcs(1), every, between: Level::Basic }).await;
-        assert_eq!(windows.act(RUNS).await, News::Nothing);
+        let mut sampler =
+            sampler(&client, Sample { each: WindowLength::Gcs(1), every, between: Level::Basic }).await;
+        assert_eq!(sampler.act(RUNS).await, SampleOutcome::Nothing);
         let asked = Instant::now();
-        assert!(windows.is_closed(), "nothing is asked of the target");
-        let until = windows.wake().expect("a limit");
-        assert!(until <= asked + BUSY, "it waits for too long");
+        assert!(sampler.is_closed(), "nothing is asked of the target");
+        let until = sampler.wake().expect("a limit");
+        assert!(until <= asked + MAX_DELAY, "it waits for too long");
         tokio::time::sleep_until(until).await;
-        assert_eq!(windows.act(RUNS).await, News::Busy);
-        assert_eq!((windows.number, windows.busy), (1, 1));
-        let next = windows.wake().expect("another window");
+        assert_eq!(sampler.act(RUNS).await, SampleOutcome::Busy);
+        assert_eq!((sampler.number, sampler.busy), (1, 1));
+        let next = sampler.wake().expect("another window");
         assert!(next >= until + every, "the next one comes when the interval is over");
         // In time it is over: the window is tried at once.
-        windows.try_at = Instant::now();
-        windows.due = windows.try_at;
-        assert_eq!(windows.act(RUNS).await, News::Nothing);
-        assert_eq!(windows.act(Seen::default()).await, News::Nothing);
-        assert!(!windows.is_closed());
-        let happened = windows.happens().await;
-        assert!(matches!(happened, Happened::Answered(Err(_))), "nobody is there");
-        assert_eq!(windows.happened(happened, 0).await, News::Nothing);
-        windows.end().await;
-        assert!(windows.is_closed() && windows.wake().is_none());
+        sampler.try_at = Instant::now();
+        sampler.due = sampler.try_at;
+        assert_eq!(sampler.act(RUNS).await, SampleOutcome::Nothing);
+        assert_eq!(sampler.act(StreamState::default()).await, SampleOutcome::Nothing);
+        assert!(!sampler.is_closed());
+        let happened = sampler.happens().await;
+        assert!(matches!(happened, SamplerEvent::Answered(Err(_))), "nobody is there");
+        assert_eq!(sampler.happened(happened, 0).await, SampleOutcome::Nothing);
+        sampler.end().await;
+        assert!(sampler.is_closed() && sampler.wake().is_none());
     }
 
     #[tokio::test]
@@ -431,27 +421,27 @@ mod tests {
         let client = Client::new(Endpoint::socket(dir.path().join("nobody")));
         let every = Duration::from_secs(30);
         let sample = Sample { each: WindowLength::Gcs(1), every, between: Level::Basic };
-        let mut windows = windows(&client, sample).await.after_gen2();
-        let seen = |full, background| Seen { roots: 0, full, background };
+        let mut sampler = sampler(&client, sample).await.after_gen2();
+        let seen = |full, background| StreamState { roots: 0, full, background };
         for _ in 0..3 {
-            assert_eq!(windows.act(seen(0, false)).await, News::Nothing);
-            assert!(windows.is_closed() && windows.wake().is_none(), "it waits for the stream alone");
+            assert_eq!(sampler.act(seen(0, false)).await, SampleOutcome::Nothing);
+            assert!(sampler.is_closed() && sampler.wake().is_none(), "it waits for the stream alone");
         }
         // Another one runs already when the end of the first is told.
-        windows.due = Instant::now() - BUSY * 2;
-        assert_eq!(windows.act(seen(1, true)).await, News::Nothing, "that is no reason to skip it");
-        assert!(windows.is_closed());
-        assert_eq!(windows.act(seen(2, false)).await, News::Nothing);
-        assert!(!windows.is_closed(), "it begins");
-        let happened = windows.happens().await;
-        assert_eq!(windows.happened(happened, 0).await, News::Nothing);
+        sampler.due = Instant::now() - MAX_DELAY * 2;
+        assert_eq!(sampler.act(seen(1, true)).await, SampleOutcome::Nothing, "that is no reason to skip it");
+        assert!(sampler.is_closed());
+        assert_eq!(sampler.act(seen(2, false)).await, SampleOutcome::Nothing);
+        assert!(!sampler.is_closed(), "it begins");
+        let happened = sampler.happens().await;
+        assert_eq!(sampler.happened(happened, 0).await, SampleOutcome::Nothing);
         // What ends before the next one is due does not count.
-        assert_eq!(windows.act(seen(3, false)).await, News::Nothing);
-        windows.try_at = Instant::now();
-        assert_eq!(windows.act(seen(3, false)).await, News::Nothing);
-        assert!(windows.is_closed());
-        assert_eq!(windows.act(seen(4, false)).await, News::Nothing);
-        assert!(!windows.is_closed());
+        assert_eq!(sampler.act(seen(3, false)).await, SampleOutcome::Nothing);
+        sampler.try_at = Instant::now();
+        assert_eq!(sampler.act(seen(3, false)).await, SampleOutcome::Nothing);
+        assert!(sampler.is_closed());
+        assert_eq!(sampler.act(seen(4, false)).await, SampleOutcome::Nothing);
+        assert!(!sampler.is_closed());
     }
 
     #[tokio::test]
@@ -460,14 +450,17 @@ mod tests {
         let client = Client::new(Endpoint::socket(dir.path().join("nobody")));
         let every = Duration::from_secs(30);
         let sample = Sample { each: WindowLength::Gcs(1), every, between: Level::Basic };
-        let mut windows = windows(&client, sample).await.staying();
-        assert_eq!(windows.act(Seen { roots: 1000, full: 1000, background: false }).await, News::Nothing);
-        assert!(matches!(windows.state, State::Open { .. }) && windows.wake().is_none());
-        assert!(windows.step_back(1000).await && !windows.step_back(1000).await);
-        assert!(matches!(windows.state, State::Leaving { .. }));
-        assert_eq!(windows.happened(Happened::Gone, 1000).await, News::Nothing);
-        assert!(windows.is_closed() && windows.number == 1);
-        let next = windows.wake().expect("the next window");
+        let mut sampler = sampler(&client, sample).await.staying();
+        assert_eq!(
+            sampler.act(StreamState { roots: 1000, full: 1000, background: false }).await,
+            SampleOutcome::Nothing
+        );
+        assert!(matches!(sampler.state, State::Open { .. }) && sampler.wake().is_none());
+        assert!(sampler.step_back(1000).await && !sampler.step_back(1000).await);
+        assert!(matches!(sampler.state, State::Leaving { .. }));
+        assert_eq!(sampler.happened(SamplerEvent::Gone, 1000).await, SampleOutcome::Nothing);
+        assert!(sampler.is_closed() && sampler.number == 1);
+        let next = sampler.wake().expect("the next window");
         assert!(next >= Instant::now() + every / 2 - Duration::from_secs(1), "not at once");
     }
 }

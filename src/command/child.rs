@@ -1,0 +1,55 @@
+//! The program that `gcwatch run` starts: its signals, and why it may run unwatched.
+
+use crate::cli::RunArgs;
+use crate::exit::{Code, Failure};
+use crate::sys::{self, Signal, Signals};
+use crate::watch::control::{Control, OnSignal, Order};
+use crate::watch::launch;
+
+/// Signals for gcwatch go to the child. The second one ends the watch.
+pub(super) struct PassedToChild<'s> {
+    pub(super) signals: &'s mut Signals,
+    pub(super) pid: u32,
+}
+
+impl Control for PassedToChild<'_> {
+    async fn order(&mut self) -> Order {
+        Order::Signal(self.signals.next().await)
+    }
+
+    fn on_signal(&mut self, signal: Signal) -> OnSignal {
+        pass_on(self.pid, signal);
+        OnSignal::GoOn
+    }
+}
+
+/// Passes a signal on. Ctrl-C of a terminal has reached the child already.
+pub(super) fn pass_on(pid: u32, signal: Signal) {
+    if signal != (Signal::Interrupt { to_group: true })
+        && let Err(e) = sys::forward(pid, signal)
+    {
+        tracing::debug!("forwarding {signal:?}: {e}");
+    }
+}
+
+/// No runtime has reported from the child.
+pub(super) fn no_runtime(args: &RunArgs, through_sdk: bool) -> Failure {
+    let name = args.command[0].to_string_lossy();
+    match launch::diagnostics_disabled_by() {
+        Some(variable) => {
+            Failure::new(Code::UNSUPPORTED, format!("{name} ran unwatched: its diagnostics are switched off"))
+                .seen(format!("{variable}=0 in the environment"))
+                .remedy("run it without that variable")
+        }
+        None if through_sdk => {
+            Failure::new(Code::NO_TARGET, format!("{name} ran unwatched: it started no program of its own"))
+                .seen("only the SDK's own commands ran (the build, perhaps)")
+                .remedy("did it fail? to watch such a command itself use gcwatch attach")
+        }
+        None => {
+            let what = format!("{name} ran unwatched: no .NET runtime (5 or later) reported from it");
+            Failure::new(Code::NO_TARGET, what)
+                .remedy("is it a .NET program? for .NET Core 3 start it by itself and use gcwatch attach")
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Between a watch and its report: each collection is counted for the assertions and written to the report.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::io::{self, ErrorKind};
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::stderr::say;
+use crate::assertion::{Assertions, Verdict};
+use crate::gc::facts::{Facts, LiveState};
+use crate::gc::record::Gc;
+use crate::report::{MultiProcess, Report};
+use crate::watch::aggregator::Results;
+use crate::watch::observer::Observer;
+
+/// Where the report of a watch comes from.
+enum Source {
+    Single(Box<dyn Report>),
+    /// One of several processes; its report is made when its target is known.
+    Process(Rc<RefCell<MultiProcess>>),
+}
+
+/// Writes one watch to its report, and counts it for the assertions.
+pub(super) struct ReportObserver {
+    source: Source,
+    checks: Assertions,
+    warnings: Warnings,
+    /// Lines on stderr that were written already.
+    said: HashSet<String>,
+    /// The reader of the report has gone (`| head`), and a verdict is still owed.
+    reader_gone: bool,
+}
+
+/// Where warnings go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Warnings {
+    /// The report has a place for them (text).
+    Report,
+    /// The formats of scripts have none.
+    Stderr,
+    /// They were said when the stream was recorded.
+    Nowhere,
+}
+
+impl ReportObserver {
+    pub(super) fn new(report: Box<dyn Report>, checks: &Assertions, warnings: Warnings) -> ReportObserver {
+        ReportObserver::with(Source::Single(report), checks, warnings)
+    }
+
+    pub(super) fn of_process(
+        several: Rc<RefCell<MultiProcess>>,
+        checks: &Assertions,
+        warnings: Warnings,
+    ) -> ReportObserver {
+        ReportObserver::with(Source::Process(several), checks, warnings)
+    }
+
+    fn with(source: Source, checks: &Assertions, warnings: Warnings) -> ReportObserver {
+        let checks = checks.clone();
+        ReportObserver { source, checks, warnings, said: HashSet::new(), reader_gone: false }
+    }
+
+    /// The verdicts on the whole watch.
+    pub(super) fn verdicts(&self, results: &Results) -> Vec<Verdict> {
+        self.checks.judge(&results.summary, &results.lost, &results.facts.watch)
+    }
+
+    /// Writes to the report. Where a verdict is owed a closed pipe does not end the watch.
+    pub(super) fn write(&mut self, what: impl FnOnce(&mut dyn Report) -> io::Result<()>) -> io::Result<()> {
+        let Source::Single(report) = &mut self.source else { return Ok(()) };
+        if self.reader_gone {
+            return Ok(());
+        }
+        match what(report.as_mut()) {
+            Err(e) if e.kind() == ErrorKind::BrokenPipe && !self.checks.is_empty() => {
+                self.reader_gone = true;
+                Ok(())
+            }
+            written => written,
+        }
+    }
+}
+
+impl Observer for ReportObserver {
+    fn start(&mut self, facts: &Facts) -> io::Result<()> {
+        if let Source::Process(several) = &self.source {
+            let report = several.borrow_mut().process(&facts.target);
+            self.source = Source::Single(report);
+        }
+        self.write(|report| report.start(facts))
+    }
+
+    fn gc(&mut self, facts: &Facts, gc: &Gc) -> io::Result<()> {
+        self.checks.add(gc);
+        self.write(|report| report.gc(facts, gc))
+    }
+
+    fn tick_every(&self) -> Option<Duration> {
+        match &self.source {
+            Source::Single(report) if !self.reader_gone => report.tick_every(),
+            _ => None,
+        }
+    }
+
+    fn tick(&mut self, state: &LiveState) -> io::Result<()> {
+        self.write(|report| report.tick(state))
+    }
+
+    fn warn(&mut self, message: &str) -> io::Result<()> {
+        match self.warnings {
+            Warnings::Report => return self.write(|report| report.warn(message)),
+            Warnings::Stderr if self.said.insert(message.to_owned()) => say(&format!("gcwatch: {message}")),
+            Warnings::Stderr | Warnings::Nowhere => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,75 @@
+//! From what was typed about watching to what it means.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::assertion::Assertions;
+use crate::cli::{OutputArgs, WatchArgs};
+use crate::exit::{Code, Failure};
+use crate::gc::facts::{Sample, StepBackLimits};
+use crate::gc::record::Level;
+use crate::watch::recording;
+use crate::watch::request::{Careful, Limits, WatchRequest};
+use crate::watch::stream::Detail;
+
+/// A program that gcwatch starts itself is watched at the level asked for, whatever that costs.
+const NOT_CAREFUL: Careful = Careful {
+    max_blocking_gc: Duration::MAX,
+    step_back: StepBackLimits { share_ppm: u32::MAX, max_pause_ms: u32::MAX },
+};
+
+/// What was asked for, without the recording.
+///
+/// # Errors
+/// What contradicts itself.
+pub(super) fn watch_request(
+    watch: &WatchArgs,
+    output: &OutputArgs,
+    checks: &Assertions,
+) -> Result<WatchRequest, Failure> {
+    let demanded = watch.level.map(Level::from);
+    let between = watch.between.into();
+    let sampling = watch.sample.map(|sample| Sample { between, ..sample });
+    if let (Some(level), Some(_)) = (demanded.filter(|level| *level != Level::Roots), sampling) {
+        let name = level.name();
+        return Err(Failure::new(
+            Code::USAGE,
+            format!("--sample looks at roots, and --level {name} has none"),
+        )
+        .remedy(format!("leave --level out; --between {name} is the level between the windows")));
+    }
+    if sampling.is_none() && between != Level::Basic {
+        return Err(Failure::new(Code::USAGE, "--between is for --sample, which is not given")
+            .remedy(format!("give --sample 1/30s as well, or --level {} alone", between.name())));
+    }
+    Ok(WatchRequest {
+        demanded,
+        needed: checks.level(),
+        sampling,
+        detail: Detail {
+            blocks: output.blocks,
+            names: !watch.no_names,
+            between: sampling.map(|sample| sample.between),
+        },
+        profiler_path: watch.profiler_path.clone(),
+        limits: Limits { duration: watch.duration, gcs: watch.gcs },
+        careful: NOT_CAREFUL,
+        recording: None,
+        children_dial: false,
+    })
+}
+
+/// The recording that was asked for. What is known to fail about it is said before anything touches the target.
+/// `several`: each process has one.
+///
+/// # Errors
+/// It cannot be written there.
+pub(super) fn recording(
+    args: &WatchArgs,
+    output: &OutputArgs,
+    several: bool,
+) -> Result<Option<recording::Plan>, Failure> {
+    let Some(path) = &args.record else { return Ok(None) };
+    let report = output.output.as_deref().filter(|path| *path != Path::new("-"));
+    recording::Plan::new(path, args.rotate, several, report).map(Some)
+}

@@ -1,0 +1,333 @@
+//! What a watch adds up while its stream is read: the facts of the target, the collections, what was lost.
+
+use std::path::PathBuf;
+
+use dotnet_diagnostics_client::nettrace;
+use netcore_profiler::wire;
+
+use super::decoder::StreamItem;
+use super::step_back::StepBack;
+use crate::gc::facts::{BackgroundGc, Facts, Gap, Lost, Sample, WindowLength};
+use crate::gc::fold::Fold;
+use crate::gc::generation::Generation;
+use crate::gc::record::{Gc, Incomplete, Level};
+use crate::gc::stream_info::StreamInfo;
+use crate::gc::summary::{StopTotals, Summary};
+
+const HANDLE_WATCH_GIVEN_UP: &str =
+    "this program made more than 20,000 handles within 100 ms: who makes its handles is no longer looked at";
+
+/// Collections counted while a watch runs.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Counts {
+    /// All that were shown.
+    pub(crate) shown: u64,
+    /// What `--gcs` counts: complete collections at the level that the watch began with, or above.
+    pub(crate) at_level: u64,
+    /// Those with their roots.
+    pub(crate) with_roots: u64,
+    /// Complete ones of generation 2.
+    pub(crate) gen2: u64,
+}
+
+/// What a watch has come to.
+#[derive(Debug)]
+pub(crate) struct Results {
+    pub(crate) facts: Facts,
+    /// Collections that were shown.
+    pub(crate) shown: u64,
+    pub(crate) summary: Summary,
+    pub(crate) lost: Lost,
+    /// Something that should be there is missing.
+    pub(crate) incomplete: bool,
+    /// Why the recording ended early.
+    pub(crate) record_error: Option<(PathBuf, std::io::Error)>,
+}
+
+/// Adds up one stream.
+pub(crate) struct Aggregator {
+    fold: Fold,
+    pub(crate) facts: Facts,
+    pub(crate) counts: Counts,
+    summary: Summary,
+    lost: Lost,
+    /// The first damage of the file that is read.
+    damage: Option<nettrace::Error>,
+    damages: u64,
+    is_trace: bool,
+    /// Whether the profiler costs too much, where that is a question.
+    step_back: Option<StepBack>,
+    /// Complete collections count from this level on.
+    counted_level: Level,
+    incomplete_by_loss: u64,
+    /// Half-armed collections since the last one with roots, if there was one.
+    half_armed: u64,
+    roots_seen: bool,
+    border: Border,
+    later_part: bool,
+}
+
+/// Where the stream stands in a recording of several files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Border {
+    /// Before the first event of the first file.
+    Start,
+    /// Before the first event of another file; whether one is missing before it.
+    Reached { lost: bool },
+    /// In the middle of a file.
+    None,
+}
+
+impl Aggregator {
+    pub(crate) fn new(facts: Facts) -> Aggregator {
+        // With sampling windows most collections have no roots, and all count.
+        let counted_level = if facts.watch.sample.is_some() { Level::Basic } else { facts.watch.level };
+        Aggregator {
+            fold: Fold::new(facts.watch.blocks),
+            facts,
+            counts: Counts::default(),
+            summary: Summary::default(),
+            lost: Lost::default(),
+            damage: None,
+            damages: 0,
+            is_trace: false,
+            step_back: None,
+            counted_level,
+            incomplete_by_loss: 0,
+            half_armed: 0,
+            roots_seen: false,
+            border: Border::Start,
+            later_part: false,
+        }
+    }
+
+    /// Takes in one item.
+    pub(crate) fn item(&mut self, item: StreamItem<'_>) {
+        match item {
+            StreamItem::Trace(trace) => {
+                self.facts.watch.started_at =
+                    jiff::Timestamp::from_nanosecond(trace.sync_time_utc.into()).ok();
+                self.facts.target.pid.get_or_insert(trace.process_id);
+                self.is_trace = true;
+            }
+            // Each file repeats what the file before it has told.
+            StreamItem::Event { repeated: true, .. } if self.border == (Border::Reached { lost: false }) => {}
+            StreamItem::Event { stream_event, repeated, .. } => {
+                if !repeated {
+                    self.border = Border::None;
+                }
+                self.fold.event(stream_event);
+                if repeated && self.border == Border::Start {
+                    self.fold.stream_info.repeated();
+                }
+            }
+            StreamItem::SequencePoint { .. } => self.later_part |= self.border == Border::Start,
+            StreamItem::Lost(lost) => {
+                if let Border::Reached { lost } = &mut self.border {
+                    *lost = true;
+                }
+                self.lost.events = self.lost.events.saturating_add(lost.events);
+                self.fold.lost(lost.events);
+            }
+            StreamItem::Truncated => self.fold.cut(),
+            StreamItem::Unread => self.damaged(None),
+            StreamItem::Damaged(error) => self.damaged(Some(error)),
+            StreamItem::End { .. } | StreamItem::Other => {}
+        }
+    }
+
+    fn damaged(&mut self, error: Option<nettrace::Error>) {
+        self.damage = self.damage.take().or(error);
+        self.damages += 1;
+        self.fold.lost(1);
+    }
+
+    /// What comes next is the following file of the same recording.
+    pub(crate) fn next_part(&mut self) {
+        self.damage = None;
+        self.border = Border::Reached { lost: false };
+    }
+
+    /// The stream is over: collections that run are truncated.
+    pub(crate) fn end(&mut self) {
+        self.fold.end();
+    }
+
+    /// The next finished record, to be given to [`shown`](Self::shown) before the next item. Whether the profiler may stay
+    /// is judged here, between two events, so that live and replayed watches decide at the same place of the stream.
+    pub(crate) fn finished(&mut self) -> Option<Gc> {
+        let gc = self.fold.take()?;
+        let Some(plan) = self.fold.stream_info.step_back.filter(|_| self.fold.lease_lost_ns.is_none()) else {
+            return Some(gc);
+        };
+        let rule = self.step_back.get_or_insert_with(|| StepBack::new(&plan));
+        if let Some(stepped_back) = rule.add(&gc) {
+            self.fold.stream_info.set_stepped_back();
+            let watch = &mut self.facts.watch;
+            watch.stepped_back = Some(stepped_back);
+            watch.sample =
+                Some(Sample { each: WindowLength::Gcs(1), every: plan.every, between: Level::Basic });
+            watch.background_gc = BackgroundGc::OffInWindows;
+            // From here on most collections have no roots, and all count.
+            self.counted_level = Level::Basic;
+        }
+        Some(gc)
+    }
+
+    /// Adds a record that is about to be shown.
+    pub(crate) fn shown(&mut self, gc: &Gc) {
+        let counts = &mut self.counts;
+        counts.shown += 1;
+        counts.at_level += u64::from(gc.complete() && gc.level >= self.counted_level);
+        counts.with_roots += u64::from(gc.roots.is_some());
+        counts.gen2 += u64::from(gc.generation == Some(Generation::GEN2) && gc.complete());
+        self.lost.ranges = self.lost.ranges.saturating_add(gc.missing.ranges);
+        self.lost.roots = self.lost.roots.saturating_add(gc.missing.roots);
+        match gc.incomplete {
+            Some(Incomplete::Lost) => self.incomplete_by_loss += 1,
+            Some(Incomplete::HalfArmed) => self.half_armed += 1,
+            None if gc.level == Level::Roots => {
+                // The event mask that is written as the profiler arrives may meet a collection that runs: it is
+                // truncated as one at the start of the watch.
+                if self.roots_seen || !self.profiler_was_attached() {
+                    self.incomplete_by_loss += self.half_armed;
+                }
+                (self.half_armed, self.roots_seen) = (0, true);
+            }
+            _ => {}
+        }
+        self.summary.add(gc);
+    }
+
+    /// What has to be said after this record, a line each.
+    pub(crate) fn warnings_after(&mut self, gc: &Gc) -> Vec<String> {
+        let mut lines = Vec::new();
+        let end_ns = gc.at_ns.zip(gc.pause_ns).map(|(at_ns, pause_ns)| at_ns.saturating_add(pause_ns));
+        let decided_ns = self.facts.watch.stepped_back.as_ref().map(|stepped_back| stepped_back.at_ns);
+        if decided_ns.is_some() && end_ns == decided_ns {
+            lines.extend(self.step_back_line());
+        }
+        if self.fold.stream_info.handle_watch_off() {
+            // The report says it once.
+            lines.push(HANDLE_WATCH_GIVEN_UP.to_owned());
+        }
+        lines
+    }
+
+    /// What the profiler did by itself that the user has to know.
+    pub(crate) fn notices(&mut self) -> Vec<String> {
+        self.fold.stream_info.take_notices()
+    }
+
+    /// The profiler costs too much to stay.
+    pub(crate) fn stepped_back(&self) -> bool {
+        self.facts.watch.stepped_back.is_some()
+    }
+
+    fn step_back_line(&self) -> Option<String> {
+        let stepped_back = self.facts.watch.stepped_back.as_ref()?;
+        let sample = self.facts.watch.sample?;
+        Some(format!(
+            "stepping back from roots: {}; from here on roots of 1 GC every {} s, basic between",
+            stepped_back.reason,
+            sample.every.as_secs()
+        ))
+    }
+
+    /// The profiler came into a process that was running.
+    fn profiler_was_attached(&self) -> bool {
+        self.stream_info().hello.is_some_and(|hello| hello.load == wire::Load::ATTACH)
+    }
+
+    /// What the stream has told besides collections.
+    pub(crate) fn stream_info(&self) -> &StreamInfo {
+        &self.fold.stream_info
+    }
+
+    /// A window of `--sample` was skipped; `busy`: a background collection ran.
+    pub(crate) fn window_skipped(&mut self, busy: bool) {
+        self.fold.stream_info.window_skipped(busy);
+    }
+
+    /// A background collection runs.
+    pub(crate) fn background_runs(&self) -> bool {
+        self.fold.background_runs()
+    }
+
+    /// A collection runs, as far as the stream has come.
+    pub(crate) fn collects(&self) -> bool {
+        self.fold.runs()
+    }
+
+    /// Fills in what the stream has told where the facts had nothing better.
+    pub(crate) fn learn(&mut self) {
+        let info = &self.fold.stream_info;
+        let target = &mut self.facts.target;
+        fn fill<T: Clone>(known: &mut Option<T>, told: &Option<T>) {
+            if known.is_none() {
+                known.clone_from(told);
+            }
+        }
+        fill(&mut target.command_line, &info.command_line);
+        fill(&mut target.os, &info.os);
+        fill(&mut target.arch, &info.arch);
+        fill(&mut target.runtime_version, &info.runtime_version);
+        if info.gc.server.is_some() && info.gc.server != target.gc.server {
+            target.gc.server = info.gc.server;
+            target.gc.source = info.gc.source;
+        }
+        fill(&mut target.gc.concurrent, &info.gc.concurrent);
+        fill(&mut target.gc.heaps, &info.gc.heaps);
+        fill(&mut target.gc.source, &info.gc.source);
+        let watch = &mut self.facts.watch;
+        watch.level = watch.level.max(info.level());
+        watch.arming = info.arming();
+        if watch.stepped_back.is_none() {
+            watch.background_gc = info.background_gc();
+        }
+        watch.step_back = watch.step_back.or(info.step_back.map(|plan| plan.limits));
+        let (sample, windows) = info.windows();
+        watch.sample = watch.sample.or(sample);
+        watch.windows = windows;
+        watch.duration_ns = Some(self.fold.last_ns);
+    }
+
+    /// A part of the stream is missing, and why. The first reason stays.
+    pub(crate) fn has_gap(&mut self, why: Gap) {
+        self.lost.gap.get_or_insert(why);
+    }
+
+    /// What was lost of single events, ranges and roots so far.
+    pub(crate) fn lost_so_far(&self) -> Lost {
+        self.lost
+    }
+
+    /// What was wrong first with the file that was read last, if anything.
+    pub(crate) fn damage(&self) -> Option<&nettrace::Error> {
+        self.damage.as_ref()
+    }
+
+    /// Whether anything was read that makes this a trace.
+    pub(crate) fn is_trace(&self) -> bool {
+        self.is_trace
+    }
+
+    /// What is read is a later part of a watch: files before it are not here.
+    pub(crate) fn is_later_part(&self) -> bool {
+        self.later_part
+    }
+
+    /// The end of the watch.
+    pub(crate) fn into_results(self) -> Results {
+        let events = self.lost.events.saturating_add(self.fold.lost_totals);
+        let lost = Lost { gcs: self.summary.numbers.not_received(), events, ..self.lost };
+        // As the profiler leaves it may half-arm a collection: that one is truncated as one at the end.
+        let half_armed = if self.fold.lease_lost_ns.is_some() { 0 } else { self.half_armed };
+        let incomplete =
+            lost != Lost::default() || self.incomplete_by_loss + half_armed > 0 || self.damages > 0;
+        let (count, ns) = self.fold.other_suspensions;
+        let summary = Summary { other_suspensions: StopTotals { count, ns }, ..self.summary };
+        let shown = self.counts.shown;
+        Results { facts: self.facts, shown, summary, lost, incomplete, record_error: None }
+    }
+}

@@ -1,0 +1,147 @@
+//! Starting to watch a process that runs.
+
+use std::time::Duration;
+
+use super::estimate::{self, Beginning};
+use super::profiler;
+use super::refusal::Refusal;
+use super::request::WatchRequest;
+use super::started::{RootsPlan, StartedWatch};
+use super::stream;
+use crate::exit::{Code, Failure};
+use crate::gc::facts::{Estimate, Sample, WindowLength};
+use crate::gc::record::Level;
+use crate::gc::stream_info::StepBackPlan;
+use crate::sys::is_root;
+use crate::target::{self, Found};
+
+/// Sampling windows where the user asked for nothing.
+const WINDOWS: Sample =
+    Sample { each: WindowLength::Gcs(1), every: Duration::from_secs(30), between: Level::Basic };
+
+/// What a watch of roots may cost this process.
+struct Cost {
+    /// It was not asked for, and is not to hurt.
+    careful: bool,
+    /// What a blocking gen2 collection would take, by the process's memory.
+    by_memory: Option<Estimate>,
+    max_blocking_gc: Duration,
+}
+
+impl Cost {
+    fn is_short(&self, estimate: Option<Estimate>) -> bool {
+        estimate.is_some_and(|e| u128::from(e.blocking_gc_ns) <= self.max_blocking_gc.as_nanos())
+    }
+}
+
+/// Opens the session, and brings the profiler in where roots are watched. `concurrent`: the target has background
+/// collections, as far as is known.
+///
+/// # Errors
+/// The runtime gives no session, or roots were demanded and are not possible.
+pub(crate) async fn start(
+    found: &Found,
+    concurrent: Option<bool>,
+    request: &WatchRequest,
+) -> Result<StartedWatch, Failure> {
+    let mut level = request.level();
+    let mut reason = None;
+    if level == Level::Roots {
+        // Where the program has no background collections, watching keeps none from it.
+        let background = concurrent != Some(false);
+        let pid = found.facts.as_ref().map(|facts| facts.pid);
+        let cost = Cost {
+            careful: request.asks_for_nothing() && background,
+            by_memory: Estimate::by_memory(pid).filter(|_| background),
+            max_blocking_gc: request.careful.max_blocking_gc,
+        };
+        match roots(found, request, &cost).await {
+            Ok(started) => return Ok(started),
+            Err(refusal) => {
+                // At `moves` the runtime stops the program to walk the survivors of each background collection.
+                let short = cost.is_short(cost.by_memory);
+                let most = if cost.careful && !short { Level::Basic } else { Level::Roots };
+                let refusal = Refusal { instead: most.min(refusal.instead), ..refusal };
+                let (instead, why) = request.fall_back(refusal)?;
+                (level, reason) = (instead, Some(why));
+            }
+        }
+    }
+    if level == Level::Moves
+        && let Some(why) = profiler::no_moves(&found.client).await
+    {
+        (level, reason) = (Level::Basic, Some(why));
+    }
+    let failed = |e| target::command_failed(&e, found.facts.as_ref());
+    let stream = stream::open(&found.client, level, request.detail).await.map_err(failed)?;
+    Ok(StartedWatch::without_profiler(stream, level, reason))
+}
+
+/// Why the profiler cannot come into this process, as far as can be known before it is asked.
+async fn refused(found: &Found, request: &WatchRequest, cost: &Cost) -> Result<(), Refusal> {
+    if let Some(variable) = found.facts.as_ref().and_then(|facts| facts.profiler_disabled_by()) {
+        return Err(Refusal::forbidden_by(&variable));
+    }
+    let Some(info) = &found.info else {
+        return Err(Refusal::new(
+            Code::UNSUPPORTED,
+            "the runtime is too old for it (.NET 5 is the first)",
+            "use --level moves",
+        ));
+    };
+    if info.arch != target::own_arch() && request.profiler_path.is_none() {
+        return Err(Refusal::other_arch(&info.arch, target::own_arch()));
+    }
+    if request.sampling.is_some() || cost.careful {
+        profiler::takes_profilers(&found.client).await?;
+    }
+    if found.client.transport().process().is_none() && is_root() {
+        return Err(Refusal::new(
+            Code::NOT_PERMITTED,
+            "the process behind this socket cannot be seen, and root works with its rights only",
+            "run gcwatch as the process's user, or in its container",
+        ));
+    }
+    Ok(())
+}
+
+/// The session comes first, so that the profiler's first event has a listener; then the profiler, unless it comes later.
+async fn roots(found: &Found, request: &WatchRequest, cost: &Cost) -> Result<StartedWatch, Refusal> {
+    refused(found, request, cost).await?;
+    let client = &found.client;
+    let (path, process) = (request.profiler_path.as_deref(), client.transport().process());
+    let mut ready = profiler::prepare(path, process, &found.temp_dir()).await?;
+    let mut stream = stream::open(client, Level::Roots, request.detail).await.map_err(|e| {
+        Refusal::new(
+            Code::FAILED,
+            format!("the runtime gave no session: {e}"),
+            "look whether the process is still running",
+        )
+    })?;
+    let mut beginning = Beginning::now();
+    let mut estimate = cost.by_memory.filter(|_| request.sampling.is_none());
+    if cost.careful && !cost.is_short(estimate) {
+        // The heap may be much smaller than the memory.
+        estimate = estimate::by_statistics(&mut stream, &mut beginning).await.or(estimate);
+    }
+    let mut roots = RootsPlan { sampling: request.sampling, until: None, estimated: cost.careful };
+    if cost.careful {
+        roots.sampling = Some(WINDOWS);
+        roots.until = Some(request.careful.step_back).filter(|_| cost.is_short(estimate));
+    }
+    if roots.sampling.is_none() || roots.until.is_some() {
+        let every_ms = u32::try_from(WINDOWS.every.as_millis()).unwrap_or(u32::MAX);
+        let window = roots.until.map(|limits| StepBackPlan::window(limits, every_ms));
+        if let Err(refusal) = ready.attach(client, request.detail, window).await {
+            // Another session follows at another level.
+            stream::close(client, stream).await;
+            return Err(refusal);
+        }
+    }
+    let (lease, ready) = match roots.sampling {
+        None => (Some(ready.into_lease()), None),
+        Some(_) => (None, Some(ready)),
+    };
+    let level = Level::Roots;
+    Ok(StartedWatch { stream, beginning, lease, ready, level, level_reason: None, roots, estimate })
+}

@@ -1,0 +1,145 @@
+//! What a watch is told from outside: signals, and orders to end.
+
+use std::future::Future;
+use std::io;
+
+use crate::exit::{Code, Failure};
+use crate::sys::Signal;
+
+/// Why a watch ended.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    /// The stream ended by itself; `whole`: with its end tag.
+    Target {
+        whole: bool,
+    },
+    /// `--duration` is over.
+    Duration,
+    /// `--gcs` collections have come.
+    Gcs,
+    Signal(Signal),
+    /// A second signal: the watch ends without asking the target for anything.
+    Again(Signal),
+    /// The command has ended, and this process goes on.
+    Command,
+    /// The observer has failed: nobody reads the report any more, or it cannot be written.
+    Observer(io::Error),
+}
+
+impl Ended {
+    /// The word for it in reports, and the exit code before the child and the verdicts are looked at.
+    pub(crate) fn reason_and_code(&self) -> (&'static str, Code) {
+        let signal = |signal: &Signal| match signal {
+            Signal::Interrupt { .. } => "interrupted",
+            Signal::Terminate => "terminated",
+            Signal::HangUp => "hung-up",
+        };
+        match self {
+            Ended::Target { whole: true } => ("target-ended", Code::OK),
+            Ended::Target { whole: false } => ("target-killed", Code::OK),
+            Ended::Duration => ("duration", Code::OK),
+            Ended::Gcs => ("gcs", Code::OK),
+            Ended::Command => ("command-ended", Code::OK),
+            Ended::Signal(s) => (signal(s), Code::OK),
+            Ended::Again(s) => (signal(s), interrupted_by(*s)),
+            Ended::Observer(_) => ("report-closed", Code::OK),
+        }
+    }
+}
+
+/// Something from outside.
+#[derive(Debug)]
+pub(crate) enum Order {
+    /// [`Control::on_signal`] decides what it means.
+    Signal(Signal),
+    /// To end, and why.
+    End(Ended),
+}
+
+/// What a signal means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OnSignal {
+    /// It ends the watch (`attach`).
+    Stop,
+    /// It was passed on to the child (`run`). The second one ends the watch.
+    GoOn,
+}
+
+/// Where signals and orders come from.
+pub(crate) trait Control {
+    /// The next one. Cancel safe.
+    fn order(&mut self) -> impl Future<Output = Order>;
+
+    /// Called for the first signal only.
+    fn on_signal(&mut self, signal: Signal) -> OnSignal;
+}
+
+/// Why a target is not watched.
+#[derive(Debug)]
+pub(crate) enum NotWatched {
+    Failed(Failure),
+    /// A second signal came before the watch began: gcwatch ends with this code.
+    Interrupted(Code),
+}
+
+impl NotWatched {
+    /// In words.
+    pub(crate) fn into_failure(self) -> Failure {
+        match self {
+            NotWatched::Failed(failure) => failure,
+            NotWatched::Interrupted(code) => {
+                Failure::new(code, "a signal came before the watch began: nothing was watched")
+            }
+        }
+    }
+}
+
+impl From<Failure> for NotWatched {
+    fn from(failure: Failure) -> NotWatched {
+        NotWatched::Failed(failure)
+    }
+}
+
+/// The exit code for a signal that ends gcwatch at once.
+pub(crate) fn interrupted_by(signal: Signal) -> Code {
+    match signal {
+        Signal::Interrupt { .. } => Code::INTERRUPTED,
+        Signal::Terminate => Code::TERMINATED,
+        Signal::HangUp => Code::HUNG_UP,
+    }
+}
+
+/// Does something before the watch runs, unless a signal or an order ends it. `deferred`: where orders to end are kept if
+/// the target runs already, so that the watch still begins.
+pub(crate) async fn unless_ended<T>(
+    control: &mut impl Control,
+    mut deferred: Option<&mut Option<Ended>>,
+    work: impl Future<Output = T>,
+) -> Result<T, NotWatched> {
+    let mut signalled = false;
+    tokio::pin!(work);
+    loop {
+        tokio::select! {
+            biased;
+            done = &mut work => return Ok(done),
+            order = control.order() => match order {
+                Order::Signal(signal) | Order::End(Ended::Again(signal)) if signalled => {
+                    return Err(NotWatched::Interrupted(interrupted_by(signal)));
+                }
+                Order::Signal(signal) => {
+                    signalled = true;
+                    if control.on_signal(signal) == OnSignal::Stop {
+                        return Err(NotWatched::Interrupted(interrupted_by(signal)).into_failure().into());
+                    }
+                }
+                Order::End(why) => match &mut deferred {
+                    Some(deferred) => **deferred = Some(why),
+                    None => {
+                        let what = format!("the watch ended before it began ({})", why.reason_and_code().0);
+                        return Err(Failure::new(Code::NO_TARGET, what).into());
+                    }
+                },
+            }
+        }
+    }
+}

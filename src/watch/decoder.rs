@@ -1,0 +1,96 @@
+//! Bytes of a stream in, its items out, in the terms of the GC model. Everything that reads a stream reads it here: a
+//! live watch, a replay, the look ahead of a replay, the estimate before an attach.
+
+use dotnet_diagnostics_client::nettrace::{Error, Event, Item, Lost, Reader, TraceInfo};
+
+use super::recording::REPEATED_THREAD;
+use crate::gc::stream_event::StreamEvent;
+
+/// One item of a stream.
+#[derive(Debug)]
+pub(crate) enum StreamItem<'a> {
+    /// The clock and the process of the stream.
+    Trace(&'a TraceInfo),
+    Event {
+        stream_event: StreamEvent<'a>,
+        /// A later file of a rotation repeats this event from an earlier one.
+        repeated: bool,
+        /// As the stream has it; `None` where it was read ahead.
+        event: Option<Event<'a>>,
+    },
+    /// An event whose payload is no longer in its file.
+    Unread,
+    /// All events before this time have come, in ticks of the stream's clock.
+    SequencePoint {
+        timestamp: i64,
+    },
+    Lost(Lost),
+    /// What follows is of a flush that is not complete.
+    Truncated,
+    Damaged(Error),
+    /// The stream ends; `clean`: with its end tag.
+    End {
+        clean: bool,
+    },
+    /// Nothing that counts.
+    Other,
+}
+
+/// Decodes one stream, or the files of one rotation after each other.
+#[derive(Default)]
+pub(crate) struct Decoder {
+    pub(crate) reader: Reader,
+    clock: Option<TraceInfo>,
+}
+
+impl Decoder {
+    /// With a reader that was set up by the caller.
+    pub(crate) fn new(reader: Reader) -> Decoder {
+        Decoder { reader, clock: None }
+    }
+
+    /// The next item; `None`: more bytes are needed. After [`StreamItem::End`] there is none.
+    pub(crate) fn next(&mut self) -> Option<StreamItem<'_>> {
+        Some(match self.reader.next_item() {
+            Ok(None) => return None,
+            Ok(Some(Item::Event(event))) => match &self.clock {
+                Some(clock) => {
+                    let repeated = event.capture_thread_id == REPEATED_THREAD;
+                    StreamItem::Event {
+                        stream_event: stream_event(&event, clock),
+                        repeated,
+                        event: Some(event),
+                    }
+                }
+                None => StreamItem::Other,
+            },
+            Ok(Some(Item::Trace(trace))) => {
+                self.clock = Some(trace.clone());
+                StreamItem::Trace(trace)
+            }
+            Ok(Some(Item::SequencePoint { timestamp })) => StreamItem::SequencePoint { timestamp },
+            Ok(Some(Item::Lost(lost))) => StreamItem::Lost(lost),
+            Ok(Some(Item::Truncated)) => StreamItem::Truncated,
+            Ok(Some(Item::End(end))) => StreamItem::End { clean: end.clean },
+            Ok(Some(_)) => StreamItem::Other,
+            Err(error) => StreamItem::Damaged(error),
+        })
+    }
+
+    /// What is fed next is the following file of the same rotation.
+    pub(crate) fn next_part(&mut self) {
+        self.reader.next_part();
+        self.clock = None;
+    }
+}
+
+fn stream_event<'a>(event: &Event<'a>, clock: &TraceInfo) -> StreamEvent<'a> {
+    StreamEvent {
+        provider: &event.metadata.provider,
+        id: event.metadata.event_id,
+        pointer_size: clock.pointer_size,
+        thread: event.thread_id,
+        at_ns: u64::try_from(clock.nanoseconds(event.timestamp)).unwrap_or(0),
+        payload: event.payload,
+    }
+}

@@ -1,0 +1,230 @@
+//! The one path of a stream that live and replayed watches share: bytes are decoded, recorded and added up, and the
+//! observer hears of each collection.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::aggregator::{Aggregator, Results};
+use super::decoder::{Decoder, StreamItem};
+use super::observer::Observer;
+use super::playback::{PartEnd, Playback};
+use super::recording::{Plan, Recorder};
+use crate::gc::facts::{Facts, Gap, LiveState};
+use crate::gc::record::Gc;
+use crate::gc::replayable_state::replayable_state;
+
+/// How far a stream has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// More may come.
+    Continues,
+    /// The stream's end tag was there.
+    Ended,
+    /// It cannot be read any further.
+    Broken,
+}
+
+/// The observer's failure: its reader has gone (`| head`), or its disk is full.
+pub(crate) type ObserverError = io::Error;
+
+/// One stream on its way from bytes to the observer.
+pub(crate) struct StreamProcessor<'o> {
+    pub(crate) decoder: Decoder,
+    pub(crate) aggregator: Aggregator,
+    pub(crate) observer: &'o mut dyn Observer,
+    recorder: Option<Recorder>,
+    record_error: Option<(PathBuf, io::Error)>,
+    started: bool,
+    /// The facts come from a look ahead: the stream read so far knows less.
+    looked_ahead: bool,
+    /// The stream's end tag was there.
+    ended: bool,
+}
+
+impl<'o> StreamProcessor<'o> {
+    /// `looked_ahead`: the facts come from a first reading of a recording.
+    pub(crate) fn new(
+        facts: Facts,
+        observer: &'o mut dyn Observer,
+        looked_ahead: bool,
+    ) -> StreamProcessor<'o> {
+        StreamProcessor {
+            decoder: Decoder::default(),
+            aggregator: Aggregator::new(facts),
+            observer,
+            recorder: None,
+            record_error: None,
+            started: false,
+            looked_ahead,
+            ended: false,
+        }
+    }
+
+    /// Starts the observer and, where one was asked for, the recording: the target is known now.
+    pub(crate) fn begin(&mut self, recording: Option<&Plan>) -> Result<(), ObserverError> {
+        let Some(plan) = recording else { return self.start() };
+        let target = &self.aggregator.facts.target;
+        let (warning, opened) = (plan.warning(), plan.open(target.pid, target.title.as_deref()));
+        self.start()?;
+        if let Some(warning) = warning {
+            self.observer.warn(&warning)?;
+        }
+        match opened {
+            Ok(recorder) => self.recorder = Some(recorder),
+            Err((path, e)) => self.not_recorded(path, e)?,
+        }
+        Ok(())
+    }
+
+    fn start(&mut self) -> Result<(), ObserverError> {
+        self.started = true;
+        // A recording that was read so far has no length yet, as a watch that begins has none.
+        let facts = &mut self.aggregator.facts;
+        let duration_ns = facts.watch.duration_ns.take();
+        self.observer.start(facts)?;
+        facts.watch.duration_ns = duration_ns;
+        Ok(())
+    }
+
+    /// Takes in the next bytes, in pieces of any size.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Result<Progress, ObserverError> {
+        self.decoder.reader.feed(bytes);
+        if self.recorder.is_none() {
+            return self.drain();
+        }
+        // The recording is written before the records are shown: whatever kills us, what was shown is in it.
+        let mut finished = Vec::new();
+        let progress = loop {
+            let progress = self.step();
+            finished.extend(std::iter::from_fn(|| self.aggregator.finished()));
+            if let Some(progress) = progress {
+                break progress;
+            }
+        };
+        let reader = &self.decoder.reader;
+        if let Some(recorder) = &mut self.recorder
+            && let Err(e) = recorder.write(bytes, reader.boundary(), reader.objects())
+        {
+            let path = recorder.path().to_owned();
+            self.recorder = None;
+            self.not_recorded(path, e)?;
+        }
+        for gc in &finished {
+            self.show(gc)?;
+        }
+        Ok(progress)
+    }
+
+    /// The recording ends here, or could not begin. The watch goes on without it.
+    fn not_recorded(&mut self, path: PathBuf, error: io::Error) -> Result<(), ObserverError> {
+        let what = format!("the recording {} ends here: {error}", path.display());
+        self.record_error = Some((path, error));
+        self.observer.warn(&what)
+    }
+
+    /// Takes in the rest of a file. How it ended.
+    pub(crate) fn replay(&mut self, playback: &mut Playback) -> Result<PartEnd, ObserverError> {
+        while let Some(batch) = playback.next() {
+            let end = batch.each(|item| {
+                self.aggregator.item(item);
+                self.show_finished()
+            })?;
+            if let Some(end) = end {
+                return Ok(end);
+            }
+        }
+        Ok(PartEnd { clean: false, broken: None })
+    }
+
+    /// A flush is over: events that were held back for their order may go. Live only; a file has the next flush.
+    pub(crate) fn release_held(&mut self) -> Result<(), ObserverError> {
+        self.decoder.reader.release_held();
+        self.drain().map(|_| ())
+    }
+
+    /// The line that is alive; `elapsed_ns` since the watch began.
+    pub(crate) fn tick(&mut self, elapsed_ns: u64) -> Result<(), ObserverError> {
+        self.observer.tick(&LiveState { elapsed_ns, lost: self.aggregator.lost_so_far() })
+    }
+
+    fn drain(&mut self) -> Result<Progress, ObserverError> {
+        loop {
+            let progress = self.step();
+            self.show_finished()?;
+            if let Some(progress) = progress {
+                return Ok(progress);
+            }
+        }
+    }
+
+    /// Takes in the next item; how far the stream has come, if nothing follows at present.
+    fn step(&mut self) -> Option<Progress> {
+        let Some(item) = self.decoder.next() else { return Some(Progress::Continues) };
+        if let StreamItem::End { clean } = item {
+            self.ended |= clean;
+            return Some(if clean { Progress::Ended } else { Progress::Broken });
+        }
+        if let Some(recorder) = &mut self.recorder {
+            match &item {
+                StreamItem::Event { stream_event, event: Some(event), .. } => {
+                    if let Some(state) = replayable_state(stream_event) {
+                        recorder.replayable_state(state, event);
+                    }
+                }
+                StreamItem::SequencePoint { .. } => recorder.sequence_point(),
+                _ => {}
+            }
+        }
+        self.aggregator.item(item);
+        None
+    }
+
+    fn show_finished(&mut self) -> Result<(), ObserverError> {
+        while let Some(gc) = self.aggregator.finished() {
+            self.show(&gc)?;
+        }
+        for notice in self.aggregator.notices() {
+            self.observer.warn(&notice)?;
+        }
+        Ok(())
+    }
+
+    fn show(&mut self, gc: &Gc) -> Result<(), ObserverError> {
+        if !self.started {
+            if !self.looked_ahead {
+                self.aggregator.learn();
+            }
+            self.start()?;
+        }
+        self.aggregator.learn();
+        self.aggregator.shown(gc);
+        self.observer.gc(&self.aggregator.facts, gc)?;
+        for line in self.aggregator.warnings_after(gc) {
+            self.observer.warn(&line)?;
+        }
+        Ok(())
+    }
+
+    /// No more bytes of a live stream will come. A recording of them holds whole objects only, and is to tell the same.
+    pub(crate) fn finish_live(&mut self) -> Result<(), ObserverError> {
+        self.decoder.reader.finish_at_boundary();
+        self.drain()?;
+        if !self.ended {
+            self.aggregator.has_gap(Gap::Left);
+        }
+        self.finish()
+    }
+
+    /// Nothing more will come: what runs is truncated and shown as such.
+    pub(crate) fn finish(&mut self) -> Result<(), ObserverError> {
+        self.aggregator.end();
+        self.show_finished()?;
+        self.aggregator.learn();
+        Ok(())
+    }
+
+    /// What the watch has come to.
+    pub(crate) fn into_results(self) -> Results {
+        Results { record_error: self.record_error, ..self.aggregator.into_results() }
+    }
+}

@@ -1,0 +1,99 @@
+//! Why roots cannot be watched in a target, and what can be watched instead.
+
+use dotnet_diagnostics_client::{Error, HResult};
+use netcore_profiler::hresult;
+
+use crate::exit::{Code, Failure};
+use crate::gc::record::Level;
+
+/// Why roots cannot be watched here.
+#[derive(Debug, Clone)]
+pub(crate) struct Refusal {
+    pub(crate) code: Code,
+    /// A sentence without a full stop.
+    pub(crate) reason: String,
+    pub(crate) remedy: String,
+    /// What can be watched instead.
+    pub(crate) instead: Level,
+}
+
+impl Refusal {
+    pub(crate) fn new(code: Code, reason: impl Into<String>, remedy: impl Into<String>) -> Refusal {
+        Refusal { code, reason: reason.into(), remedy: remedy.into(), instead: Level::Moves }
+    }
+
+    fn unsupported(reason: impl Into<String>, remedy: &str) -> Refusal {
+        Refusal::new(Code::UNSUPPORTED, reason, remedy)
+    }
+
+    /// Where roots were demanded it is a failure.
+    pub(crate) fn into_failure(self) -> Failure {
+        Failure::new(self.code, format!("roots cannot be watched: {}", self.reason))
+            .remedy(self.remedy)
+            .remedy("or leave --level out: gcwatch then watches at the level that works")
+    }
+
+    /// The process has gone.
+    pub(crate) fn gone(e: &std::io::Error) -> Refusal {
+        Refusal::new(Code::NO_TARGET, e.to_string(), "gcwatch ps lists the .NET processes")
+    }
+
+    /// The environment forbids profilers, even where the runtime would take an attach.
+    pub(crate) fn forbidden_by(variable: &str) -> Refusal {
+        Refusal::unsupported(
+            format!("its environment forbids profilers ({variable}=0)"),
+            "start it without that variable, or use --level moves",
+        )
+    }
+
+    /// A library of another architecture cannot be loaded.
+    pub(crate) fn other_arch(theirs: &str, ours: &str) -> Refusal {
+        let remedy = format!("use the {theirs} build of gcwatch, or give its library with --profiler-path");
+        Refusal::unsupported(
+            format!("the process is {theirs}, this gcwatch and its profiler are {ours}"),
+            &remedy,
+        )
+    }
+
+    /// NativeAOT and Mono.
+    pub(crate) fn no_profilers() -> Refusal {
+        let reason = "this runtime takes no profiler, and tells no blocks (NativeAOT or Mono)";
+        Refusal { instead: Level::Basic, ..Refusal::unsupported(reason, "use --level basic") }
+    }
+
+    /// Another gcwatch watches roots in the process.
+    pub(crate) fn other_watch() -> Refusal {
+        Refusal::new(
+            Code::OTHER_PROFILER,
+            "another gcwatch has its profiler in the process, and a runtime takes only one",
+            "end the other watch, or use --level moves",
+        )
+    }
+
+    /// What an answer to a profiler command means.
+    pub(crate) fn of(error: &Error) -> Refusal {
+        let newer = "use --level moves, or run the program on a newer .NET";
+        match error.hresult() {
+            Some(HResult::PROFILER_ALREADY_ACTIVE) => Refusal::new(
+                Code::OTHER_PROFILER,
+                "another profiler is active in the process, and a runtime takes only one",
+                "start the process without the other profiler (an APM agent?)",
+            ),
+            Some(HResult::NOT_SUPPORTED) => Refusal::no_profilers(),
+            Some(HResult(code)) if code == hresult::RUNTIME_TOO_OLD as u32 => {
+                Refusal::unsupported("the runtime is too old for it (.NET 5 is the first)", newer)
+            }
+            Some(HResult::UNKNOWN_COMMAND) => Refusal::unsupported("the runtime is too old for it", newer),
+            Some(HResult::MODULE_NOT_FOUND) => Refusal::unsupported(
+                "the process could not load the profiler library",
+                "can its user read and execute files in its temporary directory?",
+            ),
+            Some(HResult::TIMEOUT_WAITING_FOR_CONCURRENT_GC) => Refusal::unsupported(
+                "a background collection ran for more than 10 s",
+                "try again when it is over",
+            ),
+            Some(code) => Refusal::unsupported(format!("the runtime answered {code}"), "use --level moves"),
+            None => Refusal::new(Code::FAILED, error.to_string(), "try again, or use --level moves"),
+        }
+    }
+}

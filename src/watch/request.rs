@@ -1,0 +1,72 @@
+//! What a watch is asked for, after everything that was typed has got its meaning.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::recording;
+use super::refusal::Refusal;
+use super::stream::Detail;
+use crate::exit::Failure;
+use crate::gc::facts::{Sample, StepBackLimits};
+use crate::gc::record::Level;
+
+/// A watch that is asked for.
+#[derive(Debug)]
+pub(crate) struct WatchRequest {
+    /// The level that the user demanded; `None`: roots, or what is possible.
+    pub(crate) demanded: Option<Level>,
+    /// The lowest level that can answer the assertions: a verdict should not judge what watching costs.
+    pub(crate) needed: Option<Level>,
+    /// `--sample`: roots in sampling windows.
+    pub(crate) sampling: Option<Sample>,
+    pub(crate) detail: Detail,
+    /// Another build of the profiler library.
+    pub(crate) profiler_path: Option<PathBuf>,
+    pub(crate) limits: Limits,
+    /// What roots may cost a process that runs, where the user asked for nothing.
+    pub(crate) careful: Careful,
+    pub(crate) recording: Option<recording::Plan>,
+    /// The target's own children dial our port, too (`--follow`).
+    pub(crate) children_dial: bool,
+}
+
+/// When a watch ends by itself.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Limits {
+    pub(crate) duration: Option<Duration>,
+    /// Complete collections at the level watched.
+    pub(crate) gcs: Option<u64>,
+}
+
+/// How much the profiler may cost a process that runs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Careful {
+    /// The longest blocking gen2 collection, estimated, for which roots are watched all the time.
+    pub(crate) max_blocking_gc: Duration,
+    pub(crate) step_back: StepBackLimits,
+}
+
+impl WatchRequest {
+    /// The user asked for nothing: what is watched must not hurt.
+    pub(crate) fn asks_for_nothing(&self) -> bool {
+        self.demanded.is_none() && self.needed.is_none() && self.sampling.is_none()
+    }
+
+    /// The level to try.
+    pub(crate) fn level(&self) -> Level {
+        let windows = self.sampling.map(|_| Level::Roots);
+        self.demanded.or(windows).or(self.needed).unwrap_or(Level::Roots)
+    }
+
+    /// Goes on at another level, with the reason.
+    ///
+    /// # Errors
+    /// Roots were demanded.
+    pub(crate) fn fall_back(&self, refusal: Refusal) -> Result<(Level, String), Failure> {
+        if self.demanded == Some(Level::Roots) {
+            return Err(refusal.into_failure());
+        }
+        let between = self.sampling.map(|sample| sample.between);
+        Ok((between.map_or(refusal.instead, |level| level.min(refusal.instead)), refusal.reason))
+    }
+}

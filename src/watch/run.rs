@@ -1,0 +1,125 @@
+//! One watch from its request to its outcome. `run`, `attach` and `--follow` differ in the source and in the control.
+
+use dotnet_diagnostics_client::{Client, Transport};
+
+use super::aggregator::Results;
+use super::control::{Control, Ended, NotWatched, unless_ended};
+use super::launch::{self, Suspended, unless_gone};
+use super::observer::Observer;
+use super::processor::StreamProcessor;
+use super::pump::{Connection, Pump};
+use super::request::WatchRequest;
+use super::sampler::Sampler;
+use super::started::StartedWatch;
+use super::{attached, startup, stopped};
+use crate::gc::facts::{Facts, Gap, Target};
+use crate::target::Found;
+
+/// The process to watch.
+pub(crate) enum WatchSource<'a> {
+    /// It runs, and was found.
+    Running(&'a Found),
+    /// It waits at its start for us.
+    Suspended(&'a Suspended),
+}
+
+/// What a watch has come to, and why it ended.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) ended: Ended,
+    pub(crate) results: Results,
+    /// The observer could not be told everything.
+    pub(crate) observer_error: Option<std::io::Error>,
+}
+
+impl Outcome {
+    /// The target was killed, or its stream ended amid an object.
+    pub(crate) fn is_cut(&self) -> bool {
+        matches!(self.ended, Ended::Target { whole: false })
+    }
+}
+
+/// Watches one process: opens the session, brings the profiler in, reads the stream until something ends the watch, and
+/// leaves the process as it was.
+///
+/// # Errors
+/// The process could not be watched at all. A failure after the start is part of the outcome.
+pub(crate) async fn run(
+    request: &WatchRequest,
+    source: WatchSource<'_>,
+    observer: &mut dyn Observer,
+    control: &mut impl Control,
+) -> Result<Outcome, NotWatched> {
+    match source {
+        WatchSource::Running(found) => {
+            let target = found.describe();
+            let concurrent = target.gc.concurrent;
+            let pid = found.facts.as_ref().map(|facts| facts.pid);
+            let started = stopped::unless_stopped(pid, attached::start(found, concurrent, request));
+            let started = unless_ended(control, None, started).await??;
+            let facts = Facts { watch: started.facts(request, concurrent, false), target };
+            let connection = connect(started, request, &found.client, pid);
+            Ok(observe(request, facts, connection, None, observer, control).await)
+        }
+        WatchSource::Suspended(suspended) => {
+            let resumed = unless_gone(suspended.info.pid, startup::resume(suspended, request));
+            let resumed = unless_ended(control, None, resumed).await?.ok_or_else(launch::ended_early)??;
+            let mut stop = None;
+            let started = async {
+                let started = resumed.started(suspended, request).await?;
+                Ok::<_, NotWatched>((started, startup::describe(suspended).await))
+            };
+            let (started, target): (StartedWatch, Target) =
+                unless_ended(control, Some(&mut stop), started).await??;
+            let facts = Facts { watch: started.facts(request, target.gc.concurrent, true), target };
+            let connection = connect(started, request, &suspended.client, suspended.pid());
+            Ok(observe(request, facts, connection, stop, observer, control).await)
+        }
+    }
+}
+
+fn connect<'a, T: Transport>(
+    started: StartedWatch,
+    request: &WatchRequest,
+    client: &'a Client<T>,
+    pid: Option<u32>,
+) -> Connection<'a, T> {
+    let StartedWatch { stream, beginning, lease, ready, roots, .. } = started;
+    let sampler = roots.sampling.zip(ready).map(|(sample, ready)| {
+        let sampler = Sampler::new(sample, request.detail, ready, client);
+        match roots.until {
+            _ if request.sampling.is_some() => sampler,
+            Some(_) => sampler.staying(),
+            None => sampler.after_gen2(),
+        }
+    });
+    Connection { stream, control: client, lease, sampler, beginning, pid }
+}
+
+async fn observe<T: Transport>(
+    request: &WatchRequest,
+    facts: Facts,
+    connection: Connection<'_, T>,
+    stop: Option<Ended>,
+    observer: &mut dyn Observer,
+    control: &mut impl Control,
+) -> Outcome {
+    let mut processor = StreamProcessor::new(facts, observer, false);
+    // The stream is closed at the end of this statement: one that nobody reads would delay the target's exit.
+    let ended = match processor.begin(request.recording.as_ref()) {
+        Ok(()) => Pump::new(connection, request.limits, stop).run(&mut processor, control).await,
+        Err(e) => {
+            drop(connection);
+            Ended::Observer(e)
+        }
+    };
+    if matches!(ended, Ended::Target { whole: false }) {
+        processor.aggregator.has_gap(Gap::Killed);
+    }
+    let finished = processor.finish_live().err();
+    let observer_error = match &ended {
+        Ended::Observer(e) => Some(std::io::Error::new(e.kind(), e.to_string())),
+        _ => finished,
+    };
+    Outcome { ended, results: processor.into_results(), observer_error }
+}

@@ -1,0 +1,85 @@
+//! A watch that has started: its session is open, and at level `roots` the profiler is in, or will come in windows.
+
+use dotnet_diagnostics_client::EventSession;
+
+use super::estimate::Beginning;
+use super::profiler::Ready;
+use super::request::WatchRequest;
+use crate::gc::facts::{Arming, BackgroundGc, Estimate, Sample, StepBackLimits, Watch};
+use crate::gc::record::Level;
+use crate::sys::Lease;
+
+/// A watch that has started.
+pub(crate) struct StartedWatch {
+    pub(crate) stream: EventSession,
+    /// What was read of the stream already.
+    pub(crate) beginning: Beginning,
+    /// Where the profiler stays until the watch ends.
+    pub(crate) lease: Option<Lease>,
+    /// Where the profiler comes and goes.
+    pub(crate) ready: Option<Ready>,
+    pub(crate) level: Level,
+    /// Why it is not the level that was asked for.
+    pub(crate) level_reason: Option<String>,
+    pub(crate) roots: RootsPlan,
+    pub(crate) estimate: Option<Estimate>,
+}
+
+/// When roots are watched.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct RootsPlan {
+    /// In sampling windows; with [`until`](Self::until) set, after the watch has stepped back.
+    pub(crate) sampling: Option<Sample>,
+    /// All the time, until these limits are exceeded.
+    pub(crate) until: Option<StepBackLimits>,
+    /// The estimate decided, not the user.
+    pub(crate) estimated: bool,
+}
+
+impl StartedWatch {
+    /// A watch without the profiler.
+    pub(crate) fn without_profiler(
+        stream: EventSession,
+        level: Level,
+        level_reason: Option<String>,
+    ) -> StartedWatch {
+        StartedWatch {
+            stream,
+            beginning: Beginning::now(),
+            lease: None,
+            ready: None,
+            level,
+            level_reason,
+            roots: RootsPlan::default(),
+            estimate: None,
+        }
+    }
+
+    /// What the reports say at the start. `concurrent`: the target has background collections; `at_startup`: the profiler
+    /// came before the first managed code.
+    pub(crate) fn facts(&self, request: &WatchRequest, concurrent: Option<bool>, at_startup: bool) -> Watch {
+        let roots = self.level == Level::Roots;
+        let sample = self.roots.sampling.filter(|_| roots && self.roots.until.is_none());
+        let max_blocking_ns = u64::try_from(request.careful.max_blocking_gc.as_nanos()).unwrap_or(u64::MAX);
+        Watch {
+            level: self.level,
+            level_reason: self.level_reason.clone(),
+            background_gc: match (self.level, at_startup) {
+                _ if concurrent == Some(false) => BackgroundGc::None,
+                (Level::Basic, _) => BackgroundGc::Untouched,
+                (Level::Moves, _) => BackgroundGc::Walked,
+                (Level::Roots, _) if sample.is_some() => BackgroundGc::OffInWindows,
+                (Level::Roots, true) => BackgroundGc::OffUntilExit,
+                (Level::Roots, false) => BackgroundGc::OffWhileWatched,
+            },
+            arming: roots.then_some(Arming::Late),
+            sample,
+            blocks: request.detail.blocks,
+            estimate: self.estimate.filter(|_| roots),
+            max_blocking_ns: self.roots.estimated.then_some(max_blocking_ns),
+            step_back: self.roots.until,
+            windows_after_gen2: sample.is_some() && request.sampling.is_none(),
+            ..Watch::default()
+        }
+    }
+}

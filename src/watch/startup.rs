@@ -1,0 +1,162 @@
+//! Starting to watch a process that waits at its start for gcwatch.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use dotnet_diagnostics_client::{EventSession, Pinned, ProcessFacts};
+use netcore_profiler::config::VARIABLE as CONFIG_VARIABLE;
+use tokio::time::timeout;
+
+use super::launch::{self, Suspended};
+use super::port_name::PORTS;
+use super::profiler::{self, Ready};
+use super::refusal::Refusal;
+use super::request::WatchRequest;
+use super::started::{RootsPlan, StartedWatch};
+use super::stream;
+use crate::exit::{Code, Failure};
+use crate::gc::facts::Target;
+use crate::gc::record::Level;
+use crate::sys;
+use crate::target;
+
+/// The profiler connects within a millisecond of the runtime's start; a machine may be slow.
+const PROFILER_TIMEOUT: Duration = Duration::from_secs(3);
+/// A runtime answers at once, unless its process is stopped.
+const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// A process that was resumed, with the profiler that is to come.
+pub(crate) struct Resumed {
+    stream: EventSession,
+    ready: Option<Ready>,
+    level: Level,
+    level_reason: Option<String>,
+}
+
+/// Says everything that has to be said to a runtime before its first instruction, and resumes it.
+///
+/// # Errors
+/// The process has ended, or roots were demanded and are not possible.
+pub(crate) async fn resume(suspended: &Suspended, request: &WatchRequest) -> Result<Resumed, Failure> {
+    let client = &suspended.client;
+    let failed = |e| target::command_failed(&e, None);
+    if !request.children_dial {
+        launch::hide_port(client).await.map_err(failed)?;
+    }
+    let (mut level, mut level_reason, mut ready) = (request.level(), None, None);
+    if level == Level::Roots {
+        match name_profiler(suspended, request).await {
+            Ok(r) => ready = Some(r),
+            Err(refusal) => {
+                let (instead, reason) = request.fall_back(refusal)?;
+                (level, level_reason) = (instead, Some(reason));
+            }
+        }
+    }
+    if level == Level::Moves
+        && let Some(why) = profiler::no_moves(client).await
+    {
+        (level, level_reason) = (Level::Basic, Some(why));
+    }
+    let stream = stream::open(client, level, request.detail).await.map_err(failed)?;
+    client.resume_runtime().await.map_err(failed)?;
+    Ok(Resumed { stream, ready, level, level_reason })
+}
+
+/// Names the profiler to the runtime, unless it comes in sampling windows. The runtime's OK means only that it has heard.
+async fn name_profiler(suspended: &Suspended, request: &WatchRequest) -> Result<Ready, Refusal> {
+    let (client, info) = (&suspended.client, &suspended.info);
+    let environment = suspended.pid().map(ProcessFacts::read).filter(|facts| facts.environ.is_some());
+    let refusal = launch::refusal_from_environment(|name| match &environment {
+        Some(facts) => facts.variable(name).map(ToOwned::to_owned),
+        None => std::env::var_os(name),
+    });
+    if let Some(refusal) = refusal {
+        return Err(refusal);
+    }
+    if info.arch != target::own_arch() && request.profiler_path.is_none() {
+        return Err(Refusal::other_arch(&info.arch, target::own_arch()));
+    }
+    // A program that has become another user is met with that user's rights, as in an attach.
+    let stranger = client.transport().peer().filter(|peer| peer.uid != sys::own_uid());
+    let process = match stranger.and_then(|peer| peer.pid) {
+        Some(pid) => Some(Pinned::new(pid).map_err(|e| Refusal::gone(&e))?),
+        None => None,
+    };
+    let temp_dir = match &process {
+        Some(process) => {
+            let facts = ProcessFacts::read(process.pid());
+            facts.variable("TMPDIR").filter(|dir| !dir.is_empty()).map_or("/tmp".into(), PathBuf::from)
+        }
+        None => std::env::temp_dir(),
+    };
+    let path = request.profiler_path.as_deref();
+    let ready = profiler::prepare(path, process.as_ref(), &temp_dir).await?;
+    if request.sampling.is_some() {
+        profiler::takes_profilers(client).await?;
+        return Ok(ready);
+    }
+    let unset = (!request.children_dial).then_some(PORTS);
+    let config = ready.config(request.detail, unset, None);
+    let refused = |e| Refusal::of(&e);
+    client.set_environment_variable(CONFIG_VARIABLE, Some(&config)).await.map_err(refused)?;
+    client.set_startup_profiler(profiler::clsid(), &ready.library()).await.map_err(refused)?;
+    Ok(ready)
+}
+
+impl Resumed {
+    /// Waits for the profiler. A runtime may say OK to a profiler and then not load it; only the profiler's own connection
+    /// counts.
+    ///
+    /// # Errors
+    /// It does not come, and roots were demanded.
+    pub(crate) async fn started(
+        self,
+        suspended: &Suspended,
+        request: &WatchRequest,
+    ) -> Result<StartedWatch, Failure> {
+        let Resumed { stream, ready, level, level_reason } = self;
+        let roots = RootsPlan { sampling: request.sampling, ..RootsPlan::default() };
+        let without = StartedWatch::without_profiler(stream, level, level_reason);
+        match ready {
+            None => Ok(without),
+            Some(ready) if roots.sampling.is_some() => {
+                Ok(StartedWatch { ready: Some(ready), roots, ..without })
+            }
+            Some(mut ready) => match ready.came(PROFILER_TIMEOUT).await {
+                true => Ok(StartedWatch { lease: Some(ready.into_lease()), ..without }),
+                false => without_silent_profiler(without, suspended, request).await,
+            },
+        }
+    }
+}
+
+async fn without_silent_profiler(
+    started: StartedWatch,
+    suspended: &Suspended,
+    request: &WatchRequest,
+) -> Result<StartedWatch, Failure> {
+    // The profiler would have taken this out by itself.
+    let removed = suspended.client.set_environment_variable(CONFIG_VARIABLE, None);
+    let removed = launch::unless_gone(suspended.info.pid, removed).await;
+    tracing::debug!("{CONFIG_VARIABLE} taken out of the program's environment: {removed:?}");
+    let (_, reason) = request.fall_back(Refusal::new(
+        Code::UNSUPPORTED,
+        "the runtime did not load the profiler, and did not say why",
+        "can the program's user read and execute files in the temporary directory?",
+    ))?;
+    // Where that fails it has ended meanwhile: what the first session holds is all there is.
+    let moves = stream::open(&suspended.client, Level::Moves, request.detail).await.ok();
+    let level = if moves.is_some() { Level::Moves } else { Level::Basic };
+    let stream = moves.unwrap_or(started.stream);
+    Ok(StartedWatch::without_profiler(stream, level, Some(reason)))
+}
+
+/// Describes a process that was resumed: only now its runtime knows the whole command line.
+pub(crate) async fn describe(suspended: &Suspended) -> Target {
+    let answer = launch::unless_gone(suspended.info.pid, suspended.client.process_info());
+    let answer = timeout(DESCRIBE_TIMEOUT, answer).await.ok().flatten().and_then(Result::ok);
+    let info = answer.unwrap_or_else(|| suspended.info.clone());
+    let facts = u32::try_from(info.pid).ok().map(ProcessFacts::read).filter(|facts| facts.exists);
+    target::describe(Some(&info), facts.as_ref())
+}
