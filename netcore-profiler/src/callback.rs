@@ -1,8 +1,8 @@
 //! The interface the CLR calls: `ICorProfilerCallback` to `ICorProfilerCallback11` in one table.
 //!
-//! Every interface extends the one before, so one table serves them all. Order, signatures and
-//! identifiers are those of `corprof.idl`. Rows without an expression answer `S_OK` and are never
-//! called, since their events are not asked for.
+//! Each interface extends the one before, so one table serves them all. Order, signatures and identifiers are those of
+//! `corprof.idl`. Rows without an expression return `S_OK`; the runtime never calls them, because our event mask does
+//! not ask for them.
 
 use core::ffi::c_void;
 
@@ -11,7 +11,7 @@ use crate::build_options::{LATEST_CALLBACK, PLAIN};
 use crate::com::{Class, Guid, IID_UNKNOWN};
 use crate::hresult::{E_FAIL, E_POINTER, HResult, S_OK};
 
-/// Identifiers of `ICorProfilerCallback` and its successors, in order.
+/// Identifiers of `ICorProfilerCallback` to `ICorProfilerCallback11`, in order.
 pub const IIDS: [Guid; 11] = [
     Guid::from_u128(0x176fbed1_a55c_4796_98ca_a9da0ef883e7),
     Guid::from_u128(0x8a8cc829_ccf2_49fe_bbae_0f022228071a),
@@ -31,7 +31,7 @@ com_table! {
     pub struct Callback11Table for Profiler as profiler {
         // ICorProfilerCallback, from slot 3.
         Initialize(info: *mut c_void) => {
-            // SAFETY: arguments as the interface documents them.
+            // SAFETY: the runtime passes arguments as the interface documents them.
             unsafe { profiler.initialize(info) }
         };
         Shutdown() => profiler.shutdown();
@@ -80,14 +80,14 @@ com_table! {
         RuntimeThreadSuspended(_: usize);
         RuntimeThreadResumed(_: usize);
         MovedReferences(count: u32, old: *const usize, new: *const usize, lengths: *const u32) => {
-            // SAFETY: arguments as the interface documents them.
+            // SAFETY: the runtime passes arguments as the interface documents them.
             unsafe { profiler.moved_v1(count, old, new, lengths) }
         };
         ObjectAllocated(_: usize, _: usize);
         ObjectsAllocatedByClass(_: u32, _: *const usize, _: *const u32);
         ObjectReferences(_: usize, _: usize, _: u32, _: *const usize) => if PLAIN { S_OK } else { E_FAIL };
         RootReferences(count: u32, objects: *const usize) => {
-            // SAFETY: arguments as the interface documents them.
+            // SAFETY: the runtime passes arguments as the interface documents them.
             unsafe { profiler.roots_v1(count, objects) }
         };
         ExceptionThrown(_: usize);
@@ -111,24 +111,24 @@ com_table! {
         // ICorProfilerCallback2, from slot 72.
         ThreadNameChanged(_: usize, _: u32, _: *const u16);
         GarbageCollectionStarted(count: i32, collected: *const i32, reason: u32) => {
-            // SAFETY: arguments as the interface documents them.
+            // SAFETY: the runtime passes arguments as the interface documents them.
             unsafe { profiler.gc_started(count, collected, reason) }
         };
         SurvivingReferences(count: u32, starts: *const usize, lengths: *const u32) => {
-            // SAFETY: arguments as the interface documents them.
+            // SAFETY: the runtime passes arguments as the interface documents them.
             unsafe { profiler.surviving_v1(count, starts, lengths) }
         };
         GarbageCollectionFinished() => profiler.gc_finished();
         FinalizeableObjectQueued(_: u32, _: usize) => profiler.finalizable_queued();
         RootReferences2(count: u32, objects: *const usize, kinds: *const u32, flags: *const u32, ids: *const usize) => {
-            // SAFETY: arguments as the interface documents them.
+            // SAFETY: the runtime passes arguments as the interface documents them.
             unsafe { profiler.roots(count, objects, kinds, flags, ids) }
         };
         HandleCreated(_: usize, _: usize);
         HandleDestroyed(_: usize);
         // ICorProfilerCallback3, from slot 80.
         InitializeForAttach(info: *mut c_void, data: *mut c_void, length: u32) => {
-            // SAFETY: arguments as the interface documents them.
+            // SAFETY: the runtime passes arguments as the interface documents them.
             unsafe { profiler.initialize_for_attach(info, data, length) }
         };
         ProfilerAttachComplete() => profiler.attach_complete();
@@ -139,11 +139,11 @@ com_table! {
         ReJITCompilationFinished(_: usize, _: usize, _: HResult, _: i32);
         ReJITError(_: usize, _: u32, _: usize, _: HResult);
         MovedReferences2(count: u32, old: *const usize, new: *const usize, lengths: *const usize) => {
-            // SAFETY: arguments as the interface documents them.
+            // SAFETY: the runtime passes arguments as the interface documents them.
             unsafe { profiler.moved(count, old, new, lengths) }
         };
         SurvivingReferences2(count: u32, starts: *const usize, lengths: *const usize) => {
-            // SAFETY: arguments as the interface documents them.
+            // SAFETY: the runtime passes arguments as the interface documents them.
             unsafe { profiler.surviving(count, starts, lengths) }
         };
         // ICorProfilerCallback5, from slot 89.
@@ -159,13 +159,13 @@ com_table! {
         DynamicMethodUnloaded(_: usize);
         // ICorProfilerCallback10, from slot 95.
         EventPipeEventDelivered(provider: usize, id: u32, _: u32, _: u32, _: *const u8, length: u32, data: *const u8, _: *const Guid, _: *const Guid, _: usize, _: u32, _: *const usize) => {
-            // SAFETY: arguments as the interface documents them.
+            // SAFETY: the runtime passes arguments as the interface documents them.
             unsafe { profiler.event_delivered(provider, id, data, length) }
         };
         EventPipeProviderCreated(_: usize);
         // ICorProfilerCallback11, from slot 97.
         LoadAsNotificationOnly(answer: *mut i32) => {
-            // SAFETY: arguments as the interface documents them.
+            // SAFETY: the runtime passes arguments as the interface documents them.
             unsafe { notification_only(answer) }
         };
     }
@@ -181,7 +181,7 @@ unsafe impl Class for Profiler {
     }
 }
 
-/// The profiler wants to be the one main profiler: notification-only ones get no GC callbacks.
+/// Asks to be the main profiler: notification-only profilers get no GC callbacks.
 ///
 /// # Safety
 /// `answer` is null or can be written.
@@ -189,7 +189,7 @@ unsafe fn notification_only(answer: *mut i32) -> HResult {
     if answer.is_null() {
         return E_POINTER;
     }
-    // SAFETY: checked for null; valid otherwise by the contract.
+    // SAFETY: not null, so it can be written by the contract.
     unsafe { answer.write_unaligned(0) };
     S_OK
 }
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_implemented_is_in_its_slot() {
+    fn implemented_methods_are_in_their_slots() {
         let used = slots! {
             Shutdown MovedReferences ObjectReferences RootReferences GarbageCollectionStarted
             SurvivingReferences GarbageCollectionFinished FinalizeableObjectQueued RootReferences2
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_every_callback_interface_and_nothing_else() {
+    fn it_answers_to_every_callback_interface_and_nothing_else() {
         assert!(Profiler::answers(&IID_UNKNOWN));
         assert!(IIDS.iter().all(Profiler::answers));
         assert!(!Profiler::answers(&crate::com::IID_CLASS_FACTORY));

@@ -1,42 +1,42 @@
-//! What the profiler is asked to do: one line of text, the same for both ways in.
+//! The profiler's configuration: one line of text, the same for attach and startup.
 //!
-//! Attached, it is the client data of the attach command, UTF-8 without a terminator. Loaded at
-//! startup, it is the environment variable [`VARIABLE`], as the runtime sees it.
+//! For an attach it is the client data of the attach command, UTF-8 without a terminator. At startup it is the environment
+//! variable [`VARIABLE`], as the runtime sees it.
 //!
 //! ```text
 //! gcwatch=3 arming=late blocks=0 names=1 window=3/1/0/30000/0 lease=/tmp/with spaces/lease.sock
 //! ```
 //!
-//! `gcwatch` is [`ABI_VERSION`] and required. Every other key may be left out, unknown keys are
-//! ignored, and `lease` takes the rest of the text.
+//! `gcwatch` is [`ABI_VERSION`] and required. All other keys are optional, unknown keys are ignored, and the value of
+//! `lease` is the rest of the text.
 
 use core::fmt;
 
 use crate::wire::{ABI_VERSION, Arming, Window};
 
-/// The environment variable that holds the configuration of a profiler loaded at startup. The profiler takes it out of
-/// the runtime's environment as soon as it has read it.
+/// The environment variable with the configuration of a profiler that is loaded at startup. The profiler removes it
+/// from the runtime's environment as soon as it has read it.
 pub const VARIABLE: &str = "GCWATCH_PROFILER";
 
-/// Longest configuration that is read, in bytes of UTF-8 and in UTF-16 units.
+/// The longest valid configuration, in bytes of UTF-8 and in UTF-16 units.
 pub const MAX_LENGTH: usize = 1024;
 
 /// The configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config<'a> {
-    /// When `COR_PRF_MONITOR_GC` is on. Late unless said otherwise.
+    /// When `COR_PRF_MONITOR_GC` is on. Late by default.
     pub arming: Arming,
     /// Send raw ranges and roots too.
     pub blocks: bool,
     /// Look up the types of what roots hold, and send the names of types and methods.
     pub names: bool,
-    /// A variable to take out of the C library's environment, so that children started by native code do not
-    /// inherit it. Whoever loads the profiler takes it out of the runtime's own copy. A name without spaces.
+    /// A variable to remove from the C library's environment, so that children started by native code do not inherit
+    /// it. gcwatch itself removes it from the runtime's own copy. A name without spaces.
     pub unset: Option<&'a str>,
-    /// The window of a sampling watch that it is loaded for: number, collections, length and interval in ms, and
-    /// how many were skipped.
+    /// The sampling window that the profiler is loaded for: number, collections, length in ms, interval in ms, and how
+    /// many windows were skipped before it.
     pub window: Option<Window>,
-    /// Socket or pipe whose end means that the profiler has to leave.
+    /// Path of the socket or pipe of the lease.
     pub lease: Option<&'a str>,
 }
 
@@ -46,13 +46,13 @@ impl Default for Config<'_> {
     }
 }
 
-/// A configuration that cannot be followed.
+/// An invalid configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// Not text in this form, or a value that its key does not take.
+    /// The text is not in this form, or a key has a wrong value.
     Malformed,
-    /// Written for another version of the profiler, or for none.
+    /// The text is for another version of the profiler, or has no version.
     Version,
 }
 
@@ -60,7 +60,7 @@ impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Malformed => "the profiler's configuration is malformed",
-            Self::Version => "the profiler's configuration is of another version",
+            Self::Version => "the profiler's configuration is for another version",
         })
     }
 }
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_may_be_missing_unknown_or_far_apart() {
+    fn optional_and_unknown_keys_are_accepted() {
         let default = Config::default();
         assert_eq!(Config::parse("gcwatch=3"), Ok(default));
         assert_eq!(Config::parse("  colour=red   gcwatch=3  "), Ok(default));
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn others_are_refused() {
+    fn invalid_texts_are_refused() {
         for text in ["", " ", "arming=late", "gcwatch=1", "gcwatch=0 blocks=1"] {
             assert_eq!(Config::parse(text), Err(ConfigError::Version), "{text:?}");
         }

@@ -1,44 +1,44 @@
-//! Answers to the runtime. `InitializeForAttach`'s answer reaches the one who attached, so each
-//! reason to refuse has its own value, with the customer bit set to stand apart from the runtime's.
+//! Results of COM methods. The result of `InitializeForAttach` reaches gcwatch, so each reason to refuse has a value of
+//! its own, with the customer bit set, which the runtime's results do not have.
 
 /// A COM result: negative means failure.
 pub type HResult = i32;
 
 /// Success.
 pub const S_OK: HResult = 0;
-/// `CORPROF_E_UNSUPPORTED_CALL_SEQUENCE`: not on this thread, or not now.
+/// `CORPROF_E_UNSUPPORTED_CALL_SEQUENCE`: not allowed on this thread, or not now.
 pub const UNSUPPORTED_CALL_SEQUENCE: HResult = 0x8013_1363_u32 as i32;
-/// Not more than "no".
+/// Unspecified failure.
 pub const E_FAIL: HResult = 0x8000_4005_u32 as i32;
-/// A null pointer where none is allowed.
+/// A pointer is null that must not be.
 pub const E_POINTER: HResult = 0x8000_4003_u32 as i32;
 /// The interface is not implemented.
 pub const E_NOINTERFACE: HResult = 0x8000_4002_u32 as i32;
 /// The method is not implemented.
 pub const E_NOTIMPL: HResult = 0x8000_4001_u32 as i32;
-/// The class does not take part in an aggregate.
+/// The class does not support aggregation.
 pub const CLASS_E_NOAGGREGATION: HResult = 0x8004_0110_u32 as i32;
-/// No such class in this library.
+/// The library does not have this class.
 pub const CLASS_E_CLASSNOTAVAILABLE: HResult = 0x8004_0111_u32 as i32;
-/// There is no configuration: not loaded by gcwatch.
+/// There is no configuration: gcwatch did not load the profiler.
 pub const CONFIG_MISSING: HResult = 0xa047_0001_u32 as i32;
-/// The configuration is not in the form of [`config`](crate::config).
+/// The configuration is invalid ([`config`](crate::config)).
 pub const CONFIG_MALFORMED: HResult = 0xa047_0002_u32 as i32;
-/// The configuration is of another version of gcwatch.
+/// The configuration is for another version of the profiler.
 pub const CONFIG_VERSION: HResult = 0xa047_0003_u32 as i32;
 /// The runtime has no `ICorProfilerInfo12`: it is older than .NET 5.
 pub const RUNTIME_TOO_OLD: HResult = 0xa047_0004_u32 as i32;
 /// Memory for the accumulators could not be mapped.
 pub const NO_MEMORY: HResult = 0xa047_0005_u32 as i32;
-/// The profiler of an earlier attach has not finished leaving; try again.
+/// The profiler of an earlier attach is still leaving; try again.
 pub const STILL_LEAVING: HResult = 0xa047_0006_u32 as i32;
-/// The EventPipe provider or its events could not be made.
+/// The EventPipe provider or its events could not be created.
 pub const NO_PROVIDER: HResult = 0xa047_0007_u32 as i32;
-/// The library could not be kept in memory for good, without which it may not start a thread.
+/// The library could not be pinned in memory, without which its threads would not be safe.
 pub const NOT_PINNED: HResult = 0xa047_0008_u32 as i32;
-/// The lease could not be connected, and this runtime has no other way to tell when to leave.
+/// The lease could not be connected, and this runtime has no other sign for the profiler to leave.
 pub const NO_LEASE: HResult = 0xa047_0009_u32 as i32;
-/// The thread that keeps the lease could not be started.
+/// A thread of the profiler could not be started.
 pub const NO_THREAD: HResult = 0xa047_000a_u32 as i32;
 
 /// Whether a result is a success.

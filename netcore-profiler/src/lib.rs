@@ -12,7 +12,7 @@
         clippy::panic,
         clippy::indexing_slicing,
         clippy::arithmetic_side_effects,
-        reason = "tests say what is wrong by failing"
+        reason = "a test may panic"
     )
 )]
 
@@ -32,13 +32,13 @@ pub mod wire;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// The profiler library, to be written to a file that the target can open. Empty where the build was
-/// told to leave it out.
+/// The profiler library, to be written to a file that the target can open. Empty if the build left it out
+/// (`NETCORE_PROFILER_SKIP`).
 #[cfg(not(agent))]
 pub const LIBRARY: &[u8] = include_bytes!(env!("NETCORE_PROFILER_LIBRARY"));
 
-/// The name to write [`LIBRARY`] under. It holds [`LIBRARY_HASH`], so that a file of that name never
-/// has to be overwritten while a process has it mapped.
+/// The file name for [`LIBRARY`]. It contains [`LIBRARY_HASH`], so that a file which a process has mapped never needs
+/// to be overwritten.
 #[cfg(not(agent))]
 pub const LIBRARY_FILE_NAME: &str = env!("NETCORE_PROFILER_FILE_NAME");
 
@@ -46,8 +46,8 @@ pub const LIBRARY_FILE_NAME: &str = env!("NETCORE_PROFILER_FILE_NAME");
 #[cfg(not(agent))]
 pub const LIBRARY_HASH: &str = env!("NETCORE_PROFILER_HASH");
 
-/// Nothing here may panic, and lints see to it; what is left is the compiler's own checks. The
-/// process cannot be helped then: stop it where the fault is, for the dump to show.
+/// Lints forbid everything that may panic, so only checks of the compiler itself can come here. Then abort the process
+/// at the fault, so that a dump shows it.
 #[cfg(all(agent, not(windows)))]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {

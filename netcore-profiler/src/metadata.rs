@@ -1,4 +1,4 @@
-//! Names in a module's metadata: those methods of `IMetaDataImport2` that are called, by slot.
+//! Names in a module's metadata: the methods of `IMetaDataImport2` that the agent calls, by slot.
 
 use core::ffi::c_void;
 use core::ptr::{self, NonNull};
@@ -10,11 +10,11 @@ use crate::info::Info;
 /// `IMetaDataImport2`, with generic parameters.
 pub const IID_METADATA_IMPORT2: Guid = Guid::from_u128(0xfce5efa0_8bba_4f8e_a036_8f2022b08466);
 
-/// The metadata of one module. The reference is given back on drop.
+/// The metadata of one module. Dropping it releases the reference.
 #[derive(Debug)]
 pub struct Metadata(NonNull<c_void>);
 
-/// An enumeration, closed on drop.
+/// An enumeration. Dropping it closes it.
 #[derive(Debug)]
 struct Enum<'a> {
     metadata: &'a Metadata,
@@ -24,9 +24,9 @@ struct Enum<'a> {
 /// A method's definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MethodProps {
-    /// `mdTypeDef` of its type.
+    /// `mdTypeDef` of the declaring type.
     pub type_token: u32,
-    /// Units of the name, without its zero.
+    /// Length of the name in UTF-16 units, without its zero.
     pub length: usize,
 }
 
@@ -35,13 +35,13 @@ pub struct MethodProps {
 pub struct FieldProps<'a> {
     /// `CorFieldAttr`.
     pub attributes: u32,
-    /// Its type.
+    /// Signature of the field.
     pub signature: &'a [u8],
-    /// Units of the name, without its zero.
+    /// Length of the name in UTF-16 units, without its zero.
     pub length: usize,
 }
 
-/// Units written, of a length that counts the zero and may be more than there was room for.
+/// How many units were written, from a length that counts the zero and may exceed the room.
 fn written(length: u32, room: usize) -> usize {
     (length as usize).min(room).saturating_sub(1)
 }
@@ -50,13 +50,13 @@ impl Metadata {
     /// The metadata of a module.
     ///
     /// # Safety
-    /// `module` is a `ModuleID` that is not unloaded as long as this lives.
+    /// `module` is a `ModuleID` that is not unloaded while this exists.
     pub unsafe fn of(info: Info, module: usize) -> Result<Self, HResult> {
         // SAFETY: by the contract.
         unsafe { info.module_metadata(module, &IID_METADATA_IMPORT2) }.map(Self)
     }
 
-    /// `GetTypeDefProps`, slot 12: writes the name, with the namespace, and gives its length.
+    /// `GetTypeDefProps`, slot 12: writes the name with its namespace, and returns the length.
     pub fn type_name(&self, token: u32, name: &mut [u16]) -> Result<usize, HResult> {
         let (mut length, mut flags, mut base) = (0_u32, 0_u32, 0_u32);
         let result = com_call!(self, 12, (
@@ -70,11 +70,11 @@ impl Metadata {
         checked(result, written(length, name.len()))
     }
 
-    /// `GetNestedClassProps`, slot 62: the type around a type.
-    pub fn type_around(&self, token: u32) -> Option<u32> {
-        let mut around = 0_u32;
-        let result = com_call!(self, 62, (token => u32, &raw mut around => *mut u32) -> HResult);
-        (succeeded(result) && around & 0x00ff_ffff != 0 && around != token).then_some(around)
+    /// `GetNestedClassProps`, slot 62: the enclosing type of a nested type.
+    pub fn enclosing_type(&self, token: u32) -> Option<u32> {
+        let mut enclosing = 0_u32;
+        let result = com_call!(self, 62, (token => u32, &raw mut enclosing => *mut u32) -> HResult);
+        (succeeded(result) && enclosing & 0x00ff_ffff != 0 && enclosing != token).then_some(enclosing)
     }
 
     /// `GetMethodProps`, slot 30: writes the name.
@@ -97,7 +97,7 @@ impl Metadata {
         checked(result, MethodProps { type_token, length: written(length, name.len()) })
     }
 
-    /// `FindTypeDefByName`, slot 9: a type that is not within another one. The name is zero-terminated.
+    /// `FindTypeDefByName`, slot 9: a type that is not nested. The name is zero-terminated.
     pub fn find_type(&self, name: &[u16]) -> Option<u32> {
         let mut token = 0_u32;
         let result = com_call!(self, 9, (
@@ -108,20 +108,27 @@ impl Metadata {
         succeeded(result).then_some(token)
     }
 
-    /// `EnumMethods`, slot 18: first and last token of a type's methods, which are numbered in a row.
+    /// `EnumMethods`, slot 18: first and last token of a type's methods, whose numbers are consecutive.
     pub fn method_range(&self, type_token: u32) -> Option<(u32, u32)> {
-        let mut list = Enum { metadata: self, handle: ptr::null_mut() };
         let mut tokens = [0_u32; 256];
+        let found = self.tokens_of(18, type_token, &mut tokens);
+        Some((*found.iter().min()?, *found.iter().max()?))
+    }
+
+    /// Calls `EnumMethods`, `EnumFields` or `EnumGenericParams`, which share a signature: the tokens that belong to
+    /// `token`, as many as fit.
+    fn tokens_of<'a>(&self, slot: usize, token: u32, tokens: &'a mut [u32]) -> &'a [u32] {
+        let mut list = Enum { metadata: self, handle: ptr::null_mut() };
         let mut count = 0_u32;
-        let result = com_call!(self, 18, (
+        let result = com_call!(self, slot, (
             &raw mut list.handle => *mut *mut c_void,
-            type_token => u32,
+            token => u32,
             tokens.as_mut_ptr() => *mut u32,
             tokens.len() as u32 => u32,
             &raw mut count => *mut u32,
         ) -> HResult);
-        let found = tokens.get(..count as usize).filter(|_| succeeded(result))?;
-        Some((*found.iter().min()?, *found.iter().max()?))
+        let count = if succeeded(result) { count as usize } else { 0 };
+        tokens.get(..count).unwrap_or_default()
     }
 
     /// `EnumMethodsWithName`, slot 19: whether a type has a method of that name, which is
@@ -140,19 +147,9 @@ impl Metadata {
         succeeded(result) && count > 0
     }
 
-    /// `EnumFields`, slot 20: tokens of a type's fields, as many as there is room for.
+    /// `EnumFields`, slot 20: tokens of a type's fields, as many as fit.
     pub fn fields<'a>(&self, token: u32, tokens: &'a mut [u32]) -> &'a [u32] {
-        let mut list = Enum { metadata: self, handle: ptr::null_mut() };
-        let mut count = 0_u32;
-        let result = com_call!(self, 20, (
-            &raw mut list.handle => *mut *mut c_void,
-            token => u32,
-            tokens.as_mut_ptr() => *mut u32,
-            tokens.len() as u32 => u32,
-            &raw mut count => *mut u32,
-        ) -> HResult);
-        let count = if succeeded(result) { count as usize } else { 0 };
-        tokens.get(..count).unwrap_or_default()
+        self.tokens_of(20, token, tokens)
     }
 
     /// `GetFieldProps`, slot 57: writes the name.
@@ -177,13 +174,13 @@ impl Metadata {
         let signature = if signature.is_null() {
             &[]
         } else {
-            // SAFETY: the runtime's own copy of the signature, which lives as long as the metadata.
+            // SAFETY: the signature within the metadata, which exists as long as this.
             unsafe { core::slice::from_raw_parts(signature, bytes as usize) }
         };
         Ok(FieldProps { attributes, signature, length: written(length, name.len()) })
     }
 
-    /// `GetCustomAttributeByName`, slot 60: whether each thread has its own.
+    /// `GetCustomAttributeByName`, slot 60: whether the field is thread-static.
     pub fn is_thread_static(&self, token: u32) -> bool {
         const NAME: &[u8; 29] = b"System.ThreadStaticAttribute\0";
         let name = NAME.map(u16::from);
@@ -199,20 +196,10 @@ impl Metadata {
 
     /// `EnumGenericParams`, slot 65: tokens of a type's or method's generic parameters, in order.
     pub fn generic_params<'a>(&self, token: u32, params: &'a mut [u32]) -> &'a [u32] {
-        let mut list = Enum { metadata: self, handle: ptr::null_mut() };
-        let mut count = 0_u32;
-        let result = com_call!(self, 65, (
-            &raw mut list.handle => *mut *mut c_void,
-            token => u32,
-            params.as_mut_ptr() => *mut u32,
-            params.len() as u32 => u32,
-            &raw mut count => *mut u32,
-        ) -> HResult);
-        let count = if succeeded(result) { count as usize } else { 0 };
-        params.get(..count).unwrap_or_default()
+        self.tokens_of(65, token, params)
     }
 
-    /// `GetGenericParamProps`, slot 66: writes the name and gives its length.
+    /// `GetGenericParamProps`, slot 66: writes the name, and returns the length.
     pub fn param_name(&self, param: u32, name: &mut [u16]) -> Result<usize, HResult> {
         let (mut sequence, mut flags, mut owner) = (0_u32, 0_u32, 0_u32);
         let (mut reserved, mut length) = (0_u32, 0_u32);

@@ -1,4 +1,4 @@
-//! What one GC thread has been told: sums, and raw rows where they are wanted.
+//! What one GC thread has received: totals, and raw rows if they are wanted.
 
 use super::bounds::{Bounds, Span};
 use super::events::{ROWS_BYTES, Sink};
@@ -8,13 +8,13 @@ use crate::wire::{
     RootFlags, RootKind, Row, SurvivingRange, event_id, root_cell,
 };
 
-/// Entries of a full batch: the runtime collects that many before it calls.
+/// Entries of a full batch: the runtime collects this many before it calls.
 const FULL_BATCH: usize = 512;
 
-/// Room for the buckets of a histogram: a power of two, so that a bucket's number needs no check.
+/// Room for the buckets of a histogram: a power of two, so that a bucket's number needs no bounds check.
 const CELLS: usize = BUCKETS.next_power_of_two();
 
-/// A histogram in the making. All zeros is an empty one.
+/// A histogram under construction. All zeros is an empty one.
 #[derive(Debug)]
 pub(super) struct Counts {
     extremes: Extremes,
@@ -24,54 +24,54 @@ pub(super) struct Counts {
 /// The smallest and the largest value. All zeros is none.
 #[derive(Debug, Clone, Copy)]
 struct Extremes {
-    /// With every bit turned, so that the smallest is the largest here.
-    turned_min: u64,
+    /// The bits of the minimum, inverted, so that 0 stands for no value.
+    inverted_min: u64,
     max: u64,
 }
 
 impl Extremes {
-    const NONE: Self = Self { turned_min: 0, max: 0 };
+    const NONE: Self = Self { inverted_min: 0, max: 0 };
 
     #[inline(always)]
     fn add(&mut self, value: u64) {
-        self.turned_min = self.turned_min.max(!value);
+        self.inverted_min = self.inverted_min.max(!value);
         self.max = self.max.max(value);
     }
 
-    fn are_none(self) -> bool {
-        self.turned_min == 0 && self.max == 0
+    fn is_empty(self) -> bool {
+        self.inverted_min == 0 && self.max == 0
     }
 
     fn take_from(&mut self, other: &mut Self) {
-        self.turned_min = self.turned_min.max(other.turned_min);
+        self.inverted_min = self.inverted_min.max(other.inverted_min);
         self.max = self.max.max(other.max);
         *other = Self::NONE;
     }
 
     fn min(self) -> u64 {
-        if self.are_none() { 0 } else { !self.turned_min }
+        if self.is_empty() { 0 } else { !self.inverted_min }
     }
 
-    /// The buckets that may hold something; the others are zero.
-    fn touched(self) -> core::ops::Range<usize> {
-        if self.are_none() {
+    /// The range of buckets that may not be zero.
+    fn used(self) -> core::ops::Range<usize> {
+        if self.is_empty() {
             return 0..0;
         }
         usize::from(bucket(self.min()))..usize::from(bucket(self.max)).saturating_add(1)
     }
 }
 
-/// The cell of a value. Its own function does not know that the number is small.
+/// The cell of a value, with its index.
 #[inline(always)]
 fn cell(cells: &mut [u64; CELLS], value: u64) -> (usize, &mut u64) {
     let index = usize::from(bucket(value)) % CELLS;
-    #[expect(clippy::indexing_slicing, reason = "smaller than the length, which the compiler sees")]
+    #[expect(clippy::indexing_slicing, reason = "below the length, as the compiler sees")]
     (index, &mut cells[index])
 }
 
-/// Adds the cells of a range, and leaves zeros.
-fn move_cells(to: &mut [u64], from: &mut [u64], touched: core::ops::Range<usize>) {
-    if let (Some(to), Some(from)) = (to.get_mut(touched.clone()), from.get_mut(touched)) {
+/// Adds a range of cells to others, and leaves zeros.
+fn move_cells(to: &mut [u64], from: &mut [u64], used: core::ops::Range<usize>) {
+    if let (Some(to), Some(from)) = (to.get_mut(used.clone()), from.get_mut(used)) {
         for (to, from) in to.iter_mut().zip(from) {
             *to = to.saturating_add(core::mem::take(from));
         }
@@ -80,23 +80,23 @@ fn move_cells(to: &mut [u64], from: &mut [u64], touched: core::ops::Range<usize>
 
 impl Counts {
     fn take_from(&mut self, other: &mut Self) {
-        let touched = other.extremes.touched();
+        let used = other.extremes.used();
         self.extremes.take_from(&mut other.extremes);
-        move_cells(&mut self.buckets, &mut other.buckets, touched);
+        move_cells(&mut self.buckets, &mut other.buckets, used);
     }
 
     fn clear(&mut self) {
-        if let Some(cells) = self.buckets.get_mut(self.extremes.touched()) {
+        if let Some(cells) = self.buckets.get_mut(self.extremes.used()) {
             cells.fill(0);
         }
         self.extremes = Extremes::NONE;
     }
 
     fn histogram<'a>(&'a self, bytes: &'a [u64]) -> Histogram<'a> {
-        let touched = self.extremes.touched();
-        let counts = self.buckets.get(touched.clone()).unwrap_or_default();
-        let bytes = bytes.get(touched.clone()).unwrap_or_default();
-        Histogram::dense_from(touched.start, self.extremes.min(), self.extremes.max, counts, bytes)
+        let used = self.extremes.used();
+        let counts = self.buckets.get(used.clone()).unwrap_or_default();
+        let bytes = bytes.get(used.clone()).unwrap_or_default();
+        Histogram::dense_from(used.start, self.extremes.min(), self.extremes.max, counts, bytes)
     }
 }
 
@@ -106,7 +106,7 @@ fn add(cell: Option<&mut u64>, value: u64) {
     }
 }
 
-/// Sums of ranges.
+/// Totals of ranges.
 #[derive(Debug)]
 pub(super) struct Ranges {
     by_generation: [(u64, u64); BLOCK_GENERATIONS],
@@ -114,8 +114,7 @@ pub(super) struct Ranges {
     bytes_by_bucket: [u64; CELLS],
 }
 
-/// What is summed up of a batch in registers: ranges that follow each other mostly lie in one part of the table of
-/// bounds.
+/// Totals of a batch, kept in registers: most ranges of a batch lie in one span of the generation bounds.
 struct Batch<'a> {
     bounds: &'a Bounds,
     span: Span,
@@ -140,7 +139,7 @@ impl<'a> Batch<'a> {
         self.lengths.add(bytes);
         let (index, count) = cell(&mut ranges.lengths.buckets, bytes);
         *count = count.wrapping_add(1);
-        #[expect(clippy::indexing_slicing, reason = "of the same length as the other")]
+        #[expect(clippy::indexing_slicing, reason = "as long as the other table")]
         let sum = &mut ranges.bytes_by_bucket[index];
         *sum = sum.saturating_add(bytes);
     }
@@ -164,14 +163,14 @@ impl Ranges {
             to.0 = to.0.saturating_add(core::mem::take(&mut from.0));
             to.1 = to.1.saturating_add(core::mem::take(&mut from.1));
         }
-        let touched = other.lengths.extremes.touched();
-        move_cells(&mut self.bytes_by_bucket, &mut other.bytes_by_bucket, touched);
+        let used = other.lengths.extremes.used();
+        move_cells(&mut self.bytes_by_bucket, &mut other.bytes_by_bucket, used);
         self.lengths.take_from(&mut other.lengths);
     }
 
     fn clear(&mut self) {
         self.by_generation = [(0, 0); BLOCK_GENERATIONS];
-        if let Some(cells) = self.bytes_by_bucket.get_mut(self.lengths.extremes.touched()) {
+        if let Some(cells) = self.bytes_by_bucket.get_mut(self.lengths.extremes.used()) {
             cells.fill(0);
         }
         self.lengths.clear();
@@ -188,21 +187,21 @@ impl Ranges {
     }
 }
 
-/// Rows that wait to be sent.
+/// Rows that wait to be sent as one event.
 #[derive(Debug)]
 struct Waiting {
-    /// Null where raw data is not wanted.
+    /// Null: raw rows are not wanted.
     memory: *mut u8,
     length: usize,
     rows: u32,
 }
 
-/// Kinds of rows that an accumulator keeps apart.
+/// Kinds of rows: moved, surviving, roots.
 const KINDS: usize = 3;
-/// Memory that one accumulator needs for raw rows.
+/// Memory of one accumulator for raw rows, in bytes.
 pub(super) const RAW_BYTES: usize = KINDS.saturating_mul(MAX_EVENT_BYTES);
 
-/// A batch of roots, as the runtime gives them: arrays of one length.
+/// A batch of roots as the runtime passes it: arrays of equal length.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Roots<'a> {
     pub(super) objects: &'a [usize],
@@ -212,14 +211,14 @@ pub(super) struct Roots<'a> {
 }
 
 impl<'a> Roots<'a> {
-    /// Object, kind, flags and id of each.
+    /// Object, kind, flags and id of each root.
     #[inline(always)]
     fn all(self) -> impl Iterator<Item = (usize, u32, u32, usize)> + use<'a> {
         let all = self.objects.iter().zip(self.kinds).zip(self.flags).zip(self.ids);
         all.map(|(((object, kind), flags), id)| (*object, *kind, *flags, *id))
     }
 
-    /// Each as a row, with kind and flags cut to a byte.
+    /// Each root as a row. Kinds and flags above 255 become 255.
     #[inline(always)]
     pub(super) fn rows(self) -> impl Iterator<Item = Root> + use<'a> {
         let byte = |value: u32| value.min(u32::from(u8::MAX)) as u8;
@@ -237,7 +236,7 @@ impl Waiting {
         !self.memory.is_null()
     }
 
-    /// Only where rows are wanted.
+    /// Only if rows are wanted.
     #[inline(always)]
     fn push(&mut self, row: &impl Row, event_id: u32, sink: Sink<'_>) {
         if let Ok(bytes) = row.encode(self.space()) {
@@ -254,8 +253,8 @@ impl Waiting {
 
     fn space(&mut self) -> &mut [u8] {
         let left = ROWS_BYTES.saturating_sub(self.length);
-        // SAFETY: `memory` is ROWS_BYTES long and belongs to this accumulator, which the caller has
-        // for itself; `length` of them are taken.
+        // SAFETY: `memory` has ROWS_BYTES bytes and belongs to this accumulator, which the caller has exclusively;
+        // `length` is at most that.
         unsafe { core::slice::from_raw_parts_mut(self.memory.wrapping_add(self.length), left) }
     }
 
@@ -264,14 +263,14 @@ impl Waiting {
         if self.rows == 0 || self.memory.is_null() {
             return;
         }
-        // SAFETY: as in `space`; these bytes were written by `push`.
+        // SAFETY: as in `space`; `push` has written these bytes.
         let bytes = unsafe { core::slice::from_raw_parts(self.memory, self.length) };
         sink.events.write_rows(sink, event_id, 0, self.rows, bytes);
         (self.length, self.rows) = (0, 0);
     }
 }
 
-/// All that one GC thread was told in one collection. All zeros is an empty one.
+/// What one GC thread received in one collection. All zeros is an empty one.
 #[derive(Debug)]
 pub(super) struct Accumulator {
     pub(super) moved: Ranges,
@@ -283,14 +282,14 @@ pub(super) struct Accumulator {
     pub(super) null_roots: u64,
     pub(super) callback_ns: u64,
     pub(super) walk_ns: u64,
-    /// The end of the last range callback if it brought a full batch, and whose it was.
+    /// When the last range callback ended if it had a full batch, else 0, and its thread.
     full_batch_end_ns: u64,
     full_batch_thread: usize,
     waiting: [Waiting; KINDS],
 }
 
 impl Accumulator {
-    /// A batch of moved ranges.
+    /// Adds a batch of moved ranges.
     pub(super) fn moved(
         &mut self,
         old: &[usize],
@@ -300,11 +299,11 @@ impl Accumulator {
         sink: Sink<'_>,
     ) {
         let mut batch = Batch::new(bounds);
-        let (mut distances, mut stayed) = (Extremes::NONE, (0_u64, 0_u64));
+        let (mut distances, mut in_place) = (Extremes::NONE, (0_u64, 0_u64));
         for ((old, new), length) in old.iter().zip(new).zip(lengths) {
             let bytes = *length as u64;
             if old == new {
-                stayed = (stayed.0.wrapping_add(1), stayed.1.saturating_add(bytes));
+                in_place = (in_place.0.wrapping_add(1), in_place.1.saturating_add(bytes));
                 continue;
             }
             batch.add(&mut self.moved, *old, bytes);
@@ -315,8 +314,8 @@ impl Accumulator {
         }
         batch.end(&mut self.moved);
         self.distance.extremes.take_from(&mut distances);
-        self.stayed_blocks = self.stayed_blocks.saturating_add(stayed.0);
-        self.stayed_bytes = self.stayed_bytes.saturating_add(stayed.1);
+        self.stayed_blocks = self.stayed_blocks.saturating_add(in_place.0);
+        self.stayed_bytes = self.stayed_bytes.saturating_add(in_place.1);
         let [waiting, ..] = &mut self.waiting;
         if waiting.is_wanted() {
             for ((old, new), length) in old.iter().zip(new).zip(lengths) {
@@ -326,7 +325,7 @@ impl Accumulator {
         }
     }
 
-    /// A batch of ranges that survived in place.
+    /// Adds a batch of ranges that survived in place.
     pub(super) fn surviving(&mut self, starts: &[usize], lengths: &[usize], bounds: &Bounds, sink: Sink<'_>) {
         let mut batch = Batch::new(bounds);
         for (start, length) in starts.iter().zip(lengths) {
@@ -342,7 +341,7 @@ impl Accumulator {
         }
     }
 
-    /// A batch of roots.
+    /// Adds a batch of roots.
     pub(super) fn roots(&mut self, batch: Roots<'_>, sink: Sink<'_>) {
         for (object, kind, flags, _) in batch.all() {
             if object == 0 {
@@ -359,7 +358,7 @@ impl Accumulator {
         }
     }
 
-    /// A range callback begins.
+    /// Notes that a range callback begins.
     pub(super) fn entered(&mut self, now_ns: u64, thread: usize) {
         if self.full_batch_end_ns != 0 && self.full_batch_thread == thread {
             let gap_ns = now_ns.saturating_sub(self.full_batch_end_ns);
@@ -367,14 +366,14 @@ impl Accumulator {
         }
     }
 
-    /// A range callback that began at `entered_ns` ends.
+    /// Notes that a range callback, which began at `entered_ns`, ends.
     pub(super) fn left(&mut self, entered_ns: u64, now_ns: u64, thread: usize, count: usize) {
         self.callback_ns = self.callback_ns.saturating_add(now_ns.saturating_sub(entered_ns));
         self.full_batch_end_ns = if count == FULL_BATCH { now_ns } else { 0 };
         self.full_batch_thread = thread;
     }
 
-    /// Gives the accumulator memory for raw rows, or takes it away (null).
+    /// Sets the memory for raw rows; null: they are not wanted.
     pub(super) fn set_raw_memory(&mut self, memory: *mut u8) {
         for (kind, waiting) in self.waiting.iter_mut().enumerate() {
             let offset = kind.saturating_mul(MAX_EVENT_BYTES);
@@ -392,7 +391,7 @@ impl Accumulator {
         }
     }
 
-    /// Adds another one's sums, and leaves it empty.
+    /// Adds the totals of another accumulator, and leaves that one empty.
     pub(super) fn take_from(&mut self, other: &mut Self) {
         self.moved.take_from(&mut other.moved);
         self.surviving.take_from(&mut other.surviving);
@@ -400,13 +399,13 @@ impl Accumulator {
         for (to, from) in self.root_cells.iter_mut().zip(&mut other.root_cells) {
             *to = to.saturating_add(core::mem::take(from));
         }
-        for (to, from) in self.sums().into_iter().zip(other.sums()) {
+        for (to, from) in self.counters().into_iter().zip(other.counters()) {
             *to = to.saturating_add(core::mem::take(from));
         }
         other.full_batch_end_ns = 0;
     }
 
-    fn sums(&mut self) -> [&mut u64; 5] {
+    fn counters(&mut self) -> [&mut u64; 5] {
         [
             &mut self.stayed_blocks,
             &mut self.stayed_bytes,
@@ -416,13 +415,13 @@ impl Accumulator {
         ]
     }
 
-    /// Empties it; only what was touched is written.
+    /// Empties it. Only what is not zero is written.
     pub(super) fn clear(&mut self) {
         self.moved.clear();
         self.surviving.clear();
         self.distance.clear();
         self.root_cells = [0; ROOT_CELLS];
-        for sum in self.sums() {
+        for sum in self.counters() {
             *sum = 0;
         }
         self.full_batch_end_ns = 0;

@@ -1,12 +1,11 @@
 //! The event mask: when `COR_PRF_MONITOR_GC` is on.
 //!
-//! With the flag on at the start of a collection the runtime walks the whole of generation 0 for
-//! statistics that nobody here wants. So it is switched on in the mark phase, before any heap plans,
-//! and off again at the end, both on the collection's own thread.
+//! If the flag is on when a collection starts, the runtime walks all of generation 0 for statistics that we do not use.
+//! So we set it in the mark phase, before any heap plans, and clear it at the end, both on the collection's own thread.
 //!
-//! A mask written by any other thread may hit a collection in mid-walk and cost it a batch of ranges.
-//! Each such write makes the epoch odd before and even after; a collection that does not see the same
-//! even epoch at both ends is half-armed.
+//! If another thread writes the mask while the runtime reports ranges, a batch of them may be lost. Each such write
+//! makes the epoch odd before and even after. A collection that does not see the same even epoch at its start and at
+//! its end is half-armed.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst};
 
@@ -16,20 +15,20 @@ use crate::sys;
 
 const HIGH: u32 = HIGH_BASIC_GC | HIGH_EVENT_PIPE;
 
-/// After so many collections in a row that could not be armed the flag stays on.
-const FAILURES_UNTIL_ALWAYS: u32 = 3;
+/// After this many collections in a row that could not be armed the flag stays on.
+const MAX_FAILURES_IN_A_ROW: u32 = 3;
 
 /// States of the flag.
 const OFF: u32 = 0;
 const SWITCHING: u32 = 1;
 const ON: u32 = 2;
-/// On since loading, when it has to be; waits to be switched off for the first time.
+/// On since loading, when it must be on; to be cleared for the first time.
 const LOADED: u32 = 3;
 
 #[derive(Debug)]
 pub(super) struct Mask {
     late: AtomicBool,
-    /// What of the low mask is on all the time.
+    /// The bits of the low mask that are always on.
     constant: AtomicU32,
     state: AtomicU32,
     epoch: AtomicU64,
@@ -37,12 +36,12 @@ pub(super) struct Mask {
     failures_in_a_row: AtomicU32,
 }
 
-/// What became of an attempt to arm.
+/// Result of [`Mask::arm`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Armed {
-    /// The flag is on now.
+    /// This call has set the flag.
     Now,
-    /// Somebody else saw to it, or it is on anyway, or not wanted.
+    /// The flag is on already, another thread is setting it, or it is not wanted.
     NotByThis,
     /// The runtime refused.
     Refused(HResult),
@@ -60,8 +59,8 @@ impl Mask {
         }
     }
 
-    /// Sets the mask for the first time, with the flag: only here does the runtime switch background
-    /// collections off, without which the flag could not be set later.
+    /// Sets the mask for the first time, with the flag. Only inside `Initialize` and `InitializeForAttach` does the
+    /// runtime disable background collections for that; otherwise it would refuse the flag later.
     pub(super) fn load(&self, info: Info, late: bool, names: bool) -> HResult {
         self.late.store(late, SeqCst);
         self.constant.store(if names { MONITOR_MODULE_LOADS | STACK_SNAPSHOT } else { 0 }, SeqCst);
@@ -92,7 +91,7 @@ impl Mask {
         matches!(self.state.load(SeqCst), ON | LOADED)
     }
 
-    /// Somebody is writing the mask.
+    /// Whether a thread is writing the mask.
     pub(super) fn is_switching(&self) -> bool {
         self.state.load(SeqCst) == SWITCHING
     }
@@ -101,17 +100,17 @@ impl Mask {
         self.epoch.load(SeqCst)
     }
 
-    /// Whether a collection that began at `epoch` was left alone by other threads.
+    /// Whether no other thread has written the mask in a collection that began at `epoch`.
     pub(super) fn undisturbed_since(&self, epoch: u64) -> bool {
         epoch & 1 == 0 && self.epoch() == epoch
     }
 
-    /// How often arming failed since loading.
+    /// How often arming has failed since loading.
     pub(super) fn failures(&self) -> u32 {
         self.failures.load(SeqCst)
     }
 
-    /// Loading is over: a late profiler switches the flag off.
+    /// Clears the flag after loading, if arming is late.
     pub(super) fn settle(&self, info: Info) {
         if !self.is_late() || self.state.compare_exchange(LOADED, SWITCHING, SeqCst, SeqCst).is_err() {
             return;
@@ -120,9 +119,8 @@ impl Mask {
         self.state.store(if succeeded(answer) { OFF } else { LOADED }, SeqCst);
     }
 
-    /// Arms the collection that the calling thread is part of. `wanted` is asked again after others
-    /// could see the attempt, so that one who withdraws the wish and then finds the flag off can rely
-    /// on it.
+    /// Arms the collection of the calling thread. `wanted` is called again after the attempt is visible to other
+    /// threads: a thread that makes it return `false` and then finds the flag off can rely on that.
     pub(super) fn arm(&self, info: Info, wanted: impl Fn() -> bool) -> Armed {
         if !self.is_late()
             || !wanted()
@@ -143,7 +141,7 @@ impl Mask {
         Armed::Refused(answer)
     }
 
-    /// Switches the flag off at the end of a collection, on its own thread.
+    /// Clears the flag at the end of a collection, on the collection's own thread.
     pub(super) fn disarm(&self, info: Info) {
         if !self.is_late() {
             return;
@@ -156,19 +154,19 @@ impl Mask {
         }
     }
 
-    /// Books a collection as armed or not; `true` where it is time to give up on late arming.
-    pub(super) fn book(&self, armed: bool) -> bool {
+    /// Records whether a collection was armed; returns whether to give up late arming.
+    pub(super) fn record(&self, armed: bool) -> bool {
         if armed {
             self.failures_in_a_row.store(0, SeqCst);
             return false;
         }
         self.failures.fetch_add(1, SeqCst);
         let in_a_row = self.failures_in_a_row.fetch_add(1, SeqCst).wrapping_add(1);
-        self.is_late() && in_a_row >= FAILURES_UNTIL_ALWAYS
+        self.is_late() && in_a_row >= MAX_FAILURES_IN_A_ROW
     }
 
-    /// Waits for another thread's write to be over, and keeps others from beginning one. They take
-    /// microseconds; a thread that never comes back is not waited for for ever.
+    /// Waits for another thread's write, which takes microseconds, and keeps other threads from writing. Gives up
+    /// waiting after a second.
     fn seize(&self) {
         for _ in 0..1000 {
             let free = |state| (state != SWITCHING).then_some(SWITCHING);
@@ -179,7 +177,7 @@ impl Mask {
         }
     }
 
-    /// Gives up on late arming: the flag is on from now on. Not on a collection's thread.
+    /// Gives up late arming: sets the flag for good. Not on a collection's thread.
     pub(super) fn arm_always(&self, info: Info) -> HResult {
         if !self.late.swap(false, SeqCst) {
             return S_OK;
@@ -191,7 +189,7 @@ impl Mask {
         answer
     }
 
-    /// Switches the flag off for good. Not on a collection's thread.
+    /// Clears the flag for good. Not on a collection's thread.
     pub(super) fn leave(&self, info: Info) {
         self.late.store(false, SeqCst);
         self.constant.store(0, SeqCst);

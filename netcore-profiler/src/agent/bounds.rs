@@ -1,4 +1,4 @@
-//! In which generation an address lay when the collection began.
+//! The generation of an address, before a collection or after it.
 
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
@@ -7,13 +7,13 @@ use crate::info::{GenerationRange, Info};
 use crate::sys;
 use crate::wire::BLOCK_GENERATIONS;
 
-/// Enough for 2 TiB in regions of 4 MiB. The memory is reserved once and only used as far as needed.
+/// Enough for a heap of 2 TiB in regions of 4 MiB. Only what is used takes physical memory.
 const CAPACITY: usize = 512 * 1024;
 
-/// The entry for what is in no generation: frozen objects, or bounds that are not known.
+/// The entry for addresses in no generation: frozen objects, or any address while the bounds are unknown.
 const UNKNOWN: usize = BLOCK_GENERATIONS - 1;
 
-/// An entry of the table, by its generation's place in
+/// An address range of one generation, which is an index of
 /// [`RangeTotals::by_generation`](crate::wire::RangeTotals::by_generation).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Span {
@@ -35,7 +35,7 @@ impl Span {
     }
 }
 
-/// The table. It is written between collections' walks and only read during them.
+/// The table. It is only read while ranges are reported.
 #[derive(Debug)]
 pub(super) struct Bounds {
     memory: AtomicPtr<GenerationRange>,
@@ -52,10 +52,10 @@ impl Bounds {
         }
     }
 
-    /// Reserves the table.
+    /// Maps the table.
     pub(super) fn prepare(&self) -> bool {
         if self.memory.load(Ordering::Acquire).is_null() {
-            // As much again to sort in.
+            // The second half is scratch space to sort in.
             let bytes = CAPACITY.saturating_mul(2).saturating_mul(size_of::<GenerationRange>());
             let Some(memory) = sys::map(bytes) else { return false };
             self.memory.store(memory.cast().as_ptr(), Ordering::Release);
@@ -64,22 +64,22 @@ impl Bounds {
         true
     }
 
-    /// Reads the bounds. Only in `GarbageCollectionStarted` and `GarbageCollectionFinished`, where
-    /// they are exact and no other callback runs.
+    /// Reads the bounds. Only in `GarbageCollectionStarted` and `GarbageCollectionFinished`, where they are exact and
+    /// no other callback runs.
     pub(super) fn read(&self, info: Info) {
         self.forget();
         let memory = self.memory.load(Ordering::Acquire);
         if memory.is_null() {
             return;
         }
-        // SAFETY: the table has that much room.
+        // SAFETY: the table has room for CAPACITY entries.
         let Ok(count) = (unsafe { info.generation_bounds(memory, CAPACITY as u32) }) else { return };
         let count = count as usize;
         if count > CAPACITY {
             return;
         }
-        // SAFETY: the table has room for `count` entries, which the runtime has just written, and as much behind it;
-        // all of it is mapped, zeroed, and nobody else reads it now.
+        // SAFETY: the runtime has just written `count` entries, and the second half has room for as many; all of it is
+        // mapped and was zeroed, and no other thread uses it now.
         let (ranges, spare) = unsafe {
             (
                 core::slice::from_raw_parts_mut(memory, count),
@@ -91,7 +91,7 @@ impl Bounds {
         self.known.store(true, Ordering::Release);
     }
 
-    /// Makes all addresses unknown, so that one collection's bounds never serve the next.
+    /// Makes all addresses unknown, so that the bounds of one collection are never used for the next.
     pub(super) fn forget(&self) {
         self.known.store(false, Ordering::Release);
         self.count.store(0, Ordering::Release);
@@ -107,11 +107,11 @@ impl Bounds {
         if memory.is_null() {
             return &[];
         }
-        // SAFETY: `read` wrote that many.
+        // SAFETY: `read` has written `count` entries.
         unsafe { core::slice::from_raw_parts(memory, self.count.load(Ordering::Acquire)) }
     }
 
-    /// The part of the table that an address lies in.
+    /// The span that an address lies in.
     #[inline(never)]
     pub(super) fn span(&self, address: usize) -> Span {
         let ranges = self.ranges();
@@ -126,7 +126,7 @@ impl Bounds {
     }
 }
 
-/// Where the rising run that begins at `from` ends.
+/// The end of the ascending run that begins at `from`.
 fn end_of_run(ranges: &[GenerationRange], from: usize) -> usize {
     let rest = ranges.get(from..).unwrap_or_default();
     let rises = |pair: &&[GenerationRange]| matches!(pair, [a, b] if a.start <= b.start);
@@ -134,7 +134,7 @@ fn end_of_run(ranges: &[GenerationRange], from: usize) -> usize {
     from.saturating_add(steps).saturating_add(rest.len().min(1))
 }
 
-/// Merges each two rising runs that follow each other, and gives their number.
+/// Merges the ascending runs in pairs, and returns the number of merged runs.
 fn merge_runs(from: &[GenerationRange], to: &mut [GenerationRange]) -> usize {
     let (mut begin, mut merged) = (0_usize, 0_usize);
     while begin < from.len() {
@@ -158,15 +158,15 @@ fn merge_runs(from: &[GenerationRange], to: &mut [GenerationRange]) -> usize {
     merged
 }
 
-/// Sorts by address. The runtime tells generation by generation, each mostly in rising order: there are few runs to be
-/// merged.
+/// Sorts by address, by merging ascending runs. The runtime lists one generation after the other, each mostly in
+/// ascending order, so there are few runs.
 fn sort(ranges: &mut [GenerationRange], spare: &mut [GenerationRange]) {
     if end_of_run(ranges, 0) == ranges.len() {
         return;
     }
     loop {
         let done = merge_runs(ranges, spare) <= 1;
-        // An even number of times, so that it ends where it began.
+        // The result of every second merge is in `ranges`.
         merge_runs(spare, ranges);
         if done {
             return;

@@ -1,26 +1,26 @@
-//! The collection under way: what is told once, not per thread.
+//! The collection under way: what is counted once, not per thread.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 
 use super::arming::Mask;
 use crate::wire::GcFlags;
 
-/// Type of a collection in the runtime's `GCStart` event.
-pub(super) const TYPE_BACKGROUND: u32 = 1;
+/// Type of a background collection in the runtime's `GCStart` event.
+const TYPE_BACKGROUND: u32 = 1;
 const TYPE_UNKNOWN: u32 = u32::MAX;
 
-/// Counters that several threads add to are spread over that many cache lines.
+/// A counter that several threads add to is spread over this many cache lines.
 const STRIPES: usize = 16;
 
 #[derive(Debug)]
 #[repr(align(128))]
 struct Stripe(AtomicU64);
 
-/// What is known of the collection under way. Started and Finished need not pair: it is opened by
-/// the first sign of a collection and closed by `GarbageCollectionFinished`.
+/// The collection under way. `GarbageCollectionStarted` and `GarbageCollectionFinished` need not come in pairs: the
+/// first sign of a collection opens it, and `GarbageCollectionFinished` closes it.
 #[derive(Debug)]
 pub(super) struct Collection {
-    /// Number of the last one that was closed.
+    /// Number of the last collection that was closed.
     closed: AtomicU64,
     open: AtomicBool,
     epoch: AtomicU64,
@@ -56,7 +56,7 @@ pub(super) struct Closed {
     pub(super) reason: u32,
     pub(super) bounds_ranges: u32,
     pub(super) flags: GcFlags,
-    /// Late arming was to happen and did not; `None` where it was no question.
+    /// Whether late arming worked; `None` if the collection was not to be armed.
     pub(super) late_arming_worked: Option<bool>,
     pub(super) callback_ns: u64,
     pub(super) walk_ns: u64,
@@ -68,7 +68,7 @@ pub(super) struct Closed {
 }
 
 impl Collection {
-    /// All zeros, as everything that is to take no room in the file; [`Collection::reset`] makes it ready.
+    /// All zeros, so that it takes no room in the file. [`Collection::reset`] makes it ready.
     pub(super) const fn new() -> Self {
         Self {
             closed: AtomicU64::new(0),
@@ -97,7 +97,7 @@ impl Collection {
         }
     }
 
-    /// Begins anew, with number 1.
+    /// Starts numbering from 1.
     pub(super) fn reset(&self) {
         self.closed.store(0, SeqCst);
         self.open.store(false, SeqCst);
@@ -137,7 +137,7 @@ impl Collection {
         .chain(self.finalizable.iter().map(|stripe| &stripe.0))
     }
 
-    /// Opens it, unless the same collection's other sign has done so.
+    /// Opens the collection, unless its other sign has opened it.
     fn open(&self, mask: &Mask, same_sign_seen: bool) {
         if self.open.swap(true, SeqCst) && !same_sign_seen {
             return;
@@ -168,7 +168,7 @@ impl Collection {
         self.open.load(SeqCst)
     }
 
-    /// A blocking collection whose `GCStart` was delivered is under way.
+    /// Whether a blocking collection is under way whose `GCStart` was delivered.
     pub(super) fn can_be_armed(&self) -> bool {
         self.open.load(SeqCst)
             && self.delivered.load(SeqCst)
@@ -198,7 +198,7 @@ impl Collection {
         self.callback_ns.fetch_add(duration_ns, Relaxed);
     }
 
-    /// A callback of the walk over roots, from `entered_ns` to `left_ns`.
+    /// Adds a root callback that ran from `entered_ns` to `left_ns`.
     pub(super) fn add_root_callback(&self, entered_ns: u64, left_ns: u64) {
         let _ = self.first_root_ns.compare_exchange(0, entered_ns, Relaxed, Relaxed);
         let duration_ns = left_ns.saturating_sub(entered_ns);
@@ -228,9 +228,9 @@ impl Collection {
         }
     }
 
-    /// Closes it at `now_ns`, on its own thread, and begins the next with nothing.
+    /// Closes the collection at `now_ns`, on its own thread, and clears all counters for the next one.
     pub(super) fn close(&self, mask: &Mask, now_ns: u64) -> Closed {
-        let began_seen = self.open.load(SeqCst);
+        let was_open = self.open.load(SeqCst);
         let delivered = self.delivered.load(SeqCst);
         let background = self.kind.load(SeqCst) == TYPE_BACKGROUND;
         let mut flags = GcFlags(self.flags.load(Relaxed));
@@ -241,13 +241,13 @@ impl Collection {
             flags = flags.with(GcFlags::BACKGROUND);
         }
         let on = self.armed_from_the_start.load(SeqCst) || self.armed.load(SeqCst);
-        let undisturbed = began_seen && mask.undisturbed_since(self.epoch.load(SeqCst));
+        let undisturbed = was_open && mask.undisturbed_since(self.epoch.load(SeqCst));
         if !undisturbed {
             flags = flags.with(GcFlags::HALF_ARMED);
         } else if on && !background {
             flags = flags.with(GcFlags::ARMED);
         }
-        let question = mask.is_late() && undisturbed && !background;
+        let was_to_be_armed = mask.is_late() && undisturbed && !background;
         let worked = flags.has(GcFlags::ARMED);
         let failed = self.refused.load(SeqCst) || !delivered;
 
@@ -269,7 +269,7 @@ impl Collection {
             reason: self.reason.load(Relaxed),
             bounds_ranges: self.bounds_ranges.load(Relaxed),
             flags,
-            late_arming_worked: (question && (worked || failed)).then_some(worked),
+            late_arming_worked: (was_to_be_armed && (worked || failed)).then_some(worked),
             callback_ns: self.callback_ns.load(Relaxed),
             walk_ns,
             dependent_pairs: self.dependent_pairs.load(Relaxed),

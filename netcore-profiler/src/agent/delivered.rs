@@ -1,4 +1,4 @@
-//! Events of the runtime, delivered to us on the thread that fires them: the collection's own.
+//! Events of the runtime, which in-process sessions deliver on the thread that fires them.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -14,40 +14,39 @@ use crate::wire::NoteCode;
 const RUNTIME_PROVIDER: [u16; 40] = utf16("Microsoft-Windows-DotNETRuntime");
 /// Keyword of the runtime's GC events.
 const GC_KEYWORD: u64 = 1;
-/// Keyword of its events about handles.
+/// Keyword of the runtime's handle events.
 const HANDLE_KEYWORD: u64 = 2;
 const INFORMATIONAL: u32 = 4;
 const LOG_ALWAYS: u32 = 0;
 
-/// A collection begins.
+/// `GCStart`.
 const GC_START: u32 = 1;
-/// A handle was made.
+/// `SetGCHandle`: a handle was allocated.
 const SET_HANDLE: u32 = 30;
-/// A handle was freed.
+/// `DestroyGCHandle`.
 const DESTROY_HANDLE: u32 = 31;
-/// A collection is about to begin, on the thread that needs it.
+/// `GCTriggered`, on the thread that triggers the collection.
 const GC_TRIGGERED: u32 = 35;
-/// A heap has marked what one kind of root holds. Every heap fires several before any of them plans.
+/// `GCMarkWithType`: a heap has marked from one kind of root. Each heap fires several before any heap plans.
 const GC_MARK_WITH_TYPE: u32 = 202;
 
-/// The runtime's provider, once it is known; providers are never freed.
+/// Handle of the runtime's provider; 0: not known yet. Providers are never freed.
 static RUNTIME: AtomicUsize = AtomicUsize::new(0);
 
-/// Starts the in-process session.
+/// Starts the in-process session for GC events.
 pub(super) fn start_session(info: Info) -> Result<u64, HResult> {
     start(info, GC_KEYWORD, INFORMATIONAL)
 }
 
-/// Starts the one that tells of handles, apart, so that it can end alone.
+/// Starts the in-process session for handle events, which can be stopped alone.
 pub(super) fn start_handle_session(info: Info) -> Result<u64, HResult> {
     start(info, HANDLE_KEYWORD, INFORMATIONAL)
 }
 
-/// Has the runtime look anew at who listens to which of its events. Not inside a callback.
+/// Makes the runtime recompute which of its events are enabled. Not inside a callback.
 ///
-/// As a session ends, the runtime works out what is still listened to while that session is on its list, so that its
-/// events go on being made and offered to nobody. It is worked out anew when a session begins: one that hears nothing,
-/// of no keyword and below the level of all events.
+/// When a session stops, the runtime recomputes that while the session is still listed, so the session's events stay
+/// enabled for nobody. It recomputes it again when a session starts: here one without any event.
 pub(super) fn refresh_enabled_events(info: Info) {
     if let Ok(session) = start(info, 0, LOG_ALWAYS) {
         info.stop_session(session);
@@ -71,7 +70,7 @@ fn is_runtime(info: Info, provider: usize) -> bool {
     found
 }
 
-/// Number and type of `GCStart`: u32 Count, Depth, Reason, Type, then fields of later versions.
+/// Number and type of `GCStart`: u32 Count, Depth, Reason, Type, and later fields.
 fn gc_start(payload: &[u8]) -> Option<(u32, u32)> {
     let (number, rest) = payload.split_first_chunk::<4>()?;
     let (kind, _) = rest.get(8..)?.split_first_chunk::<4>()?;
@@ -135,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gc_start_is_read_in_every_version() {
+    fn every_version_of_gc_start_is_read() {
         let mut payload: Vec<u8> = [7_u32, 2, 0, 1].iter().flat_map(|v| v.to_le_bytes()).collect();
         assert_eq!(gc_start(&payload), Some((7, 1)));
         payload.extend([0; 10]);

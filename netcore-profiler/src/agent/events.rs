@@ -1,7 +1,7 @@
 //! Our EventPipe provider and its events.
 //!
-//! The runtime never frees a provider or an event definition, so they are made once in the life of the
-//! process and found again by every later stay.
+//! The runtime never frees a provider or an event definition, so they are created once in a process and found again by
+//! every later attach.
 
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
@@ -15,10 +15,10 @@ use crate::wire::{ABI_VERSION, BatchHeader, LEVEL, MAX_EVENT_BYTES, PROVIDER_NAM
 
 const NAME: [u16; 32] = utf16(PROVIDER_NAME);
 
-/// Longest name of a field, with its zero.
-const FIELD_NAME: usize = 24;
+/// The longest name of a field, with its zero.
+const NAME_UNITS: usize = 24;
 
-/// Bytes of rows in one event.
+/// Room for rows in one event, in bytes.
 pub(super) const ROWS_BYTES: usize = MAX_EVENT_BYTES.saturating_sub(BatchHeader::SIZE);
 /// What an event of a collection needs: the interface, our provider, and the collection's number.
 #[derive(Debug, Clone, Copy)]
@@ -31,12 +31,12 @@ pub(super) struct Sink<'a> {
 #[derive(Debug)]
 pub(super) struct Events {
     provider: AtomicUsize,
-    /// The provider tells when it is switched on and off (.NET 8).
+    /// The runtime tells us when the provider is enabled and disabled (.NET 8 and later).
     has_callback: AtomicBool,
     enabled: AtomicBool,
     events: [AtomicUsize; EVENTS],
     parts: [AtomicU32; EVENTS],
-    /// Room to encode what is too large for a stack.
+    /// Room to encode what is too large for the stack.
     scratch: AtomicPtr<u8>,
 }
 
@@ -52,8 +52,8 @@ impl Events {
         }
     }
 
-    /// Makes provider and events, or finds those of an earlier stay. `info14` is the same runtime's
-    /// `ICorProfilerInfo14`, where it has one.
+    /// Creates provider and events, or finds those of an earlier attach. `info14` is the same runtime's
+    /// `ICorProfilerInfo14`, if it has one; `switched` is called when the provider is enabled or disabled.
     pub(super) fn prepare(
         &self,
         info: Info,
@@ -96,22 +96,22 @@ impl Events {
         self.enabled.swap(enabled, Ordering::SeqCst)
     }
 
-    /// Writes an event from its parts. Unheard where nobody listens.
+    /// Writes an event from several parts.
     fn write(&self, info: Info, id: u32, data: &[EventData]) {
         let index = (id as usize).wrapping_sub(1);
         let handle = self.events.get(index).map_or(0, |event| event.load(Ordering::Acquire));
         if handle != 0 {
-            // The answer says nothing: it is S_OK for events that were dropped, too. Readers count.
+            // The result tells nothing: it is S_OK for dropped events, too. Readers count the parts.
             let _ = info.write_event(handle, data);
         }
     }
 
-    /// Writes an event of one piece.
+    /// Writes an event.
     pub(super) fn write_payload(&self, info: Info, id: u32, payload: &[u8]) {
         self.write(info, id, &[EventData::of(payload)]);
     }
 
-    /// Writes a numbered part of raw rows. From any thread of the collection.
+    /// Writes a numbered part of rows. Any thread of the collection may call this.
     pub(super) fn write_rows(&self, sink: Sink<'_>, id: u32, phase: u8, rows: u32, bytes: &[u8]) {
         let index = (id as usize).wrapping_sub(1);
         let part = self.parts.get(index).map_or(0, |part| part.fetch_add(1, Ordering::Relaxed));
@@ -119,13 +119,13 @@ impl Events {
         self.write(sink.info, id, &[EventData::of(&header), EventData::of(bytes)]);
     }
 
-    /// How many parts of one kind were written; counting begins anew.
+    /// How many parts of one kind were written since the last call.
     pub(super) fn take_part(&self, id: u32) -> u32 {
         let part = self.parts.get((id as usize).wrapping_sub(1));
         part.map_or(0, |part| part.swap(0, Ordering::Relaxed))
     }
 
-    /// How many parts were written; counting begins anew.
+    /// How many parts of raw data were written since the last call.
     pub(super) fn take_parts(&self) -> Parts {
         let take = |id| self.take_part(id);
         Parts {
@@ -136,7 +136,7 @@ impl Events {
         }
     }
 
-    /// Room of [`MAX_EVENT_BYTES`] for the one thread that finishes a collection.
+    /// [`MAX_EVENT_BYTES`] bytes for the one thread that finishes a collection.
     ///
     /// # Safety
     /// No other such slice is alive.
@@ -146,14 +146,14 @@ impl Events {
         if memory.is_null() {
             return &mut [];
         }
-        // SAFETY: `prepare` mapped that much for good; exclusive by the contract.
+        // SAFETY: `prepare` mapped MAX_EVENT_BYTES bytes for good; exclusive by the contract.
         unsafe { core::slice::from_raw_parts_mut(memory, MAX_EVENT_BYTES) }
     }
 }
 
 fn define(info: Info, provider: usize, event: &Description) -> Result<usize, HResult> {
-    let name: [u16; FIELD_NAME] = utf16(event.name);
-    let mut names = [[0_u16; FIELD_NAME]; MAX_FIELDS];
+    let name: [u16; NAME_UNITS] = utf16(event.name);
+    let mut names = [[0_u16; NAME_UNITS]; MAX_FIELDS];
     let mut params = [ParamDesc { kind: 0, element: 0, name: ptr::null() }; MAX_FIELDS];
     let mut count = 0_usize;
     for (((field, kind), name), param) in event.fields().zip(&mut names).zip(&mut params) {

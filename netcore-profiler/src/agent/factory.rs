@@ -1,6 +1,6 @@
-//! The exports: how the runtime gets the profiler, and how gcwatch checks the file beforehand.
+//! The exports: the runtime gets the profiler here, and gcwatch checks the library's version.
 //!
-//! The runtime comes here even for an attach that it then refuses, so nothing here has an effect.
+//! The runtime calls these even for an attach that it then refuses, so they have no side effects.
 
 use core::ffi::c_void;
 use core::ptr;
@@ -10,7 +10,7 @@ use crate::com::{Class, Guid, IID_CLASS_FACTORY, IID_UNKNOWN, Object, query_inte
 use crate::hresult::{CLASS_E_CLASSNOTAVAILABLE, CLASS_E_NOAGGREGATION, E_POINTER, HResult};
 use crate::wire::{ABI_VERSION, CLSID};
 
-/// Makes the one profiler.
+/// The class factory of the one profiler.
 #[derive(Debug)]
 pub(super) struct Factory;
 
@@ -18,7 +18,7 @@ com_table! {
     /// The functions of `IClassFactory`.
     pub(super) struct FactoryTable for Factory as factory {
         CreateInstance(outer: *mut c_void, iid: *const Guid, out: *mut *mut c_void) => {
-            // SAFETY: arguments as the interface documents them.
+            // SAFETY: the runtime passes arguments as `IClassFactory` documents them.
             unsafe { factory.create(outer, iid, out) }
         };
         LockServer(_: i32);
@@ -44,17 +44,17 @@ impl Factory {
         if !outer.is_null() {
             return CLASS_E_NOAGGREGATION;
         }
-        // SAFETY: the pointers are those of the caller.
+        // SAFETY: the pointers are null or valid by the contract.
         unsafe { query_interface::<Profiler>(PROFILER.pointer(), iid, out) }
     }
 }
 
-/// Gives the class factory of [`CLSID`].
+/// Returns the class factory of [`CLSID`].
 ///
 /// # Safety
 /// The pointers are null or valid.
 #[cfg_attr(agent, unsafe(no_mangle))]
-#[allow(non_snake_case, reason = "the name is the runtime's")]
+#[allow(non_snake_case, reason = "the runtime looks for this name")]
 pub unsafe extern "system" fn DllGetClassObject(
     clsid: *const Guid,
     iid: *const Guid,
@@ -69,11 +69,11 @@ pub unsafe extern "system" fn DllGetClassObject(
         unsafe { out.write_unaligned(ptr::null_mut()) };
         return CLASS_E_CLASSNOTAVAILABLE;
     }
-    // SAFETY: the pointers are those of the caller.
+    // SAFETY: the pointers are null or valid by the contract.
     unsafe { query_interface::<Factory>(FACTORY.pointer(), iid, out) }
 }
 
-/// The version of the schema that this file speaks, for a check before it is loaded elsewhere.
+/// The version of the schema that this library uses. gcwatch calls it before it has the library loaded into a target.
 #[cfg_attr(agent, unsafe(no_mangle))]
 pub extern "C" fn gcwatch_profiler_abi() -> u32 {
     ABI_VERSION

@@ -1,4 +1,4 @@
-//! The end of a collection: everything is added up, sent, and forgotten.
+//! The end of a collection: totals are added up, sent, and cleared.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,11 +15,11 @@ use crate::wire::{
     BoundsPhase, BoundsRange, GcFlags, GcTotals, MAX_EVENT_BYTES, Naming, RootTotals, Row, event_id,
 };
 
-/// One thread is in [`Profiler::gc_finished`].
+/// Whether a thread is in [`Profiler::gc_finished`].
 static FINISHING: AtomicBool = AtomicBool::new(false);
 
 impl Profiler {
-    /// A collection's end is being worked on.
+    /// Whether the end of a collection is being processed.
     pub(super) fn is_finishing(&self) -> bool {
         FINISHING.load(Ordering::SeqCst)
     }
@@ -27,7 +27,7 @@ impl Profiler {
     /// `GarbageCollectionFinished`.
     pub(crate) fn gc_finished(&self) -> HResult {
         let entered_ns = sys::tick_ns();
-        // Two at once cannot be, but if they were, one of them would find the memory in use.
+        // The runtime never calls this on two threads at once. If it did, the second would find the memory in use.
         if FINISHING.swap(true, Ordering::SeqCst) {
             return S_OK;
         }
@@ -48,7 +48,7 @@ impl Profiler {
             closed.flags = closed.flags.with(GcFlags::BOUNDS_KNOWN);
         }
         if closed.flags.has(GcFlags::ARMED) {
-            self.window.armed_one();
+            self.window.add_armed();
         }
         let sink = Sink { info, events: &self.events, gc_seq: closed.seq };
         let Some(mut collected) = self.slots.collect(|accumulator| accumulator.send_rest(sink)) else {
@@ -64,11 +64,11 @@ impl Profiler {
         if self.sends_blocks() {
             self.send_bounds(sink, BoundsPhase::FINISHED);
         }
-        // SAFETY: here and now.
+        // SAFETY: this is `GarbageCollectionFinished`, and `FINISHING` keeps other threads out.
         let naming = unsafe { self.send_named_roots(sink, naming_began_ns) };
         self.bounds.forget();
         if let Some(worked) = closed.late_arming_worked
-            && self.mask.book(worked)
+            && self.mask.record(worked)
         {
             self.lease.request(ARM_ALWAYS);
         }
@@ -85,7 +85,7 @@ impl Profiler {
 
     fn send_bounds(&self, sink: Sink<'_>, phase: BoundsPhase) {
         const ROWS: usize = ROWS_BYTES / BoundsRange::BYTES;
-        // SAFETY: this thread alone is finishing, and the totals' turn comes later.
+        // SAFETY: only this thread finishes the collection; `send_totals` comes later.
         let buffer = unsafe { self.events.scratch() };
         for ranges in self.bounds.ranges().chunks(ROWS) {
             let (mut length, mut rows) = (0_usize, 0_u32);
@@ -120,7 +120,7 @@ impl Profiler {
             flags = flags.with(GcFlags::NO_SLOT);
         }
         let finished_ns = sys::tick_ns();
-        let here_ns = finished_ns.saturating_sub(entered_ns);
+        let this_ns = finished_ns.saturating_sub(entered_ns);
         let totals = GcTotals {
             gc_seq: closed.seq,
             gc_number: closed.number,
@@ -129,7 +129,7 @@ impl Profiler {
             flags,
             started_ns: closed.started_ns,
             finished_ns: entered_ns,
-            callback_ns: closed.callback_ns.saturating_add(total.callback_ns).saturating_add(here_ns),
+            callback_ns: closed.callback_ns.saturating_add(total.callback_ns).saturating_add(this_ns),
             walk_ns: closed.walk_ns.saturating_add(total.walk_ns),
             toggle_failures: self.mask.failures(),
             moved: total.moved.totals(),
@@ -147,7 +147,7 @@ impl Profiler {
             bounds_ranges: closed.bounds_ranges,
             naming,
         };
-        // SAFETY: this thread alone is finishing, and `send_bounds` is over.
+        // SAFETY: only this thread finishes the collection; `send_bounds` is over.
         let buffer = unsafe { self.events.scratch() };
         debug_assert!(buffer.len() == MAX_EVENT_BYTES);
         if let Ok(length) = totals.encode(buffer) {

@@ -1,4 +1,4 @@
-//! The way out.
+//! How the profiler leaves the process.
 
 use core::sync::atomic::Ordering;
 
@@ -9,32 +9,33 @@ use crate::info::Info;
 use crate::sys;
 use crate::wire::NoteCode;
 
-/// How long the end of an armed collection is waited for.
-const LONGEST_COLLECTION_MS: u32 = 60_000;
-/// What the runtime is told the evacuation takes; it is also the least that it waits.
+/// How long leaving waits for the end of an armed collection.
+const COLLECTION_TIMEOUT_MS: u32 = 60_000;
+/// How long the runtime waits at least before it looks whether our code is still on a stack.
 const DETACH_MS: u32 = 300;
-/// When it is asked again where it has refused; then after twice as long, up to the second.
-const ASK_AGAIN_MS: (u32, u32) = (1000, 60_000);
+/// The first interval after which a refused detach is requested again. It doubles each time, up to the maximum.
+const RETRY_INTERVAL_MS: u32 = 1000;
+const MAX_RETRY_INTERVAL_MS: u32 = 60_000;
 
 impl Profiler {
-    /// Leaves, on our own thread: nothing of this may be done inside a callback. Returns when the runtime has let the
-    /// profiler go, or has shut down.
+    /// Leaves, on our own thread, because none of this is allowed inside a callback. Returns when the runtime has
+    /// detached the profiler, or has shut down.
     pub(super) fn leave(&self, reason: NoteCode) {
         if let Some(info) = self.info_to_leave()
             && self.stop(info, reason)
         {
-            self.be_detached(info);
+            self.request_detach(info);
         }
     }
 
-    /// Takes everything down that costs the program anything. `false` where the runtime has shut down meanwhile.
+    /// Stops everything that costs the target anything. `false`: the runtime has shut down meanwhile.
     fn stop(&self, info: Info, reason: NoteCode) -> bool {
         self.write_note(info, reason, S_OK);
         if !self.enter(Phase::STOPPING) {
             return false;
         }
-        // From here on no collection gets armed; one that is runs to its end.
-        let mut left_ms = LONGEST_COLLECTION_MS;
+        // From here on no collection is armed. One that is armed runs to its end.
+        let mut left_ms = COLLECTION_TIMEOUT_MS;
         while self.is_in_collection() && left_ms > 0 {
             sys::sleep_ms(1);
             left_ms = left_ms.saturating_sub(1);
@@ -45,7 +46,7 @@ impl Profiler {
         if !self.enter(Phase::LEAVING) {
             return false;
         }
-        // A thread that never comes back would come back into a runtime that let us go: `be_detached` looks again.
+        // If this times out, `request_detach` waits on: a thread of ours must not call a runtime that has detached us.
         self.names.thread_has_ended();
         self.mask.leave(info);
         self.write_note(info, NoteCode::GOODBYE, S_OK);
@@ -57,9 +58,9 @@ impl Profiler {
         self.enter(Phase::GONE)
     }
 
-    /// Asks the runtime to let the profiler go, again and again where it refuses, and waits until it has.
-    fn be_detached(&self, info: Info) {
-        let (mut pause_ms, longest_ms) = ASK_AGAIN_MS;
+    /// Requests the detach, again if the runtime refuses, and waits until it has happened.
+    fn request_detach(&self, info: Info) {
+        let mut interval_ms = RETRY_INTERVAL_MS;
         let mut refused = false;
         loop {
             if self.phase() != Phase::GONE {
@@ -72,16 +73,17 @@ impl Profiler {
             }
             if !refused {
                 refused = true;
-                // Being loaded then costs nothing but the runtime's one place for a profiler.
+                // From here on a loaded profiler only keeps other profilers out.
                 info.set_event_mask2(0, 0);
                 self.write_note(info, NoteCode::DETACH_REFUSED, answer);
-                // The other end need not wait for it.
+                // gcwatch need not wait for the detach.
                 self.lease.close();
             }
-            self.rest_while_gone(pause_ms);
-            pause_ms = pause_ms.saturating_mul(2).min(longest_ms);
+            self.sleep_while_gone(interval_ms);
+            interval_ms = interval_ms.saturating_mul(2).min(MAX_RETRY_INTERVAL_MS);
         }
-        // Now nothing of the runtime's is touched any more. Whoever looks for us finds this thread until it is done.
+        // Nothing of the runtime is called from here on. While this thread exists, gcwatch sees that we are not
+        // detached yet.
         let mut step_ms = 10_u32;
         while self.phase() == Phase::GONE {
             sys::sleep_ms(step_ms);
@@ -89,8 +91,8 @@ impl Profiler {
         }
     }
 
-    /// Rests, and ends it at once when the runtime shuts down.
-    fn rest_while_gone(&self, duration_ms: u32) {
+    /// Sleeps, but stops soon when the runtime shuts down.
+    fn sleep_while_gone(&self, duration_ms: u32) {
         let mut left_ms = duration_ms;
         while left_ms > 0 && self.phase() == Phase::GONE {
             let step_ms = left_ms.min(POLL_INTERVAL_MS);
@@ -106,17 +108,16 @@ impl Profiler {
 
     /// `ProfilerDetachSucceeded`: the runtime's last call.
     pub(crate) fn detach_succeeded(&self) -> HResult {
-        self.forget_info();
+        self.release_info();
         self.lease.close();
         self.enter(Phase::IDLE);
         S_OK
     }
 
-    /// Gives back the reference to the runtime's interface.
-    pub(super) fn forget_info(&self) {
+    /// Releases the reference to the runtime's interface.
+    pub(super) fn release_info(&self) {
         let pointer = self.info.swap(core::ptr::null_mut(), Ordering::SeqCst);
-        // SAFETY: taken out of the only place it is kept, so it is released once; `info` gives it to
-        // no one in this phase.
+        // SAFETY: the pointer was the only kept one, so it is released once; in this phase `info` returns nothing.
         if let Some(info) = unsafe { Info::from_pointer(pointer) } {
             info.release();
         }

@@ -1,4 +1,4 @@
-//! The way in.
+//! How the profiler is loaded.
 
 use core::ffi::c_void;
 use core::slice;
@@ -41,9 +41,9 @@ impl Profiler {
                 None => CONFIG_MALFORMED,
             },
         };
-        // It was for us, and is nothing to the program and its children.
+        // Neither the program nor its children should see it.
         info.remove_environment_variable(terminated(&VARIABLE));
-        self.kept(info, answer)
+        self.release_if_failed(info, answer)
     }
 
     /// `InitializeForAttach`: loaded into a running process.
@@ -61,7 +61,7 @@ impl Profiler {
         let answer = if data.is_null() || length == 0 {
             CONFIG_MISSING
         } else {
-            // SAFETY: checked for null; as long as said by the contract.
+            // SAFETY: not null, and `length` bytes long by the contract.
             let bytes = unsafe { slice::from_raw_parts(data.cast::<u8>(), length as usize) };
             match core::str::from_utf8(bytes) {
                 // SAFETY: `unknown` as above.
@@ -69,14 +69,14 @@ impl Profiler {
                 Err(_) => CONFIG_MALFORMED,
             }
         };
-        self.kept(info, answer)
+        self.release_if_failed(info, answer)
     }
 
-    /// Releases the interface where loading did not get as far as keeping it.
-    fn kept(&self, info: Info, answer: HResult) -> HResult {
+    /// Releases the interface if loading failed.
+    fn release_if_failed(&self, info: Info, answer: HResult) -> HResult {
         if !succeeded(answer) {
             if self.info.load(Ordering::SeqCst) == info.pointer() && self.phase() == Phase::IDLE {
-                self.forget_info();
+                self.release_info();
             } else {
                 info.release();
             }
@@ -115,7 +115,7 @@ impl Profiler {
         answer
     }
 
-    /// Everything that can fail comes before the mask: with it, the runtime changes its ways.
+    /// What can fail comes before the mask is set, because the runtime disables background collections then.
     fn set_up(&self, info: Info, info14: Option<Info>, load: Load, config: &Config<'_>) -> HResult {
         if !sys::pin(PROFILER.pointer()) {
             return NOT_PINNED;
@@ -138,23 +138,24 @@ impl Profiler {
             return NO_PROVIDER;
         }
         self.lease.connect(config.lease);
-        let told_otherwise = self.events.has_callback() && config.window.is_none();
-        if config.lease.is_some() && !self.lease.is_connected() && !told_otherwise {
-            // Nothing would tell us to leave: a sampling watch listens to the provider between its windows, too.
+        // A sampling watch listens to the provider between its windows, too.
+        let listener_counts = self.events.has_callback() && config.window.is_none();
+        if config.lease.is_some() && !self.lease.is_connected() && !listener_counts {
+            // Nothing would tell us when to leave.
             return NO_LEASE;
         }
         if !self.lease.start_thread(lease_thread) || !self.names.start_thread(names_thread) {
             return NO_THREAD;
         }
-        // Without events delivered there is no moment to arm at.
+        // Late arming needs delivered events.
         let late = config.arming != Arming::ALWAYS && EVENTS_ARE_DELIVERED && !PLAIN;
         let answer = self.mask.load(info, late, config.names);
         if !succeeded(answer) {
             return answer;
         }
         if load == Load::ATTACH {
-            // Background collections are off now. Until loading is over the runtime walks the heap of every
-            // collection that meets the flag, and tells nobody: it must not stay on for longer than needed.
+            // Background collections are disabled now. While the flag is on, the runtime walks the heap in each
+            // collection even before loading is over, so clear it as soon as possible.
             self.mask.settle(info);
         }
         if let (Load::STARTUP, Some(name)) = (load, config.unset) {
@@ -169,8 +170,8 @@ impl Profiler {
         }
         self.lease.clear_requests();
         if config.lease.is_some() && !self.lease.is_connected() {
-            // gcwatch may have given up before the runtime got here: then the provider was never switched on,
-            // and nobody would switch it off.
+            // gcwatch may have given up before the runtime loaded us. Then nobody has enabled the provider, and nobody
+            // will disable it.
             self.lease.request(CHECK_LISTENER);
         }
         self.write_hello(info);

@@ -1,8 +1,8 @@
-//! What happens inside the watched process.
+//! The agent: what runs inside the target.
 //!
-//! Everything the callbacks touch is made before the first of them and lives as long as the process:
-//! atomics in one static, and memory mapped once. They take no lock, allocate nothing and cannot
-//! panic. One thread of our own (`lease`) does all that must not be done inside a collection.
+//! Everything that callbacks use is made before the first of them and lives as long as the process: atomics in one
+//! static, and memory that is mapped once. Callbacks take no lock, allocate nothing and cannot panic. A thread of our
+//! own (`lease_thread`) does what is not allowed inside a collection.
 
 mod accumulator;
 mod arming;
@@ -21,6 +21,7 @@ mod names;
 mod profiler;
 mod references;
 mod slots;
+mod table;
 mod text;
 mod window;
 

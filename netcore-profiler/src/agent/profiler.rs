@@ -17,7 +17,7 @@ use crate::hresult::{HResult, S_OK};
 use crate::info::Info;
 use crate::wire::{Arming, Load};
 
-/// How far along the profiler's stay in the process is.
+/// The phases from loading to detaching.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Phase(pub(super) u32);
 
@@ -26,13 +26,13 @@ impl Phase {
     pub(super) const IDLE: Self = Self(0);
     /// Inside `Initialize` or `InitializeForAttach`.
     pub(super) const LOADING: Self = Self(1);
-    /// Watching.
+    /// Loaded.
     pub(super) const ACTIVE: Self = Self(2);
-    /// Asked to leave: no collection is armed any more.
+    /// Leaving: no further collection is armed.
     pub(super) const STOPPING: Self = Self(3);
-    /// No collection is armed: callbacks do nothing, our own thread is taking everything down.
+    /// No collection is armed: callbacks do nothing, our own thread stops everything.
     pub(super) const LEAVING: Self = Self(4);
-    /// Detach was requested, or refused: nothing is called.
+    /// The detach was requested or refused: no callback calls the runtime.
     pub(super) const GONE: Self = Self(5);
     /// The runtime has shut down.
     pub(super) const SHUT_DOWN: Self = Self(6);
@@ -45,10 +45,10 @@ pub struct Profiler {
     /// `ICorProfilerInfo12`, from loading to `ProfilerDetachSucceeded`.
     pub(super) info: AtomicPtr<c_void>,
     pub(super) load: AtomicU8,
-    /// When it was loaded last, by [`sys::tick_ns`].
+    /// When it was loaded, by `sys::tick_ns`.
     pub(super) loaded_tick_ns: AtomicU64,
     pub(super) blocks: AtomicBool,
-    /// The in-process session, 0 where there is none.
+    /// The in-process session for GC events; 0: none.
     pub(super) session: AtomicU64,
     pub(super) mask: Mask,
     pub(super) collection: Collection,
@@ -79,7 +79,7 @@ static STATE: Profiler = Profiler {
 
 pub(super) static PROFILER: Object<Profiler> = Object::new(&STATE);
 
-/// The profiler, for code that the runtime calls without an object.
+/// The profiler, for functions that are called without an object.
 pub(super) fn profiler() -> &'static Profiler {
     &STATE
 }
@@ -89,18 +89,18 @@ impl Profiler {
         Phase(self.phase.load(Ordering::SeqCst))
     }
 
-    /// Goes on to a phase, unless the runtime has shut down, which is final.
+    /// Enters a phase; `false`: the runtime has shut down, which is final.
     pub(super) fn enter(&self, next: Phase) -> bool {
         let step = |now| (now != Phase::SHUT_DOWN.0).then_some(next.0);
         self.phase.fetch_update(Ordering::SeqCst, Ordering::SeqCst, step).is_ok()
     }
 
-    /// The runtime's interface, for callbacks: as long as there is something to report.
+    /// The runtime's interface, for callbacks. `None`: the profiler is leaving.
     pub(super) fn info(&self) -> Option<Info> {
         self.info_before(Phase::LEAVING)
     }
 
-    /// The same for our own thread, which calls it a little longer.
+    /// The same for our own thread, which calls the runtime until the detach.
     pub(super) fn info_to_leave(&self) -> Option<Info> {
         self.info_before(Phase::GONE)
     }
@@ -110,8 +110,8 @@ impl Profiler {
         if phase == Phase::IDLE || phase >= end {
             return None;
         }
-        // SAFETY: the pointer is set while loading and released only in `detach_succeeded`, after
-        // which the phase is `IDLE` and the runtime makes no callbacks.
+        // SAFETY: the pointer is set while loading and released only in `detach_succeeded`; afterwards the phase is
+        // `IDLE` and the runtime makes no callbacks.
         unsafe { Info::from_pointer(self.info.load(Ordering::Acquire)) }
     }
 
@@ -123,7 +123,7 @@ impl Profiler {
         Load(self.load.load(Ordering::Relaxed))
     }
 
-    /// `Shutdown`: the runtime is about to go. Nothing is called into it from here on.
+    /// `Shutdown`. The runtime must not be called from here on.
     pub(crate) fn shutdown(&self) -> HResult {
         self.phase.store(Phase::SHUT_DOWN.0, Ordering::SeqCst);
         self.names.interrupt();

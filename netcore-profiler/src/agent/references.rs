@@ -1,8 +1,7 @@
-//! The callbacks with data: ranges and roots. Server GC makes those for ranges on all its threads at
-//! once.
+//! The callbacks for ranges and roots. With server GC, all GC threads report ranges at once.
 //!
-//! The second versions answer with a failure, whatever happened: the runtime then does not repeat the
-//! batch to the first ones. Objects are never looked at here; the heap is in pieces.
+//! The second versions always return a failure, so that the runtime does not pass the batch to the first versions, too.
+//! Objects must not be read here, because the heap is inconsistent.
 
 use core::slice;
 use core::sync::atomic::Ordering;
@@ -17,11 +16,11 @@ use crate::info::Info;
 use crate::sys;
 use crate::wire::{GcFlags, RootFlags, RootKind};
 
-/// Entries of a batch of the first versions that are worked on at once: as many as the runtime collects.
+/// How many entries of the first versions are converted at once: a full batch of the runtime.
 const BATCH: usize = 512;
 
-/// Lengths of the first versions as the second ones have them, and whether one of them stands for "or more": the
-/// largest value means 4 GiB or more.
+/// Lengths of the first versions as those of the second, and whether one of them is the largest value, which means 4
+/// GiB or more.
 fn widened<'a>(lengths: &[u32], wide: &'a mut [usize; BATCH]) -> (&'a [usize], bool) {
     for (wide, length) in wide.iter_mut().zip(lengths) {
         *wide = *length as usize;
@@ -29,10 +28,10 @@ fn widened<'a>(lengths: &[u32], wide: &'a mut [usize; BATCH]) -> (&'a [usize], b
     (wide.get(..lengths.len()).unwrap_or_default(), lengths.contains(&u32::MAX))
 }
 
-/// The runtime's array; empty where it is null.
+/// The runtime's array; empty if it is null.
 ///
 /// # Safety
-/// `start` is null, or an array of `count` that outlives the callback it is used in.
+/// `start` is null, or an array of `count` entries that outlives the callback.
 pub(super) unsafe fn array<'a, T>(start: *const T, count: u32) -> &'a [T] {
     if start.is_null() || count == 0 || !start.is_aligned() {
         return &[];
@@ -161,7 +160,7 @@ impl Profiler {
         E_FAIL
     }
 
-    /// `RootReferences`, where the second version is not known: roots without kind, flags and id.
+    /// `RootReferences`, from runtimes that do not know the second version: roots without kind, flags and id.
     ///
     /// # Safety
     /// The array is null or has `count` entries.
@@ -181,13 +180,13 @@ impl Profiler {
         S_OK
     }
 
-    /// `ConditionalWeakTableElementReferences`: edges that the walk over roots passes.
+    /// `ConditionalWeakTableElementReferences`: edges between objects that the runtime reports among the roots.
     pub(crate) fn dependent_pairs(&self, count: u32) -> HResult {
         self.collection.add_dependent_pairs(u64::from(count));
         S_OK
     }
 
-    /// `FinalizeableObjectQueued`. On any GC thread.
+    /// `FinalizeableObjectQueued`, on any GC thread.
     pub(crate) fn finalizable_queued(&self) -> HResult {
         self.collection.add_finalizable(sys::thread_id());
         S_OK
@@ -207,7 +206,7 @@ impl Profiler {
         self.add_ranges(lengths, |slot, sink| slot.surviving(starts, lengths, &self.bounds, sink));
     }
 
-    /// Adds a batch of ranges to a free accumulator, or counts it as missing.
+    /// Adds a batch of ranges to a free accumulator; without one, counts the batch as missing.
     fn add_ranges(&self, lengths: &[usize], add: impl FnOnce(&mut Taken<'_>, Sink<'_>)) {
         let entered_ns = sys::tick_ns();
         let Some(info) = self.info() else { return };

@@ -1,4 +1,4 @@
-//! Accumulators for threads that call at the same time: server GC reports from one thread per heap.
+//! Accumulators for threads that report at the same time: server GC has one thread per heap.
 
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut};
@@ -8,11 +8,11 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use super::accumulator::{Accumulator, RAW_BYTES};
 use crate::sys;
 
-/// More than the 1024 heaps that server GC can have at most.
-const MOST: usize = 1028;
-const FEWEST: usize = 8;
+/// Server GC has at most 1024 heaps.
+const MAX_SLOTS: usize = 1028;
+const MIN_SLOTS: usize = 8;
 
-/// One accumulator and its owner's flag. All zeros is a free, empty one.
+/// An accumulator with its flags. All zeros is a free, empty one.
 #[repr(C, align(128))]
 struct Slot {
     busy: AtomicU32,
@@ -20,22 +20,22 @@ struct Slot {
     accumulator: UnsafeCell<Accumulator>,
 }
 
-// SAFETY: the accumulator is reached only by the thread that set `busy` (`Slot::take`).
+// SAFETY: only the thread that has set `busy` uses the accumulator (`Slot::take`).
 unsafe impl Sync for Slot {}
 
 impl Slot {
     fn take(&self) -> Option<Taken<'_>> {
         let free = self.busy.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok();
-        // Not `then_some`: a `Taken` that was not earned would free the slot when dropped.
+        // Not `then_some`: that would create a `Taken` in any case, whose drop frees the slot.
         free.then(|| Taken(self))
     }
 }
 
-/// An accumulator that the calling thread has for itself.
+/// An accumulator that is exclusive to the calling thread.
 pub(super) struct Taken<'a>(&'a Slot);
 
 impl Taken<'_> {
-    /// Notes that something is in it.
+    /// Notes that it is not empty.
     pub(super) fn mark_used(&self) {
         self.0.used.store(1, Ordering::Release);
     }
@@ -49,7 +49,7 @@ impl Deref for Taken<'_> {
     type Target = Accumulator;
 
     fn deref(&self) -> &Accumulator {
-        // SAFETY: `busy` was free and is ours until this is dropped.
+        // SAFETY: this thread has set `busy`, until this is dropped.
         unsafe { &*self.0.accumulator.get() }
     }
 }
@@ -77,9 +77,9 @@ pub(super) struct Slots {
 
 /// What [`Slots::collect`] found.
 pub(super) struct Collected<'a> {
-    /// The sums of all.
+    /// The totals of all accumulators.
     pub(super) total: Taken<'a>,
-    /// An accumulator was still in use, and was left out.
+    /// Whether an accumulator was still in use and is not included.
     pub(super) incomplete: bool,
 }
 
@@ -92,11 +92,10 @@ impl Slots {
         }
     }
 
-    /// Makes the accumulators, or finds those of an earlier stay, and empties them. No callback may
-    /// run at the time.
+    /// Maps the accumulators, or finds those of an earlier attach, and empties them. No callback may run meanwhile.
     pub(super) fn prepare(&self, raw: bool) -> bool {
         if self.memory.load(Ordering::Acquire).is_null() {
-            let count = sys::processors().saturating_add(4).clamp(FEWEST, MOST);
+            let count = sys::processors().saturating_add(4).clamp(MIN_SLOTS, MAX_SLOTS);
             let Some(memory) = sys::map(count.saturating_mul(size_of::<Slot>())) else { return false };
             self.count.store(count, Ordering::Release);
             self.memory.store(memory.cast().as_ptr(), Ordering::Release);
@@ -132,22 +131,22 @@ impl Slots {
         if memory.is_null() {
             return &[];
         }
-        // SAFETY: `prepare` mapped `count` slots, zeroed, which is a valid slot; they stay mapped.
+        // SAFETY: `prepare` mapped `count` slots for good; zeros are a valid slot.
         unsafe { core::slice::from_raw_parts(memory, self.count()) }
     }
 
-    /// A free accumulator, the same for the same thread where possible. There are more of them than
-    /// GC threads, so the first try nearly always succeeds.
+    /// A free accumulator, the same one for the same thread if possible. There are more of them than GC threads, so
+    /// nearly always the first one that is tried is free.
     pub(super) fn take(&self, thread: usize) -> Option<Taken<'_>> {
         let slots = self.all();
-        // Thread numbers are addresses of descriptors: spread their high bits.
+        // Thread numbers are addresses of descriptors, so mix their bits.
         let mixed = (thread as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         let first = usize::try_from(mixed).unwrap_or(0).checked_rem(slots.len())?;
         let (before, after) = slots.split_at_checked(first)?;
         after.iter().chain(before).find_map(Slot::take)
     }
 
-    /// Adds all up into one. `send` gets each one first, to part with its raw rows.
+    /// Adds all accumulators up in one. `send` gets each one first, to send its raw rows.
     pub(super) fn collect(&self, mut send: impl FnMut(&mut Accumulator)) -> Option<Collected<'_>> {
         let mut total: Option<Taken<'_>> = None;
         let mut incomplete = false;
@@ -179,7 +178,7 @@ mod tests {
     fn each_accumulator_is_given_to_one_thread_at_a_time() {
         let slots = Slots::new();
         assert!(slots.prepare(false));
-        assert!(slots.count() >= FEWEST);
+        assert!(slots.count() >= MIN_SLOTS);
         let mut taken: Vec<_> = (0..slots.count()).map(|thread| slots.take(thread << 12).unwrap()).collect();
         for _ in 0..3 {
             assert!(slots.take(7).is_none(), "a failed attempt frees nothing");
@@ -193,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn one_in_use_is_left_out_and_told() {
+    fn one_in_use_is_left_out_and_reported() {
         let slots = Slots::new();
         assert!(slots.prepare(false));
         let mut seen = 0;

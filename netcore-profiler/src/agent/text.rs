@@ -1,6 +1,6 @@
-//! UTF-16, which the runtime speaks on every system.
+//! UTF-16, which the runtime uses on every system.
 
-/// UTF-16 of ASCII text, with as many zeros after it as `N` leaves room for.
+/// UTF-16 of ASCII text, padded with zeros. Text that leaves no room for one is cut.
 pub(super) const fn utf16<const N: usize>(text: &str) -> [u16; N] {
     let mut units = [0; N];
     let mut to = units.as_mut_slice();
@@ -22,7 +22,7 @@ pub(super) fn terminated(units: &[u16]) -> &[u16] {
     units.get(..end).unwrap_or_default()
 }
 
-/// UTF-8 of UTF-16; `None` where it is not text or does not fit.
+/// UTF-8 of UTF-16; `None` if that is invalid or does not fit.
 pub(super) fn utf8<'a>(units: &[u16], buffer: &'a mut [u8]) -> Option<&'a str> {
     let mut length = 0_usize;
     for unit in char::decode_utf16(units.iter().copied()) {
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_goes_back_and_forth() {
+    fn text_is_converted_both_ways() {
         assert_eq!(utf16::<5>("abc"), [97, 98, 99, 0, 0]);
         assert_eq!(utf16::<3>("abc"), [97, 98, 0]);
         assert_eq!(terminated(&utf16::<5>("abc")), [97, 98, 99, 0]);

@@ -1,4 +1,4 @@
-//! The window of a sampling watch that this stay is for, if it is for one.
+//! The sampling window for which the profiler was loaded, if there is one.
 
 use core::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
@@ -6,13 +6,13 @@ use crate::wire::Window;
 
 #[derive(Debug)]
 pub(super) struct WindowState {
-    /// 0: none.
+    /// 0: there is no window.
     number: AtomicU32,
     gcs: AtomicU32,
     length_ms: AtomicU32,
     every_ms: AtomicU32,
     busy: AtomicU32,
-    /// Collections that were armed in it.
+    /// How many collections were armed in the window.
     armed: AtomicU32,
 }
 
@@ -49,12 +49,12 @@ impl WindowState {
         })
     }
 
-    /// A collection was armed from its start to its end.
-    pub(super) fn armed_one(&self) {
+    /// Counts a collection that was armed.
+    pub(super) fn add_armed(&self) {
         self.armed.fetch_add(1, SeqCst);
     }
 
-    /// Whether it has had all its collections: a further one is left alone.
+    /// Whether the window has had all its collections. Later ones are not armed.
     pub(super) fn is_full(&self) -> bool {
         let gcs = self.gcs.load(SeqCst);
         gcs != 0 && self.armed.load(SeqCst) >= gcs

@@ -4,7 +4,7 @@
 ///
 /// Each use must name a slot that the interface has, with the signature of `corprof.idl` or `cor.h`.
 macro_rules! com_call {
-    ($this:expr, $slot:literal, ($($value:expr => $type:ty),* $(,)?) -> $result:ty) => {{
+    ($this:expr, $slot:expr, ($($value:expr => $type:ty),* $(,)?) -> $result:ty) => {{
         let this = $this.0.as_ptr();
         // SAFETY: `$this` holds a reference to an interface that has this slot, with this signature; the pointers among
         // the arguments are valid for the call.

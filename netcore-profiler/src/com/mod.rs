@@ -1,8 +1,8 @@
-//! COM as the CLR speaks it on every system: an object is a pointer to a pointer to a table of
-//! functions, whose first three are `IUnknown`'s.
+//! COM as the CLR uses it on every system: an object begins with a pointer to a table of functions, whose first three
+//! are those of `IUnknown`.
 //!
-//! The objects of this crate are statics: they are shared between threads, never moved and never
-//! freed, so counting references has nothing to free either. Methods get `&T`, never `&mut T`.
+//! The objects of this crate are statics: threads share them, they never move and are never freed, so the reference
+//! count frees nothing either. Methods get `&T`, never `&mut T`.
 
 #[macro_use]
 mod call;
@@ -26,7 +26,7 @@ pub struct Guid {
 }
 
 impl Guid {
-    /// From the digits as they are written, without braces and hyphens.
+    /// From the digits of the textual form, without braces and hyphens.
     #[must_use]
     pub const fn from_u128(digits: u128) -> Self {
         Self {
@@ -37,7 +37,7 @@ impl Guid {
         }
     }
 
-    /// From the bytes as they lie in memory on a little-endian machine and in diagnostics messages.
+    /// From the bytes in memory on a little-endian machine, which is also the layout in diagnostics messages.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 16]) -> Self {
         let digits = u128::from_be_bytes(bytes);
@@ -72,7 +72,7 @@ pub unsafe trait Class: Sync + Sized + 'static {
     /// The one table of the type.
     const TABLE: &'static Self::Table;
 
-    /// Whether the object is an `iid`.
+    /// Whether the object implements interface `iid`.
     fn answers(iid: &Guid) -> bool;
 }
 
@@ -81,37 +81,36 @@ pub unsafe trait Class: Sync + Sized + 'static {
 pub struct Object<T: Class> {
     table: &'static T::Table,
     references: AtomicU32,
-    /// Apart, so that what is all zeros takes no room in the file.
+    /// A reference, so that a value of all zeros takes no room in the file.
     value: &'static T,
 }
 
 impl<T: Class> Object<T> {
-    /// An object, to be put into a static.
+    /// An object for a static.
     #[must_use]
     pub const fn new(value: &'static T) -> Self {
         Self { table: T::TABLE, references: AtomicU32::new(0), value }
     }
 
-    /// What it holds.
+    /// The value it was made with.
     #[must_use]
     pub const fn value(&self) -> &'static T {
         self.value
     }
 
-    /// The pointer that others know it by.
+    /// The interface pointer.
     #[must_use]
     pub const fn pointer(&'static self) -> *mut c_void {
         core::ptr::from_ref(self).cast_mut().cast()
     }
 
-    /// The object behind the pointer that a method was called on.
+    /// The object of an interface pointer.
     ///
     /// # Safety
     /// `this` came from [`Object::pointer`] of an `Object<T>`.
     #[must_use]
     pub unsafe fn from_pointer<'a>(this: *mut c_void) -> &'a Self {
-        // SAFETY: the caller vouches for the type; objects are statics, shared and never written
-        // through a `&mut`.
+        // SAFETY: the type is right by the contract; objects are statics, to which no `&mut` exists.
         unsafe { &*this.cast_const().cast() }
     }
 }
@@ -134,7 +133,7 @@ pub unsafe extern "system" fn query_interface<T: Class>(
     if out.is_null() {
         return E_POINTER;
     }
-    // SAFETY: checked for null; valid otherwise by the contract. Nothing says it is aligned.
+    // SAFETY: not null, so valid by the contract; it may be unaligned.
     let known = !iid.is_null() && T::answers(&unsafe { iid.read_unaligned() });
     // SAFETY: as above.
     unsafe { out.write_unaligned(if known { this } else { core::ptr::null_mut() }) };
@@ -176,7 +175,7 @@ mod tests {
     use crate::wire;
 
     #[test]
-    fn guids_read_as_they_are_written() {
+    fn guids_are_printed_as_they_are_written() {
         let guid = Guid::from_u128(0x8e1cbdbc_a372_4eae_8f84_91da39da2c47);
         assert_eq!(format!("{guid:?}"), wire::CLSID_TEXT);
         assert_eq!(guid, Guid::from_bytes(wire::CLSID));

@@ -1,7 +1,7 @@
-//! The macro that makes a table of functions from one row per slot.
+//! The macro that makes a table of functions from one row for each slot.
 
-/// Makes `struct $table` and its one value for `$class`. A row with an expression calls it with
-/// `$this: &$class` in scope; a row without one answers `S_OK`.
+/// Makes `struct $table` and its one value for `$class`. A row with an expression evaluates it with `$this: &$class` in
+/// scope; a row without one returns `S_OK`.
 macro_rules! com_table {
     (
         $(#[$meta:meta])*
@@ -49,7 +49,7 @@ macro_rules! com_table {
         $crate::hresult::S_OK
     }};
     (@call $class:ty, $name:ident, $this:ident, $body:expr) => {{
-        // SAFETY: the table belongs to `Object<$class>` alone, so that is what it is called on.
+        // SAFETY: only an `Object<$class>` has this table, so `$this` is one.
         let $name = unsafe { $crate::com::Object::<$class>::from_pointer($this) }.value();
         let _ = $name;
         $body

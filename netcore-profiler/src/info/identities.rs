@@ -1,4 +1,4 @@
-//! What identifiers and objects are: the calls that names rest on.
+//! The runtime's interface: what objects, classes, methods, modules and frames are.
 
 use core::ffi::c_void;
 use core::ptr::{self, NonNull};
@@ -7,45 +7,45 @@ use crate::com::Guid;
 use crate::hresult::{E_FAIL, E_NOINTERFACE, HResult, S_OK, checked, succeeded};
 use crate::info::interface::Info;
 
-/// What `IsArrayClass` tells.
+/// Result of `IsArrayClass`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ArrayClass {
     /// `CorElementType` of the elements.
     pub element_type: u32,
-    /// Their class, 0 where there is none.
+    /// Class of the elements; 0: none.
     pub element_class: usize,
     /// Number of dimensions.
     pub rank: u32,
 }
 
-/// What `GetClassIDInfo2` tells.
+/// Result of `GetClassIDInfo2`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClassInfo {
     /// Module of the definition.
     pub module: usize,
     /// `mdTypeDef`.
     pub token: u32,
-    /// Number of generic arguments, which may be more than there was room for.
+    /// Number of type arguments, which may exceed the room.
     pub args: u32,
 }
 
-/// What `GetFunctionInfo2` tells.
+/// Result of `GetFunctionInfo2`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FunctionInfo {
-    /// Exact class, 0 where only the definition is known.
+    /// Exact class; 0: only the definition is known.
     pub class: usize,
     /// Module of the definition.
     pub module: usize,
     /// `mdMethodDef`.
     pub token: u32,
-    /// Number of generic arguments of its own, which may be more than there was room for.
+    /// Number of the method's own type arguments, which may exceed the room.
     pub args: u32,
 }
 
-/// What `GetModuleInfo2` tells.
+/// Result of `GetModuleInfo2`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ModuleInfo {
-    /// Units of the path, without its zero.
+    /// Length of the path in UTF-16 units, without its zero.
     pub length: usize,
     /// `COR_PRF_MODULE_FLAGS`.
     pub flags: u32,
@@ -73,10 +73,10 @@ type StackSnapshotCallback = unsafe extern "system" fn(
     data: *mut c_void,
 ) -> HResult;
 
-/// A frame of managed code: the registers that say where it is.
+/// A frame of managed code, as its registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seed {
-    /// The next instruction in it.
+    /// The instruction pointer.
     pub instruction: usize,
     /// The stack pointer.
     pub stack: usize,
@@ -84,12 +84,12 @@ pub struct Seed {
     pub frame: usize,
 }
 
-/// `CONTEXT`, and room for what later versions put after it.
+/// `CONTEXT`, with room for later extensions.
 #[repr(C, align(64))]
 struct Context([u8; 4096]);
 
 impl Seed {
-    /// The frame as a `CONTEXT`, where that is known.
+    /// The frame as a `CONTEXT`, on architectures where we know its layout.
     #[cfg(target_arch = "x86_64")]
     fn context(self) -> Option<Context> {
         const FLAGS: usize = 0x30;
@@ -112,7 +112,7 @@ impl Seed {
     }
 }
 
-/// Frames of a stack in the making.
+/// The frames that `DoStackSnapshot` has reported so far.
 struct Walk<'a> {
     frames: &'a mut [usize],
     count: usize,
@@ -126,7 +126,7 @@ unsafe extern "system" fn frame(
     _context: *const u8,
     data: *mut c_void,
 ) -> HResult {
-    // SAFETY: `own_stack` passes its own, which nobody else uses during the walk.
+    // SAFETY: `own_stack` passes its `Walk`, which nothing else uses during the snapshot.
     let walk = unsafe { &mut *data.cast::<Walk<'_>>() };
     if function == 0 {
         return S_OK;
@@ -141,13 +141,14 @@ unsafe extern "system" fn frame(
     }
 }
 
-/// Whether module and token name a definition. The runtime answers with module 0, or a token without a row, if there is none.
+/// Whether module and token name a definition. The runtime answers with module 0, or a token without a row, if there is
+/// none.
 #[must_use]
 pub fn is_definition(module: usize, token: u32) -> bool {
     module != 0 && token & 0x00ff_ffff != 0
 }
 
-/// Where to write to; nowhere where there is no room. An empty slice has an address, too.
+/// Pointer for output; null for an empty slice, because its address is not null either.
 fn start<T>(room: &mut [T]) -> *mut T {
     if room.is_empty() { ptr::null_mut() } else { room.as_mut_ptr() }
 }
@@ -173,10 +174,10 @@ impl Info {
         checked(result, bytes)
     }
 
-    /// `GetFunctionFromIP3`, slot 88: the method whose code an address lies in, also one without metadata.
+    /// `GetFunctionFromIP3`, slot 88: the method whose code contains the address, dynamic methods included.
     ///
     /// # Errors
-    /// `UNSUPPORTED_CALL_SEQUENCE` where the runtime answers on no thread of its own (.NET 8 and 9).
+    /// `UNSUPPORTED_CALL_SEQUENCE` on .NET 8 and 9, which do not answer on a managed thread.
     pub fn function_at(self, address: usize) -> Result<usize, HResult> {
         let (mut function, mut rejit) = (0, 0_usize);
         let result = com_call!(self, 88, (
@@ -187,14 +188,14 @@ impl Info {
         checked(result, function)
     }
 
-    /// `GetFunctionFromIP`, slot 7: the method with metadata whose code an address lies in.
+    /// `GetFunctionFromIP`, slot 7: the method with metadata whose code contains the address.
     pub fn method_at(self, address: usize) -> Result<usize, HResult> {
         let mut function = 0;
         let result = com_call!(self, 7, (address => usize, &raw mut function => *mut usize) -> HResult);
         checked(result, function)
     }
 
-    /// `GetDynamicFunctionInfo`, slot 89: writes the name of a method without metadata and gives its length.
+    /// `GetDynamicFunctionInfo`, slot 89: writes the name of a dynamic method, and returns the length.
     ///
     /// # Safety
     /// As [`Info::function_info`].
@@ -213,9 +214,8 @@ impl Info {
         checked(result, (length as usize).min(name.len()).saturating_sub(1))
     }
 
-    /// `DoStackSnapshot`, slot 36: the methods on the calling thread's own stack, innermost first, as
-    /// many as there is room for, from `seed` on, or else from where the runtime finds managed code.
-    /// Frames of native code are left out, and of methods without metadata.
+    /// `DoStackSnapshot`, slot 36: the methods on the calling thread's stack, innermost first, as many as fit. It
+    /// starts at `seed`, or else where the runtime finds managed code. Native code and dynamic methods are left out.
     ///
     /// # Safety
     /// `seed` is a frame of the calling thread.
@@ -238,15 +238,15 @@ impl Info {
             bytes => u32,
         ) -> HResult);
         let Walk { frames, count } = walk;
-        // A walk that we ended counts as a failure.
+        // The result is a failure, too, if our callback ended the snapshot.
         if count == 0 {
             checked(result, ())?;
         }
         Ok(frames.get(..count).unwrap_or_default())
     }
 
-    /// `GetCurrentThreadID` and `GetThreadInfo`, slots 13 and 12: the system's number of the calling
-    /// thread.
+    /// `GetCurrentThreadID` and `GetThreadInfo`, slots 13 and 12: the operating system's id of the
+    /// calling thread.
     pub fn os_thread(self) -> Result<u32, HResult> {
         let (mut thread, mut number) = (0_usize, 0_u32);
         let found = com_call!(self, 13, (&raw mut thread => *mut usize) -> HResult);
@@ -262,7 +262,7 @@ impl Info {
         NonNull::new(checked(result, out)?).map(Modules).ok_or(E_NOINTERFACE)
     }
 
-    /// `IsArrayClass`, slot 11; `None` where it is no array.
+    /// `IsArrayClass`, slot 11; `None`: the class is no array.
     ///
     /// # Safety
     /// `class` is a `ClassID` that cannot be unloaded meanwhile.
@@ -277,7 +277,7 @@ impl Info {
         (result == S_OK).then_some(ArrayClass { element_type, element_class, rank })
     }
 
-    /// `GetClassIDInfo2`, slot 41. Writes as many arguments as there is room for, if that is enough.
+    /// `GetClassIDInfo2`, slot 41. Writes the type arguments if all of them fit.
     ///
     /// # Safety
     /// As [`Info::array_class`].
@@ -389,14 +389,14 @@ impl Info {
         checked(result, domain)
     }
 
-    /// `EnumJITedFunctions`, slot 57: the methods that were compiled in this process.
+    /// `EnumJITedFunctions`, slot 57: the methods that the JIT has compiled.
     pub fn compiled_methods(self) -> Result<Methods, HResult> {
         let mut out: *mut c_void = ptr::null_mut();
         let result = com_call!(self, 57, (&raw mut out => *mut *mut c_void) -> HResult);
         NonNull::new(checked(result, out)?).map(Methods).ok_or(E_NOINTERFACE)
     }
 
-    /// `GetAppDomainStaticAddress`, slot 50: where a static field is.
+    /// `GetAppDomainStaticAddress`, slot 50: the address of a static field.
     ///
     /// # Safety
     /// As [`Info::array_class`].
@@ -411,7 +411,7 @@ impl Info {
         checked(result, address.expose_provenance())
     }
 
-    /// `GetNonGCHeapBounds`, slot 112: fills the table and gives the number of ranges there are.
+    /// `GetNonGCHeapBounds`, slot 112: fills the table and returns the number of ranges.
     ///
     /// # Safety
     /// The interface is an `ICorProfilerInfo14`.
@@ -426,7 +426,7 @@ impl Info {
     }
 }
 
-/// `ICorProfilerModuleEnum`: the modules that are loaded. The reference is given back on drop.
+/// `ICorProfilerModuleEnum`: the loaded modules. Dropping it releases the reference.
 #[derive(Debug)]
 pub struct Modules(NonNull<c_void>);
 
@@ -450,7 +450,7 @@ impl Drop for Modules {
     }
 }
 
-/// `ICorProfilerFunctionEnum`: methods. The reference is given back on drop.
+/// `ICorProfilerFunctionEnum`: methods. Dropping it releases the reference.
 #[derive(Debug)]
 pub struct Methods(NonNull<c_void>);
 

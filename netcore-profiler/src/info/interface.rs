@@ -1,4 +1,4 @@
-//! The interface the CLR offers: those methods of `ICorProfilerInfo` that are called, by slot.
+//! The runtime's interface: sessions, providers and events, the event mask, generation bounds.
 
 use core::ffi::c_void;
 use core::ptr::{self, NonNull};
@@ -11,13 +11,13 @@ pub const IID_INFO12: Guid = Guid::from_u128(0x27b24ccd_1cb1_47c5_96ee_98190dc30
 /// `ICorProfilerInfo14`: providers with a callback, .NET 8.
 pub const IID_INFO14: Guid = Guid::from_u128(0xf460e352_d76d_4fe9_835f_f6af9d6e862d);
 
-/// `COR_PRF_MONITOR_MODULE_LOADS`, of the low event mask: modules that come and go.
+/// `COR_PRF_MONITOR_MODULE_LOADS`, of the low event mask: loading and unloading of modules.
 pub const MONITOR_MODULE_LOADS: u32 = 0x4;
-/// `COR_PRF_ENABLE_STACK_SNAPSHOT`, of the low event mask: threads may look at their stacks.
+/// `COR_PRF_ENABLE_STACK_SNAPSHOT`, of the low event mask: `DoStackSnapshot` is allowed.
 pub const STACK_SNAPSHOT: u32 = 0x1000_0000;
 /// `COR_PRF_MONITOR_GC`, of the low event mask: moved, surviving and root callbacks.
 pub const MONITOR_GC: u32 = 0x80;
-/// `COR_PRF_HIGH_BASIC_GC`, of the high one: start, end and generation bounds.
+/// `COR_PRF_HIGH_BASIC_GC`, of the high one: start and end of collections, generation bounds.
 pub const HIGH_BASIC_GC: u32 = 0x10;
 /// `COR_PRF_HIGH_MONITOR_EVENT_PIPE`, of the high one: events of in-process sessions.
 pub const HIGH_EVENT_PIPE: u32 = 0x80;
@@ -72,7 +72,7 @@ pub struct EventData {
 }
 
 impl EventData {
-    /// Describes a part of a payload. It must outlive the call it is given to.
+    /// Describes a part of a payload, which must outlive the call that this is passed to.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         Self { address: bytes.as_ptr().addr() as u64, size: bytes.len() as u32, reserved: 0 }
@@ -95,7 +95,7 @@ pub type ProviderCallback = unsafe extern "system" fn(
 pub struct EventDefinition<'a> {
     /// UTF-16, zero-terminated.
     pub name: &'a [u16],
-    /// Number of the event.
+    /// Its number.
     pub id: u32,
     /// Its keywords.
     pub keywords: u64,
@@ -107,13 +107,12 @@ pub struct EventDefinition<'a> {
     pub params: &'a [ParamDesc],
 }
 
-/// A pointer to one of the runtime's interfaces. Copies share one reference; whoever got it from
-/// [`Info::query`] releases it.
+/// A pointer to one of the runtime's interfaces. Copies share one reference; the caller of [`Info::query`] releases it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Info(pub(super) NonNull<c_void>);
 
 impl Info {
-    /// Asks an object of the runtime for an interface, and takes a reference to it.
+    /// `IUnknown::QueryInterface`, slot 0: an interface of an object of the runtime, with a reference.
     ///
     /// # Safety
     /// `unknown` is null or a COM object.
@@ -127,7 +126,7 @@ impl Info {
         NonNull::new(checked(result, out)?).map(Self).ok_or(E_NOINTERFACE)
     }
 
-    /// The same from a pointer that [`Info::pointer`] gave.
+    /// The interface from [`Info::pointer`].
     ///
     /// # Safety
     /// `pointer` is null or an `ICorProfilerInfo12` (or later) that has not been released.
@@ -145,17 +144,16 @@ impl Info {
     /// An address of the runtime's own code.
     pub fn runtime_code(self) -> *const c_void {
         let this = self.0.as_ptr();
-        // SAFETY: an interface begins with the address of its table, whose first row is a function of the runtime.
+        // SAFETY: an interface begins with the address of its table, whose first entry is a function of the runtime.
         unsafe { this.cast::<*const *const c_void>().read().read() }
     }
 
-    /// `IUnknown::Release`, slot 2. Nothing may be called through this pointer or its copies then.
+    /// `IUnknown::Release`, slot 2. This pointer and its copies must not be used afterwards.
     pub fn release(self) {
         com_call!(self, 2, () -> u32);
     }
 
-    /// `GetGenerationBounds`, slot 54: fills the table and gives the number of ranges there are, which
-    /// may be more than it holds.
+    /// `GetGenerationBounds`, slot 54: fills the table and returns the number of ranges, which may exceed the capacity.
     ///
     /// # Safety
     /// `ranges` has room for `capacity` entries.
@@ -178,7 +176,7 @@ impl Info {
         com_call!(self, 58, (expected_ms => u32) -> HResult)
     }
 
-    /// `GetRuntimeInformation`, slot 67: the version; zeros where it is not told.
+    /// `GetRuntimeInformation`, slot 67: the version; zeros on failure.
     pub fn runtime_version(self) -> [u16; 4] {
         let (mut instance, mut kind, mut length) = (0_u16, 0_u32, 0_u32);
         let [mut major, mut minor, mut build, mut qfe] = [0_u16; 4];
@@ -201,7 +199,7 @@ impl Info {
         com_call!(self, 82, (low => u32, high => u32) -> HResult)
     }
 
-    /// `GetEnvironmentVariable`, slot 99: writes the value with its zero and gives its length without.
+    /// `GetEnvironmentVariable`, slot 99: writes the value with its zero, and returns the length without it.
     pub fn environment_variable(self, name: &[u16], value: &mut [u16]) -> Result<usize, HResult> {
         let mut length = 0;
         let result = com_call!(self, 99, (
@@ -214,8 +212,8 @@ impl Info {
         value.iter().position(|unit| *unit == 0).ok_or(E_FAIL)
     }
 
-    /// `SetEnvironmentVariable`, slot 100, without a value: takes a variable out of the runtime's own copy of the
-    /// environment, which managed code reads and hands on to its children.
+    /// `SetEnvironmentVariable`, slot 100, without a value: removes a variable from the runtime's own copy of the
+    /// environment, which managed code reads and passes to its children.
     pub fn remove_environment_variable(self, name: &[u16]) -> HResult {
         com_call!(self, 100, (name.as_ptr() => *const u16, ptr::null() => *const u16) -> HResult)
     }
@@ -261,8 +259,8 @@ impl Info {
         checked(result, provider)
     }
 
-    /// `EventPipeGetProviderInfo`, slot 105: whether that provider exists and has the name, which is
-    /// zero-terminated and shorter than 64 units.
+    /// `EventPipeGetProviderInfo`, slot 105: whether the provider exists and has this name, which is zero-terminated
+    /// and shorter than 64 units.
     pub fn provider_is(self, provider: usize, name: &[u16]) -> bool {
         let mut found = [0_u16; 64];
         let mut length = 0;
@@ -311,7 +309,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn structures_have_the_runtime_s_sizes() {
+    fn structures_have_the_sizes_of_the_runtime() {
         assert_eq!(size_of::<GenerationRange>(), 32);
         assert_eq!(size_of::<ProviderConfig>(), 32);
         assert_eq!(size_of::<ParamDesc>(), 16);

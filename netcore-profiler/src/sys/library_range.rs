@@ -1,17 +1,17 @@
-//! Where a loaded library lies in memory.
+//! The address range of a loaded library.
 
-/// First address of the library that `address` lies in, and the first one behind it. Asks the loader, which may wait for
-/// other threads that load libraries: not for callbacks.
+/// First address of the library that contains `address`, and the first one after it. Not for callbacks: the loader may
+/// wait for other threads that load libraries.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub(crate) fn library_range(address: *const core::ffi::c_void) -> Option<(usize, usize)> {
-    /// Of `Elf64_Ehdr`: offset of `e_phoff`, `e_phentsize` and `e_phnum`.
+    /// In `Elf64_Ehdr`: offsets of `e_phoff`, `e_phentsize` and `e_phnum`.
     const HEADERS: (usize, usize, usize) = (32, 54, 56);
-    /// Of `Elf64_Phdr`: offset of `p_vaddr` and `p_memsz`; `p_type` comes first.
+    /// In `Elf64_Phdr`: offsets of `p_vaddr` and `p_memsz`; `p_type` is at 0.
     const SEGMENT: (usize, usize) = (16, 40);
     const PT_LOAD: u32 = 1;
     let base = super::unix::library_base(address)?;
-    // SAFETY: the loader keeps a library's header and its list of segments mapped, at offsets that the ELF format sets.
-    // The library is loaded as long as the runtime is, whose code the address is.
+    // SAFETY: the loader keeps a library's header and program headers mapped, at offsets that the ELF format defines.
+    // The library is the runtime, which is never unloaded.
     unsafe {
         let header = core::ptr::with_exposed_provenance::<u8>(base);
         let offset = header.add(HEADERS.0).cast::<u64>().read_unaligned();
@@ -33,7 +33,7 @@ pub(crate) fn library_range(address: *const core::ffi::c_void) -> Option<(usize,
     }
 }
 
-/// Not known elsewhere, where stacks are not looked at, either.
+/// Elsewhere it is not needed, because stacks are not read.
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 pub(crate) fn library_range(_address: *const core::ffi::c_void) -> Option<(usize, usize)> {
     None
@@ -43,7 +43,7 @@ pub(crate) fn library_range(_address: *const core::ffi::c_void) -> Option<(usize
 mod tests {
     use super::*;
 
-    /// The kernel's own list of what is mapped says the same.
+    /// Compares with the kernel's list of mappings.
     #[test]
     fn a_library_lies_where_the_kernel_has_mapped_it() {
         let own = library_range as *const () as *const core::ffi::c_void;

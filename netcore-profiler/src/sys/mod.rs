@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_clock_does_not_run_backwards() {
+    fn the_clock_is_monotonic() {
         let first = tick_ns();
         sleep_ms(2);
         let second = tick_ns();

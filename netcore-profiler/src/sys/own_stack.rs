@@ -1,16 +1,17 @@
 //! The calling thread's own stack, read in place.
 //!
-//! A stack is mapped from its frames up to its end, but where it ends cannot be asked for in a callback: the C library
-//! would read files, allocate and lock. So each page beyond the first is checked before it is read, and by a system
-//! call that every C library makes whenever it starts a thread. A filter (seccomp) that kills for it would kill any
-//! program; those of real programs do kill for `process_vm_readv`, which would do the same in one call.
+//! A stack is mapped from the current frame up to its end. A callback cannot ask where that end is, because the C
+//! library would read files, allocate and lock for the answer. So each page after the first is checked before it is
+//! read, with a system call that every C library makes when it starts a thread: a seccomp filter that forbids it would
+//! break every program. `process_vm_readv` would do the same in one call, but filters of real programs kill the process
+//! for it.
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub(crate) use linked::OwnStack;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 pub(crate) use unknown::OwnStack;
 
-/// Where frames are linked by frame pointers, as the runtime's own are.
+/// For systems on which frames are linked by frame pointers.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod linked {
     use core::arch::asm;
@@ -21,37 +22,37 @@ mod linked {
     const PAGE: usize = 4096;
     const WORD: usize = size_of::<usize>();
 
-    /// Some of the stack, from a frame of the caller upwards.
+    /// A part of the calling thread's stack, from a frame of the caller upwards.
     #[derive(Debug)]
     pub(crate) struct OwnStack {
         start: usize,
         end: usize,
-        /// Everything from `start` up to here can be read.
+        /// Everything from `start` up to here is readable.
         checked: usize,
     }
 
     impl OwnStack {
-        /// At most `reach` bytes from the calling function on, and that function's frame pointer.
+        /// At most `reach` bytes of stack above the calling function, and that function's frame pointer.
         #[inline(always)]
         pub(crate) fn here(reach: usize) -> Option<(Self, usize)> {
             let frame: usize;
-            // SAFETY: reads a register.
+            // SAFETY: this only reads a register.
             unsafe { asm!("mov {}, rbp", out(reg) frame, options(nomem, nostack, preserves_flags)) };
             let local = 0_usize;
             Some((Self::above(ptr::from_ref(&local).expose_provenance(), reach)?, frame))
         }
 
-        /// `start` is the address of something on the stack.
+        /// `start` is the address of a value on the stack.
         fn above(start: usize, reach: usize) -> Option<Self> {
             let end = start.checked_add(reach)?;
-            // It is also the address of the C library's record of the thread. That lies above the stack in the same
-            // mapping, except for the first thread's, whose stack is above everything.
+            // The thread's id is the address of the C library's thread record. It lies above the stack in the same
+            // mapping, except for the main thread, whose stack is above everything.
             let record = thread_id();
             let end = if record > start { end.min(record) } else { end };
             Some(Self { start, end, checked: page_after(start)? })
         }
 
-        /// The word at an address; `None` where that is not on this part of the stack.
+        /// The word at an address; `None`: it is not on this part of the stack.
         pub(crate) fn word(&mut self, at: usize) -> Option<usize> {
             let end = at.checked_add(WORD)?;
             if at < self.start || end > self.end || !at.is_multiple_of(WORD) {
@@ -63,8 +64,8 @@ mod linked {
                 }
                 self.checked = page_after(self.checked)?;
             }
-            // SAFETY: a word on a page that can be read. It stays so: below the record of this thread, or where there
-            // is none above, lies nothing but the thread's stack, which is there while the thread runs.
+            // SAFETY: an aligned word on a readable page. It stays readable: between `start` and the thread record, or
+            // the end of the mapping, is only this thread's stack, which exists while the thread runs.
             Some(unsafe { ptr::with_exposed_provenance::<usize>(at).read_volatile() })
         }
     }
@@ -73,14 +74,14 @@ mod linked {
         (address | PAGE.wrapping_sub(1)).checked_add(1)
     }
 
-    /// Whether the word at an address can be read. The kernel is asked to change the thread's signal mask by the mask
-    /// that lies there, in a way that does not exist: it looks at the mask first.
+    /// Whether the word at an address is readable. Asks the kernel to change the thread's signal mask in an invalid
+    /// way, with a mask at that address: the kernel reads the mask before it checks the way.
     fn is_readable(address: usize) -> bool {
         const RT_SIGPROCMASK: isize = 14;
         const EINVAL: isize = 22;
         let answer: isize;
-        // SAFETY: the kernel reads at the address, or finds that it cannot, and does nothing then. Not by the C
-        // library, which would change `errno` under the program.
+        // SAFETY: the kernel reads the mask or fails, and changes nothing in either case. The C library is bypassed,
+        // because it would change the program's `errno`.
         unsafe {
             asm!(
                 "syscall",
@@ -124,7 +125,7 @@ mod linked {
             assert_eq!(stack.word(usize::MAX), None);
         }
 
-        /// The whole stack of a thread, and what is above the first thread's: it ends where it cannot be read.
+        /// Reads the whole stack of a thread, up to where it is not readable.
         #[test]
         fn a_reach_beyond_the_end_is_no_fault() {
             let all = || {
@@ -154,10 +155,10 @@ mod linked {
     }
 }
 
-/// Where they are not known to be.
+/// For all other systems.
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 mod unknown {
-    /// There is none.
+    /// Cannot be made.
     #[derive(Debug)]
     pub(crate) enum OwnStack {}
 

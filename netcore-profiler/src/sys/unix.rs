@@ -1,5 +1,5 @@
-//! Linux and macOS, by functions that every C library has. They are declared here rather than taken
-//! from a crate because the agent links to no library: the process it is loaded into has one.
+//! Linux and macOS, with functions that every C library has. They are declared here, not taken from a crate, because
+//! the agent links to no library: it uses the C library of the target.
 
 pub(super) mod lease;
 
@@ -9,7 +9,7 @@ use core::sync::atomic::AtomicU32;
 #[cfg(not(target_os = "linux"))]
 use core::sync::atomic::Ordering;
 
-/// Numbers that differ between the systems.
+/// Constants that differ between the systems.
 #[cfg(target_os = "linux")]
 mod os {
     use core::ffi::{c_int, c_long};
@@ -28,7 +28,7 @@ mod os {
     pub(super) const EBADF: c_int = 9;
     pub(super) const ENOTSOCK: c_int = 88;
     pub(super) const DO_NOT_WAIT: c_int = 0x40;
-    /// Its copy is closed by `exec`.
+    /// `F_DUPFD_CLOEXEC`.
     pub(super) const DUPLICATE_AT_LEAST: c_int = 1030;
     /// `SOL_SOCKET`, `SO_COOKIE`.
     pub(super) const SOCKET_IDENTITY: (c_int, c_int) = (1, 57);
@@ -37,7 +37,7 @@ mod os {
     pub(super) const FUTEX: c_long = 202;
     #[cfg(target_arch = "aarch64")]
     pub(super) const FUTEX: c_long = 98;
-    /// Within this process.
+    /// With `FUTEX_PRIVATE_FLAG`.
     pub(super) const FUTEX_WAIT: c_long = 128;
     pub(super) const FUTEX_WAKE: c_long = 129;
     unsafe extern "C" {
@@ -56,7 +56,7 @@ mod os {
     pub(super) const RTLD_NOLOAD: c_int = 0x10;
     pub(super) const RTLD_NODELETE: c_int = 0x80;
     pub(super) const NONBLOCK: c_int = 4;
-    /// Not known there: the flag is set afterwards.
+    /// Does not exist there: the flag is set afterwards.
     pub(super) const SOCK_CLOEXEC: c_int = 0;
     pub(super) const SIG_SETMASK: c_int = 3;
     pub(super) const EAGAIN: c_int = 35;
@@ -65,9 +65,9 @@ mod os {
     pub(super) const EBADF: c_int = 9;
     pub(super) const ENOTSOCK: c_int = 38;
     pub(super) const DO_NOT_WAIT: c_int = 0x80;
-    /// Its copy is closed by `exec`.
+    /// `F_DUPFD_CLOEXEC`.
     pub(super) const DUPLICATE_AT_LEAST: c_int = 67;
-    /// `SOL_SOCKET`, `SO_TYPE`: it is a socket, and more is not known.
+    /// `SOL_SOCKET`, `SO_TYPE`: only tells that it is a socket.
     pub(super) const SOCKET_IDENTITY: (c_int, c_int) = (0xffff, 0x1008);
     pub(super) const SOCKETS_ARE_NUMBERED: bool = false;
     unsafe extern "C" {
@@ -136,7 +136,7 @@ fn errno() -> c_int {
     unsafe { os::errno().read() }
 }
 
-/// A clock that never runs backwards, in nanoseconds.
+/// The monotonic clock, in ns.
 pub(crate) fn tick_ns() -> u64 {
     let mut time = TimeSpec { seconds: 0, nanoseconds: 0 };
     // SAFETY: `time` can be written.
@@ -144,35 +144,35 @@ pub(crate) fn tick_ns() -> u64 {
     (time.seconds as u64).wrapping_mul(1_000_000_000).wrapping_add(time.nanoseconds as u64)
 }
 
-/// Lets the calling thread rest.
+/// Suspends the calling thread.
 pub(crate) fn sleep_ms(duration_ms: u32) {
     let time = TimeSpec {
         seconds: c_long::from(duration_ms / 1000),
         nanoseconds: c_long::from(duration_ms % 1000).wrapping_mul(1_000_000),
     };
-    // SAFETY: `time` can be read; the rest that an interruption leaves is not asked for.
+    // SAFETY: `time` can be read; a null pointer for the remaining time is allowed.
     unsafe { nanosleep(&raw const time, ptr::null_mut()) };
 }
 
-/// Lets the calling thread rest as long as `word` is `value`, at most `limit_ms`; it may end early.
+/// Suspends the calling thread while `word` is `value`, at most for `limit_ms`. It may return early.
 #[cfg(target_os = "linux")]
 pub(crate) fn wait_while(word: &AtomicU32, value: u32, limit_ms: u32) {
     let limit = TimeSpec {
         seconds: c_long::from(limit_ms / 1000),
         nanoseconds: c_long::from(limit_ms % 1000).wrapping_mul(1_000_000),
     };
-    // SAFETY: a word that lives, and a time that can be read.
+    // SAFETY: `word` is borrowed, and `limit` can be read.
     unsafe { syscall(os::FUTEX, word.as_ptr(), os::FUTEX_WAIT, c_long::from(value), &raw const limit) };
 }
 
 /// Wakes the one thread that may be in [`wait_while`].
 #[cfg(target_os = "linux")]
 pub(crate) fn wake(word: &AtomicU32) {
-    // SAFETY: a word that lives.
+    // SAFETY: `word` is borrowed.
     unsafe { syscall(os::FUTEX, word.as_ptr(), os::FUTEX_WAKE, 1 as c_long) };
 }
 
-/// The same, in steps: there is no public call to wait on a word before macOS 14.4.
+/// The same by polling: macOS has no public function to wait on a word before 14.4.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn wait_while(word: &AtomicU32, value: u32, limit_ms: u32) {
     const STEP_MS: u32 = 10;
@@ -184,30 +184,30 @@ pub(crate) fn wait_while(word: &AtomicU32, value: u32, limit_ms: u32) {
     }
 }
 
-/// The waiting thread looks by itself.
+/// The waiting thread polls.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn wake(_word: &AtomicU32) {}
 
-/// A number that no other living thread has.
+/// An id that no other running thread has.
 pub(crate) fn thread_id() -> usize {
     pthread_self()
 }
 
-/// Number of processors of the machine; the runtime starts at most that many GC threads.
+/// Number of configured processors. The runtime starts at most that many GC threads.
 pub(crate) fn processors() -> usize {
     usize::try_from(sysconf(os::PROCESSORS_CONFIGURED)).unwrap_or(1).max(1)
 }
 
-/// Zeroed memory, aligned to a page. It is never given back: a late callback must not fault.
+/// Zeroed memory, aligned to a page. It is never unmapped, because a late callback may still use it.
 pub(crate) fn map(length: usize) -> Option<NonNull<u8>> {
     const READ_WRITE: c_int = 1 | 2;
     const PRIVATE: c_int = 2;
-    // SAFETY: a new mapping at an address of the system's choice touches nothing that exists.
+    // SAFETY: a new mapping at an address of the system's choice affects no other memory.
     let memory = unsafe { mmap(ptr::null_mut(), length, READ_WRITE, PRIVATE | os::MAP_ANONYMOUS, -1, 0) };
     if memory.addr() == usize::MAX { None } else { NonNull::new(memory.cast()) }
 }
 
-/// What the loader knows of the library that `address` lies in.
+/// What the loader knows of the library that contains `address`.
 fn library(address: *const c_void) -> Option<DlInfo> {
     let mut info = DlInfo {
         file_name: ptr::null(),
@@ -219,22 +219,22 @@ fn library(address: *const c_void) -> Option<DlInfo> {
     (unsafe { dladdr(address, &raw mut info) } != 0).then_some(info)
 }
 
-/// Where that library begins.
+/// First address of that library.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub(super) fn library_base(address: *const c_void) -> Option<usize> {
     library(address).map(|info| info.base.expose_provenance()).filter(|base| *base != 0)
 }
 
-/// Keeps the library that `address` lies in mapped until the process ends.
+/// Keeps the library that contains `address` mapped until the process ends.
 pub(crate) fn pin(address: *const c_void) -> bool {
     let Some(info) = library(address).filter(|info| !info.file_name.is_null()) else { return false };
     const RTLD_LAZY: c_int = 1;
-    // SAFETY: the loader's own name of a loaded library; it is found, not loaded.
+    // SAFETY: the loader's own name of a loaded library, which is found, not loaded again.
     let handle = unsafe { dlopen(info.file_name, RTLD_LAZY | os::RTLD_NOLOAD | os::RTLD_NODELETE) };
     !handle.is_null()
 }
 
-/// Copies text into a zero-terminated buffer; `None` where it does not fit.
+/// Copies text into a zero-terminated buffer; `None`: it does not fit.
 fn terminated<const N: usize>(text: &str) -> Option<[c_char; N]> {
     let mut buffer = [0; N];
     let space = buffer.get_mut(..N.checked_sub(1)?)?.get_mut(..text.len())?;
@@ -244,21 +244,21 @@ fn terminated<const N: usize>(text: &str) -> Option<[c_char; N]> {
     Some(buffer)
 }
 
-/// Takes a variable out of the C library's environment.
+/// Removes a variable from the C library's environment.
 pub(crate) fn unset_environment(name: &str) {
     if let Some(name) = terminated::<256>(name) {
-        // SAFETY: a zero-terminated name. Other threads that read the environment at this moment are
-        // in the same danger from any `setenv`; at startup there are none that do.
+        // SAFETY: a zero-terminated name. Other threads must not read the environment meanwhile: this is called at
+        // startup, before the program runs.
         unsafe { unsetenv(name.as_ptr()) };
     }
 }
 
-/// Gives the calling thread its name, of at most 15 bytes.
+/// Names the calling thread, with at most 15 bytes.
 pub(crate) fn name_thread(name: &CStr) {
     #[cfg(target_os = "linux")]
     {
         const SET_NAME: c_int = 15;
-        // SAFETY: a zero-terminated name, which is copied.
+        // SAFETY: a zero-terminated name, which the system copies.
         unsafe { prctl(SET_NAME, name.as_ptr()) };
     }
     #[cfg(not(target_os = "linux"))]
@@ -268,7 +268,7 @@ pub(crate) fn name_thread(name: &CStr) {
     }
 }
 
-/// Starts a thread that nobody waits for and no signal is delivered to, faults excepted.
+/// Starts a detached thread that gets no signals but those for its own faults.
 pub(crate) fn spawn(main: extern "C" fn()) -> bool {
     extern "C" fn start(argument: *mut c_void) -> *mut c_void {
         // SAFETY: `spawn` passed a function of this type.
@@ -283,8 +283,8 @@ pub(crate) fn spawn(main: extern "C" fn()) -> bool {
     let (mut blocked, mut before) = (Opaque([0; 16]), Opaque([0; 16]));
     let detached = if cfg!(target_os = "linux") { DETACHED[0] } else { DETACHED[1] };
     let mut thread = 0;
-    // SAFETY: the buffers are large enough for what the C library keeps in them, are initialised by
-    // it before they are used, and outlive the calls.
+    // SAFETY: the buffers are large enough for the C library's types, are initialised by it before their use, and
+    // outlive the calls.
     unsafe {
         if pthread_attr_init(&raw mut attributes) != 0 {
             return false;
@@ -295,7 +295,7 @@ pub(crate) fn spawn(main: extern "C" fn()) -> bool {
         for signal in FAULTS {
             sigdelset(&raw mut blocked, signal);
         }
-        // A thread inherits the mask of the one that starts it.
+        // A thread inherits the signal mask of the thread that starts it.
         let masked = pthread_sigmask(os::SIG_SETMASK, &raw const blocked, &raw mut before) == 0;
         let argument = main as *mut c_void;
         let started = pthread_create(&raw mut thread, &raw const attributes, start, argument) == 0;

@@ -1,5 +1,5 @@
-//! Windows, by functions of `kernel32`. The library may use `std` there: it links the C runtime
-//! statically, and every process has the rest.
+//! Windows, with functions of `kernel32`. The library may use `std` there, because it links the C runtime statically,
+//! and every process has the other libraries.
 
 use core::ffi::{CStr, c_void};
 use core::ptr::{self, NonNull};
@@ -53,7 +53,7 @@ unsafe extern "system" {
     fn WakeByAddressSingle(word: *const c_void);
 }
 
-/// A clock that never runs backwards, in nanoseconds.
+/// The monotonic clock, in ns.
 pub(crate) fn tick_ns() -> u64 {
     static FREQUENCY: AtomicU64 = AtomicU64::new(0);
     let mut frequency = FREQUENCY.load(Ordering::Relaxed);
@@ -73,49 +73,49 @@ pub(crate) fn tick_ns() -> u64 {
     ns.unwrap_or(0) as u64
 }
 
-/// Lets the calling thread rest.
+/// Suspends the calling thread.
 pub(crate) fn sleep_ms(duration_ms: u32) {
     Sleep(duration_ms);
 }
 
-/// Lets the calling thread rest as long as `word` is `value`, at most `limit_ms`; it may end early.
+/// Suspends the calling thread while `word` is `value`, at most for `limit_ms`. It may return early.
 pub(crate) fn wait_while(word: &AtomicU32, value: u32, limit_ms: u32) {
     let (word, expected) = (word.as_ptr().cast_const().cast(), (&raw const value).cast());
-    // SAFETY: two words that live.
+    // SAFETY: `word` is borrowed, and `value` is a local.
     unsafe { WaitOnAddress(word, expected, size_of::<u32>(), limit_ms) };
 }
 
 /// Wakes the one thread that may be in [`wait_while`].
 pub(crate) fn wake(word: &AtomicU32) {
-    // SAFETY: a word that lives.
+    // SAFETY: `word` is borrowed.
     unsafe { WakeByAddressSingle(word.as_ptr().cast_const().cast()) };
 }
 
-/// A number that no other living thread has.
+/// An id that no other running thread has.
 pub(crate) fn thread_id() -> usize {
     GetCurrentThreadId() as usize
 }
 
-/// Number of processors of the machine; the runtime starts at most that many GC threads.
+/// Number of processors. The runtime starts at most that many GC threads.
 pub(crate) fn processors() -> usize {
     const ALL_GROUPS: u16 = 0xffff;
     (GetMaximumProcessorCount(ALL_GROUPS) as usize).max(1)
 }
 
-/// Zeroed memory, aligned to a page. It is never given back: a late callback must not fault.
+/// Zeroed memory, aligned to a page. It is never unmapped, because a late callback may still use it.
 pub(crate) fn map(length: usize) -> Option<NonNull<u8>> {
     const RESERVE_AND_COMMIT: u32 = 0x3000;
     const READ_WRITE: u32 = 4;
-    // SAFETY: a new allocation at an address of the system's choice touches nothing that exists.
+    // SAFETY: a new allocation at an address of the system's choice affects no other memory.
     let memory = unsafe { VirtualAlloc(ptr::null_mut(), length, RESERVE_AND_COMMIT, READ_WRITE) };
     NonNull::new(memory.cast())
 }
 
-/// Keeps the library that `address` lies in mapped until the process ends.
+/// Keeps the library that contains `address` mapped until the process ends.
 pub(crate) fn pin(address: *const c_void) -> bool {
     const PIN_FROM_ADDRESS: u32 = 1 | 4;
     let mut module = ptr::null_mut();
-    // SAFETY: with this flag the name is an address inside a loaded module, which this code's is.
+    // SAFETY: with this flag the name is an address inside a loaded module, and `address` is one in our library.
     unsafe { GetModuleHandleExW(PIN_FROM_ADDRESS, address.cast(), &raw mut module) != 0 }
 }
 
@@ -123,22 +123,22 @@ fn wide(text: &str) -> Vec<u16> {
     text.encode_utf16().chain([0]).collect()
 }
 
-/// Takes a variable out of the process's environment.
+/// Removes a variable from the process's environment.
 pub(crate) fn unset_environment(name: &str) {
     let name = wide(name);
     // SAFETY: a zero-terminated name; a null value removes it.
     unsafe { SetEnvironmentVariableW(name.as_ptr(), ptr::null()) };
 }
 
-/// Threads are seen by number there.
+/// Threads have no visible names there.
 pub(crate) fn name_thread(_name: &CStr) {}
 
-/// Starts a thread that nobody waits for.
+/// Starts a detached thread.
 pub(crate) fn spawn(main: extern "C" fn()) -> bool {
     std::thread::Builder::new().stack_size(512 * 1024).spawn(move || main()).is_ok()
 }
 
-/// The lease: a pipe that is only listened to. As a number, so that an atomic can hold it.
+/// The lease: a pipe that we only read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Lease(Handle);
 
@@ -164,13 +164,13 @@ impl Lease {
         }
     }
 
-    /// Waits up to `timeout_ms` for a sign of the other end.
+    /// Waits up to `timeout_ms` for a heartbeat or the end of the lease.
     pub(crate) fn wait(self, timeout_ms: u32) -> LeaseSign {
         const STEP_MS: u32 = 50;
         let mut left_ms = timeout_ms;
         loop {
             let mut available = 0;
-            // SAFETY: no buffer is passed, so nothing is written but the count.
+            // SAFETY: no buffer is passed, so only the count is written.
             let open = unsafe {
                 PeekNamedPipe(
                     self.0,
@@ -200,23 +200,23 @@ impl Lease {
         let mut bytes = [0_u8; 64];
         let mut count = 0;
         let length = bytes.len() as u32;
-        // SAFETY: the buffer is as long as said; the pipe was not opened for overlapped access.
+        // SAFETY: the buffer has `length` bytes; the pipe was not opened for overlapped access.
         let read =
             unsafe { ReadFile(self.0, bytes.as_mut_ptr().cast(), length, &raw mut count, ptr::null_mut()) };
         if read == 0 { LeaseSign::Closed } else { LeaseSign::Alive }
     }
 
-    /// Hangs up.
+    /// Closes the connection.
     pub(crate) fn close(self) {
         CloseHandle(self.0);
     }
 
-    /// The connection as a number that is never 0. Nothing is known that tells it from others.
+    /// The connection as a number that is never 0, and an identity, which is always 0 here.
     pub(crate) fn into_parts(self) -> (usize, u64) {
         ((self.0 as usize).wrapping_add(1), 0)
     }
 
-    /// The connection from [`Lease::into_parts`], or nothing from 0.
+    /// The connection from [`Lease::into_parts`]; `None` from 0.
     pub(crate) fn from_parts(number: usize, _identity: u64) -> Option<Self> {
         number.checked_sub(1).map(|handle| Self(handle as Handle))
     }

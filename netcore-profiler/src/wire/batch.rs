@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 
 use super::cursor::{Reader, WireError, Writer};
 
-/// How a row is laid out. Out of reach from outside, which seals [`Row`].
+/// The layout of a row. Private, which seals [`Row`].
 pub(super) mod layout {
     use crate::wire::cursor::{Reader, WireError, Writer};
 
@@ -28,7 +28,7 @@ pub trait Row: Layout {
     /// [`WireError::BufferFull`].
     fn encode(&self, buffer: &mut [u8]) -> Result<usize, WireError> {
         let capacity = buffer.len();
-        // Of a known length, so that no field is checked by itself.
+        // A slice of known length, so that the compiler does not check each field.
         let space = buffer.get_mut(..Self::SIZE).ok_or(WireError::BufferFull { capacity })?;
         let mut writer = Writer::new(space);
         self.write(&mut writer);
@@ -87,7 +87,7 @@ impl<T> fmt::Debug for Rows<'_, T> {
     }
 }
 
-/// What every batch begins with.
+/// The header of every batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchHeader {
     /// The collection, as [`GcTotals::gc_seq`](super::GcTotals::gc_seq).
@@ -97,7 +97,7 @@ pub struct BatchHeader {
     /// Number of rows that follow.
     pub rows: u32,
     /// [`BoundsPhase`] of bounds, [`StaticsPhase`](super::StaticsPhase) of statics,
-    /// [`TypedRoots::PACKED`](super::TypedRoots::PACKED) of holders; 0 elsewhere.
+    /// [`TypedRoots::PACKED`](super::TypedRoots::PACKED) of typed roots; 0 elsewhere.
     pub phase: u8,
 }
 
@@ -105,7 +105,7 @@ impl BatchHeader {
     /// Size in bytes.
     pub const SIZE: usize = 17;
 
-    /// The header as it stands before the rows.
+    /// The bytes before the rows.
     #[must_use]
     pub fn encode(&self) -> [u8; Self::SIZE] {
         let mut bytes = [0; Self::SIZE];
@@ -129,21 +129,21 @@ impl BatchHeader {
     }
 }
 
-/// When the bounds were read. An open set.
+/// When the bounds were read. Later versions may add values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BoundsPhase(pub u8);
 
 impl BoundsPhase {
-    /// In `GarbageCollectionStarted`: where old addresses belong.
+    /// In `GarbageCollectionStarted`: for addresses before the collection.
     pub const STARTED: Self = Self(0);
-    /// In `GarbageCollectionFinished`: where new addresses belong.
+    /// In `GarbageCollectionFinished`: for addresses after the collection.
     pub const FINISHED: Self = Self(1);
 }
 
 /// One address range of a generation (`COR_PRF_GC_GENERATION_RANGE`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BoundsRange {
-    /// 0, 1, 2, 3 for the large object heap, 4 for the pinned object heap; others are possible.
+    /// 0, 1, 2; 3: large object heap; 4: pinned object heap; others are possible.
     pub generation: u8,
     /// First address.
     pub start: u64,
@@ -176,14 +176,14 @@ impl Layout for BoundsRange {
     }
 }
 
-/// A block of adjacent survivors that the collection relocated, or looked at and left (`old == new`).
+/// A block of adjacent survivors that the runtime reported as moved, even if its address is the same (`old == new`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MovedRange {
-    /// First address before.
+    /// First address before the collection.
     pub old: u64,
-    /// First address after.
+    /// First address after the collection.
     pub new: u64,
-    /// Length.
+    /// Length in bytes.
     pub bytes: u64,
 }
 
@@ -207,7 +207,7 @@ impl Layout for MovedRange {
 pub struct SurvivingRange {
     /// First address.
     pub start: u64,
-    /// Length.
+    /// Length in bytes.
     pub bytes: u64,
 }
 
@@ -226,18 +226,18 @@ impl Layout for SurvivingRange {
     }
 }
 
-/// What holds an object (`COR_PRF_GC_ROOT_KIND`). An open set.
+/// Kind of a root (`COR_PRF_GC_ROOT_KIND`). Later versions may add values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RootKind(pub u8);
 
 impl RootKind {
-    /// Anything else.
+    /// Any other root.
     pub const OTHER: Self = Self(0);
-    /// A slot of a frame; since .NET 9 thread statics too.
+    /// A slot of a stack frame; since .NET 9 also thread statics.
     pub const STACK: Self = Self(1);
-    /// The queue of objects whose finalizer waits to run.
+    /// The queue of objects whose finalizers are to run.
     pub const FINALIZER: Self = Self(2);
-    /// A GC handle; statics are held by handles.
+    /// A GC handle, also those that static fields are reached through.
     pub const HANDLE: Self = Self(3);
     /// A kind that this version does not count separately.
     pub const UNKNOWN: Self = Self(0xff);
@@ -248,11 +248,11 @@ impl RootKind {
 pub struct RootFlags(pub u8);
 
 impl RootFlags {
-    /// Keeps the object from being moved.
+    /// The object must not be moved.
     pub const PINNING: u8 = 1;
-    /// Does not keep the object alive.
+    /// The root does not keep the object alive.
     pub const WEAK: u8 = 2;
-    /// Points into an object.
+    /// The root points into the object.
     pub const INTERIOR: u8 = 4;
     /// A reference-counted handle.
     pub const REFCOUNTED: u8 = 8;
@@ -269,13 +269,13 @@ impl RootFlags {
 /// One root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Root {
-    /// Address of the object after the collection. 0: the root is null.
+    /// Address of the object after the collection; 0: the root is null.
     pub object: u64,
     /// `FunctionID` of a stack root (0: unnamed), handle of a handle root, opaque otherwise.
     pub root_id: u64,
-    /// What it is.
+    /// Its kind.
     pub kind: RootKind,
-    /// Its properties.
+    /// Its flags.
     pub flags: RootFlags,
 }
 
@@ -308,7 +308,7 @@ pub struct Bounds<'a> {
     pub phase: BoundsPhase,
     /// Number of this part, counted from 0 over both phases.
     pub part: u32,
-    /// The ranges, by rising address.
+    /// The ranges, in ascending order of address.
     pub ranges: Rows<'a, BoundsRange>,
 }
 

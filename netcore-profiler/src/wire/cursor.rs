@@ -1,18 +1,18 @@
-//! Reading and writing little-endian fields within bounds.
+//! Bounds-checked reading and writing of little-endian fields.
 
 use core::fmt;
 
-/// A payload that cannot be what its event number says, or a buffer that is too small.
+/// A payload that is too short for its event, or a buffer that is too small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WireError {
     /// The payload ends inside a field or a table.
     Truncated {
-        /// Where the missing field or table begins, in bytes.
+        /// Offset of the missing field or table in bytes.
         offset: usize,
-        /// How many bytes it has.
+        /// Its size in bytes.
         requested: usize,
-        /// How many bytes are there.
+        /// How many bytes are left.
         available: usize,
     },
     /// The encoder's buffer has no room for the next field.
@@ -27,7 +27,7 @@ impl fmt::Display for WireError {
         match self {
             Self::Truncated { offset, requested, available } => write!(
                 f,
-                "event payload ends early: {requested} bytes expected at offset {offset}, {available} there"
+                "event payload ends early: {requested} bytes expected at offset {offset}, {available} left"
             ),
             Self::BufferFull { capacity } => {
                 write!(f, "event does not fit into its buffer of {capacity} bytes")
@@ -51,12 +51,12 @@ impl<'a> Reader<'a> {
         Self { rest: payload, offset: 0 }
     }
 
-    /// What is left.
+    /// The bytes that are left.
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// Whether nothing is left.
+    /// Whether no byte is left.
     pub(crate) fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Appends fields to a buffer; the first that does not fit makes the whole an error.
+/// Appends fields to a buffer. If one does not fit, [`Writer::finish`] fails.
 #[derive(Debug)]
 pub struct Writer<'a> {
     buffer: &'a mut [u8],
@@ -157,7 +157,7 @@ impl<'a> Writer<'a> {
         self.bytes(&value.to_le_bytes());
     }
 
-    /// Words and a few bytes in one piece: for rows, of which there may be very many.
+    /// Writes words and a few bytes at once, for rows, of which there may be very many.
     #[inline(always)]
     pub(crate) fn row<const N: usize>(&mut self, words: &[u64], rest: &[u8]) {
         let mut bytes = [0; N];
@@ -171,7 +171,7 @@ impl<'a> Writer<'a> {
         self.bytes(&bytes);
     }
 
-    /// Reserves a 16-bit count, to be set by [`Writer::set_count`].
+    /// Reserves a 16-bit count for [`Writer::set_count`].
     pub(crate) fn count(&mut self) -> usize {
         let at = self.length;
         self.u16(0);

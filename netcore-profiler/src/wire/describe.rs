@@ -1,5 +1,5 @@
-//! Names and types of the leading fields, given to EventPipe with each event, so that other readers
-//! of a recording can show them. Tables that follow are for [`decode`](super::decode) alone.
+//! Names and types of the leading fields of each event, which EventPipe stores so that other readers of a recording can
+//! show them. Only [`decode`](super::decode) reads the tables that follow.
 
 use super::{KEYWORD_NAMES, KEYWORD_RAW, KEYWORD_TOTALS};
 
@@ -19,7 +19,7 @@ pub enum FieldType {
     UInt64 = 12,
 }
 
-/// What EventPipe is told of an event.
+/// The description of an event for EventPipe.
 #[derive(Debug, Clone, Copy)]
 pub struct Description {
     /// Number.
@@ -31,14 +31,14 @@ pub struct Description {
     fields: &'static str,
 }
 
-/// The most fields an event has.
+/// The maximum number of fields of an event.
 pub const MAX_FIELDS: usize = 24;
 
-/// How many events there are.
+/// Number of events.
 pub const EVENTS: usize = 18;
 
 /// A line for each event, by number from 1: name, first letter of the keyword, fields, each with its type (`B` 1 byte,
-/// `H` 2, `I` 4, `i` 4 signed, `Q` 8). One text, since a table of texts costs the library 48 bytes for each.
+/// `H` 2, `I` 4, `i` 4 signed, `Q` 8). One text, because a table of texts costs the library 48 bytes for each.
 const TEXT: &str = concat!(
     "Hello t abi:I tick_ns:Q slots:I clr_major:H clr_minor:H clr_build:H clr_qfe:H load:B arming:B ",
     "blocks:B lease_connected:B names:B window:I window_gcs:I window_length_ms:I window_every_ms:I ",
@@ -99,7 +99,7 @@ impl Description {
     }
 }
 
-/// The text up to a character, which is taken away with it; all of it where there is none.
+/// Takes the text up to a character off, and the character; all of the text if it is not there.
 fn cut(rest: &mut &'static str, end: u8) -> Option<&'static str> {
     if rest.is_empty() {
         return None;

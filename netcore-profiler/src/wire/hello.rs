@@ -1,76 +1,77 @@
-//! The first event: who is there, and how it was loaded.
+//! The first event: which profiler was loaded, and how.
 
 use super::cursor::{Reader, WireError, Writer};
 
-/// How the library came into the process. An open set.
+/// How the profiler was loaded. Later versions may add values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Load(pub u8);
 
 impl Load {
-    /// Loaded while the runtime started (`Initialize`): background GC stays off until the process ends.
+    /// When the runtime started (`Initialize`): background GC stays off until the process ends.
     pub const STARTUP: Self = Self(0);
-    /// Attached to a running process (`InitializeForAttach`): background GC comes back on detach.
+    /// By an attach (`InitializeForAttach`): background GC is possible again after the detach.
     pub const ATTACH: Self = Self(1);
 }
 
-/// When `COR_PRF_MONITOR_GC` is on. An open set.
+/// When `COR_PRF_MONITOR_GC` is on. Later versions may add values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Arming(pub u8);
 
 impl Arming {
-    /// Only from the mark phase of a collection to its end.
+    /// From the mark phase of a collection to its end.
     pub const LATE: Self = Self(0);
     /// All the time.
     pub const ALWAYS: Self = Self(1);
 }
 
-/// One of the windows in which a sampling watch looks at roots: attached for it, gone after it.
+/// A sampling window: the profiler is attached for it, and detached after it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Window {
-    /// Its number, from 1. Windows that were skipped have theirs, too.
+    /// Its number, from 1. Skipped windows have a number, too.
     pub number: u32,
-    /// It is for so many collections, which are armed; later ones are not. 0: for a time. [`Window::STAYS`]: it ends when
-    /// collections of generation 2 that block because of the profiler have stopped the program for too long.
+    /// How many collections are armed; later ones are not. 0: the window has a length in time. [`Window::STAYS`]: it
+    /// ends when blocking collections of generation 2 that the profiler causes have paused the program for too long.
     pub gcs: u32,
-    /// Its length, where it is for a time. Where it [stays](Window::STAYS), how long one such collection may stop the program.
+    /// Its length in ms, if it has one in time. With [`Window::STAYS`]: how long one such collection may pause the
+    /// program.
     pub length_ms: u32,
-    /// From the beginning of one window to that of the next.
+    /// From the beginning of one window to that of the next, in ms.
     pub every_ms: u32,
-    /// How many before it were skipped because a background collection ran. What else is missing in the numbers was
-    /// refused by the runtime. Where it [stays](Window::STAYS), the millionths of the time for which all such collections
-    /// may stop the program.
+    /// How many windows before it were skipped because of a background collection. Other gaps in the numbers are
+    /// windows that the runtime refused. With [`Window::STAYS`]: for which part of the time, in millionths, all such
+    /// collections may pause the program.
     pub busy: u32,
 }
 
 impl Window {
-    /// [`Window::gcs`] of a window without an end of its own.
+    /// [`Window::gcs`] of a window without a planned end.
     pub const STAYS: u32 = u32::MAX;
 }
 
-/// The profiler is loaded, and this is what it will do.
+/// The profiler was loaded, with this configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hello {
     /// [`ABI_VERSION`](super::ABI_VERSION) of the library.
     pub abi: u32,
     /// How it was loaded.
     pub load: Load,
-    /// When it watches.
+    /// When `COR_PRF_MONITOR_GC` is on.
     pub arming: Arming,
     /// Whether raw ranges and roots are sent.
     pub blocks: bool,
     /// Version of the runtime as `GetRuntimeInformation` gives it: major, minor, build, QFE.
     pub clr_version: [u16; 4],
-    /// Whether types of roots are looked up and names are sent.
+    /// Whether names are on.
     pub names: bool,
     /// Number of accumulators for concurrent GC threads.
     pub slots: u32,
-    /// Whether the lease connection was made.
+    /// Whether the lease is connected.
     pub lease_connected: bool,
-    /// Monotonic clock of the process in nanoseconds, as used by every event of the profiler.
+    /// Monotonic clock of the target in ns, as in every event of the profiler.
     pub tick_ns: u64,
-    /// Which window of a sampling watch this is; `None`: it came to stay.
+    /// The sampling window; `None`: the watch does not sample.
     pub window: Option<Window>,
-    /// How long it has been loaded, ns. A session that began later did not bring it: it is another watch's.
+    /// How long the profiler has been loaded, in ns. If that is longer than the session, another watch has loaded it.
     pub age_ns: u64,
 }
 
@@ -86,12 +87,12 @@ impl Hello {
             arming: Arming(reader.u8()?),
             blocks: reader.u8()? != 0,
             lease_connected: reader.u8()? != 0,
-            // The first version did not have it.
+            // The first version did not have this field.
             names: !reader.is_empty() && reader.u8()? != 0,
             window: None,
             age_ns: 0,
         };
-        // Nor had the second this.
+        // The second version ended here.
         if !reader.is_empty() {
             let window = Window {
                 number: reader.u32()?,
@@ -102,14 +103,14 @@ impl Hello {
             };
             hello.window = Some(window).filter(|window| window.number != 0);
         }
-        // Nor did the first builds of the third have this.
+        // The first builds of the third version ended here.
         if !reader.is_empty() {
             hello.age_ns = reader.u64()?;
         }
         Ok(hello)
     }
 
-    /// Writes the payload and returns its length.
+    /// Writes the payload and returns its length in bytes.
     ///
     /// # Errors
     /// [`WireError::BufferFull`].

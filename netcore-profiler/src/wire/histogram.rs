@@ -1,8 +1,7 @@
-//! The one histogram of sizes and distances: 16 steps per power of two.
+//! The histogram of sizes and distances: 16 buckets per power of two.
 //!
-//! A step holds the values up to and including its upper end, so powers of two and the multiples of
-//! 8 up to 256 are upper ends themselves. Reporting a value as its step's upper end is wrong by at
-//! most one sixteenth, 6.25 %.
+//! A bucket has the values up to and including its upper end. Powers of two, and the multiples of 8 up to 256, are
+//! upper ends. The upper end of a value's bucket exceeds the value by at most one sixteenth, 6.25 %.
 
 use super::batch::layout::Layout;
 use super::batch::{Row, Rows};
@@ -15,7 +14,7 @@ pub const BUCKETS: usize = 977;
 #[must_use]
 #[inline]
 pub const fn bucket(value: u64) -> u16 {
-    // Without a branch: small values are steps of the same formula with nothing shifted out.
+    // Without a branch: for small values the same formula shifts nothing out.
     let x = value.saturating_sub(1);
     let shift = 59_u32.wrapping_sub((x | 16).leading_zeros());
     let step = ((shift as u64) << 4).wrapping_add(x >> shift);
@@ -37,8 +36,8 @@ pub const fn upper_end(index: u16) -> u64 {
         return u64::MAX;
     }
     let shift = (exponent as u32).wrapping_sub(4);
-    // Values x = value - 1 of this step run from (16 + mantissa) << shift up to the next step's
-    // first; the inclusive upper end of value is that next first. The very last one is 2^64.
+    // The bucket has the values with x = value - 1 from (16 + mantissa) << shift up to the first x of the next bucket,
+    // which is the inclusive upper end of the values. For the last bucket that would be 2^64.
     let next = (16_u64).wrapping_add(step & 15).wrapping_add(1);
     match next.checked_shl(shift) {
         Some(end) if end >> shift == next => end,
@@ -46,14 +45,14 @@ pub const fn upper_end(index: u16) -> u64 {
     }
 }
 
-/// One bucket that is not empty.
+/// A bucket that is not empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bucket {
-    /// Its number, see [`bucket`] and [`upper_end`].
+    /// Its number ([`bucket`], [`upper_end`]).
     pub index: u16,
-    /// How many values it holds.
+    /// How many values it has.
     pub count: u64,
-    /// Sum of the values. 0 in histograms of distances, where no one asks for it.
+    /// Sum of the values; 0 in histograms of distances.
     pub bytes: u64,
 }
 
@@ -73,12 +72,12 @@ impl Layout for Bucket {
     }
 }
 
-/// A histogram, in a payload or in the profiler's memory. Empty buckets are left out.
+/// A histogram, in a payload or in the profiler's memory. In a payload, empty buckets are left out.
 #[derive(Debug, Clone, Copy)]
 pub struct Histogram<'a> {
-    /// Smallest value seen; meaningless where there is none.
+    /// Smallest value; undefined if there is none.
     pub min: u64,
-    /// Largest value seen; 0 where there is none.
+    /// Largest value; 0 if there is none.
     pub max: u64,
     buckets: Source<'a>,
 }
@@ -95,13 +94,13 @@ enum Source<'a> {
 }
 
 impl<'a> Histogram<'a> {
-    /// A histogram of counts (and sums, unless `bytes` is empty) per bucket.
+    /// A histogram of counts by bucket, and of sums unless `bytes` is empty.
     #[must_use]
     pub const fn dense(min: u64, max: u64, counts: &'a [u64], bytes: &'a [u64]) -> Self {
         Self::dense_from(0, min, max, counts, bytes)
     }
 
-    /// The same from bucket number `first` on: those before it are empty, and so are those after the end.
+    /// The same from bucket `first` on. All other buckets are empty.
     #[must_use]
     pub const fn dense_from(first: usize, min: u64, max: u64, counts: &'a [u64], bytes: &'a [u64]) -> Self {
         Self { min, max, buckets: Source::Dense { first, counts, bytes } }
@@ -111,7 +110,7 @@ impl<'a> Histogram<'a> {
         Self { min, max, buckets: Source::Rows(rows) }
     }
 
-    /// The buckets that are not empty, in rising order.
+    /// The buckets that are not empty, in ascending order.
     #[must_use]
     pub fn iter(&self) -> Buckets<'a> {
         Buckets { source: self.buckets, next: 0 }

@@ -1,19 +1,17 @@
 //! The events that the profiler writes and gcwatch reads.
 //!
-//! Everything travels in the process's own EventPipe stream as events of the provider
-//! [`PROVIDER_NAME`]. Integers are little-endian, unaligned, in the order of the fields in the
-//! source; a reader ignores bytes after the last field it knows. [`decode`] never panics, whatever
-//! the bytes.
+//! They are events of the provider [`PROVIDER_NAME`] in the EventPipe stream of the process. Integers are little-endian
+//! and unaligned; fields come in the order of the source; a reader ignores bytes after the last field that it knows.
+//! [`decode`] never panics, whatever the bytes are.
 //!
-//! The profiler sends exact totals of every collection ([`GcTotals`]). Raw ranges and roots follow
-//! only where the configuration asks for `blocks`: in numbered parts of at most
-//! [`MAX_EVENT_BYTES`], before the totals, which say how many parts there were.
+//! The profiler sends exact totals of every collection ([`GcTotals`]). If the configuration asks for `blocks`, it also
+//! sends raw ranges and roots: before the totals, in numbered parts of at most [`MAX_EVENT_BYTES`]. The totals say how
+//! many parts there are.
 //!
-//! Names come in two steps. What holds the heap ([`TypedRoots`], [`Statics`]) is told by identifiers, and
-//! each identifier's facts ([`Class`], [`Method`]) before the totals of the first collection that
-//! needs them: they are read while the world stands still. The names that the facts point to
-//! ([`TypeDef`], [`MethodDef`]) follow later, and [`NamesDone`] says how far. [`event_id::FORGET`] makes all
-//! identifiers told so far void.
+//! Names come in two steps. Roots and static fields ([`TypedRoots`], [`Statics`]) have identifiers. What an identifier
+//! stands for ([`Class`], [`Method`]) is read during the pause and comes before the totals of the first collection that
+//! uses it. The names of its tokens ([`TypeDef`], [`MethodDef`]) follow later, and [`NamesDone`] says up to which
+//! collection they are complete. [`event_id::FORGET`] makes all identifiers void that were sent before.
 
 mod batch;
 mod cursor;
@@ -24,6 +22,7 @@ mod hello;
 pub mod histogram;
 mod note;
 mod packed;
+mod payload;
 mod statics;
 mod text;
 mod totals;
@@ -51,7 +50,7 @@ pub use typed_root::{Generation, HandleKind, TypedRoot};
 /// Name of the EventPipe provider that carries the events.
 pub const PROVIDER_NAME: &str = "Gcwatch-Profiler";
 
-/// Version of this schema and of the configuration text. Both sides must have the same.
+/// Version of this schema and of the configuration text. Profiler and gcwatch must have the same one.
 pub const ABI_VERSION: u32 = 3;
 
 /// Class identifier of the profiler, in the byte order of a COM `GUID` in memory:
@@ -59,7 +58,7 @@ pub const ABI_VERSION: u32 = 3;
 pub const CLSID: [u8; 16] =
     [0xbc, 0xbd, 0x1c, 0x8e, 0x72, 0xa3, 0xae, 0x4e, 0x8f, 0x84, 0x91, 0xda, 0x39, 0xda, 0x2c, 0x47];
 
-/// [`CLSID`] as `CORECLR_PROFILER` wants it, braces included.
+/// [`CLSID`] as the value of `CORECLR_PROFILER`, with braces.
 pub const CLSID_TEXT: &str = "{8E1CBDBC-A372-4EAE-8F84-91DA39DA2C47}";
 
 /// Keyword of [`event_id::HELLO`], [`event_id::GC_TOTALS`] and [`event_id::NOTE`].
@@ -68,13 +67,13 @@ pub const KEYWORD_TOTALS: u64 = 1;
 /// Keyword of the raw events: bounds, moved, surviving and roots.
 pub const KEYWORD_RAW: u64 = 2;
 
-/// Keyword of everything that names need, [`event_id::TYPED_ROOTS`] and above.
+/// Keyword of all events for names: [`event_id::TYPED_ROOTS`] and above.
 pub const KEYWORD_NAMES: u64 = 4;
 
 /// Level of every event: 4, informational.
 pub const LEVEL: u32 = 4;
 
-/// Largest payload the profiler writes. EventPipe silently drops anything above 65,536 bytes.
+/// The largest payload that the profiler writes. EventPipe silently drops events above 65,536 bytes.
 pub const MAX_EVENT_BYTES: usize = 60 * 1024;
 
 /// Numbers of the events within the provider.
@@ -91,13 +90,13 @@ pub mod event_id {
     pub const SURVIVING: u32 = 5;
     /// Roots: [`RootBatch`](super::RootBatch).
     pub const ROOTS: u32 = 6;
-    /// Something worth knowing happened: [`Note`](super::Note).
+    /// A note: [`Note`](super::Note).
     pub const NOTE: u32 = 7;
     /// Roots with types: [`TypedRoots`](super::TypedRoots).
     pub const TYPED_ROOTS: u32 = 8;
-    /// Facts of a class: [`Class`](super::Class).
+    /// What a class is: [`Class`](super::Class).
     pub const CLASS: u32 = 9;
-    /// Facts of a method: [`Method`](super::Method).
+    /// What a method is: [`Method`](super::Method).
     pub const METHOD: u32 = 10;
     /// A module: [`Module`](super::Module).
     pub const MODULE: u32 = 11;
@@ -107,11 +106,11 @@ pub mod event_id {
     pub const METHOD_DEF: u32 = 13;
     /// Names are complete up to a collection: [`NamesDone`](super::NamesDone).
     pub const NAMES_DONE: u32 = 14;
-    /// Who asked for a collection: [`Trigger`](super::Trigger).
+    /// The stack that induced a collection: [`Trigger`](super::Trigger).
     pub const TRIGGER: u32 = 15;
     /// A static field: [`FieldDef`](super::FieldDef).
     pub const FIELD_DEF: u32 = 16;
-    /// What static fields hold: [`Statics`](super::Statics).
+    /// Values of static fields: [`Statics`](super::Statics).
     pub const STATICS: u32 = 17;
     /// Identifiers are void: [`Record::Forget`](super::Record::Forget).
     pub const FORGET: u32 = 18;
@@ -120,9 +119,9 @@ pub mod event_id {
 /// One decoded event.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
-#[expect(clippy::large_enum_variant, reason = "decoding allocates nothing, and no one stores these")]
+#[expect(clippy::large_enum_variant, reason = "decoding allocates nothing, and records are not stored")]
 pub enum Record<'a> {
-    /// The profiler reports in. Without it, it is not there, whatever the runtime answered.
+    /// The profiler is loaded. Only this event proves it; the result of an attach does not.
     Hello(Hello),
     /// Totals of one collection.
     GcTotals(GcTotals<'a>),
@@ -134,13 +133,13 @@ pub enum Record<'a> {
     Surviving(SurvivingRanges<'a>),
     /// Roots.
     Roots(RootBatch<'a>),
-    /// A notice.
+    /// A note.
     Note(Note),
     /// Roots with types.
     TypedRoots(TypedRoots<'a>),
-    /// Facts of a class.
+    /// What a class is.
     Class(Class<'a>),
-    /// Facts of a method.
+    /// What a method is.
     Method(Method<'a>),
     /// A module.
     Module(Module<'a>),
@@ -150,14 +149,14 @@ pub enum Record<'a> {
     MethodDef(MethodDef<'a>),
     /// Names are complete up to a collection.
     NamesDone(NamesDone),
-    /// Who asked for a collection.
+    /// The stack that induced a collection.
     Trigger(Trigger<'a>),
     /// A static field.
     FieldDef(FieldDef<'a>),
-    /// What static fields hold.
+    /// Values of static fields.
     Statics(Statics<'a>),
-    /// Something was unloaded: classes, methods, modules and fields told so far are void, and their
-    /// identifiers may be used for others.
+    /// A module was unloaded: classes, methods, modules and fields that were sent before are void, and the runtime may
+    /// use their identifiers for others.
     Forget,
     /// An event of a later version; the value is its number.
     Unknown(u32),
@@ -166,7 +165,7 @@ pub enum Record<'a> {
 /// Decodes the payload of one event of the provider [`PROVIDER_NAME`].
 ///
 /// # Errors
-/// [`WireError`] where the payload is shorter than its own counts say.
+/// [`WireError`] if the payload is shorter than its own counts say.
 pub fn decode(event_id: u32, payload: &[u8]) -> Result<Record<'_>, WireError> {
     Ok(match event_id {
         event_id::HELLO => Record::Hello(Hello::decode(payload)?),

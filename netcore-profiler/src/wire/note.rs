@@ -1,17 +1,18 @@
 //! Notes: what happened to the profiler that a reader should know.
 
-use super::cursor::{Reader, WireError, Writer};
+use super::cursor::WireError;
+use super::payload::{field, payload};
 
 /// What happened. Later versions may add codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NoteCode(pub u32);
 
 impl NoteCode {
-    /// The goodbye: the profiler has switched its event mask off and is about to ask the runtime to detach it. A note with
-    /// the reason came before.
+    /// The goodbye: the profiler has switched its event mask off and is about to ask the runtime to detach it. A note
+    /// with the reason came before.
     pub const GOODBYE: Self = Self(1);
-    /// The runtime refused to detach the profiler (`hresult` says why). It stays loaded, does nothing, and asks again, at
-    /// most once a minute.
+    /// The runtime refused to detach the profiler (`hresult` says why). It stays loaded, does nothing, and asks again,
+    /// at most once a minute.
     pub const DETACH_REFUSED: Self = Self(2);
     /// `COR_PRF_MONITOR_GC` could not be set in the mark phase; that collection is not armed.
     pub const TOGGLE_FAILED: Self = Self(3);
@@ -32,6 +33,8 @@ impl NoteCode {
     pub const LEASE_TAKEN: Self = Self(10);
 }
 
+field! { NoteCode }
+
 /// One note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Note {
@@ -43,21 +46,4 @@ pub struct Note {
     pub tick_ns: u64,
 }
 
-impl Note {
-    pub(super) fn decode(payload: &[u8]) -> Result<Self, WireError> {
-        let mut reader = Reader::new(payload);
-        Ok(Self { code: NoteCode(reader.u32()?), hresult: reader.i32()?, tick_ns: reader.u64()? })
-    }
-
-    /// Writes the payload and returns its length.
-    ///
-    /// # Errors
-    /// [`WireError::BufferFull`].
-    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, WireError> {
-        let mut writer = Writer::new(buffer);
-        writer.u32(self.code.0);
-        writer.i32(self.hresult);
-        writer.u64(self.tick_ns);
-        writer.finish()
-    }
-}
+payload! { Note: code, hresult, tick_ns }

@@ -1,8 +1,9 @@
-//! Rows of holders, packed: of most words little or nothing differs from the row before.
+//! Typed roots, packed: most words differ little or not at all from those of the row before.
 //!
-//! A row is six words, each told as its difference to the same word of the row before (of a row of zeros at the
-//! beginning of a part, so that each part is read alone): three bytes with the lengths of the six, half a byte for
-//! each, lowest first, then as many bytes of each difference. Differences have their sign in the lowest bit.
+//! A row is six words, each written as its difference to the same word of the row before. The first row of a part is
+//! compared with zeros, so that each part can be read alone. Three bytes have the lengths of the six differences in
+//! bytes, half a byte for each, lowest first; the bytes of the differences follow. A difference has its sign in the
+//! lowest bit.
 
 use super::batch::{BatchHeader, RootFlags, RootKind};
 use super::cursor::{Reader, WireError};
@@ -13,11 +14,11 @@ const WORDS: usize = 6;
 const LENGTHS: usize = WORDS / 2;
 const WORD: usize = size_of::<u64>();
 
-/// The room that a row may need.
+/// The largest size of a row in bytes.
 pub const PACKED_ROW_BYTES: usize = LENGTHS.saturating_add(WORDS.saturating_mul(WORD));
 
 impl TypedRoot {
-    /// All zeros: what the first row of a part differs from.
+    /// The row before the first row of a part.
     const ZERO: [u64; WORDS] = [0; WORDS];
 
     fn words(&self) -> [u64; WORDS] {
@@ -50,13 +51,13 @@ pub struct Packer {
 }
 
 impl Packer {
-    /// At the beginning of a part.
+    /// A packer at the beginning of a part.
     #[must_use]
     pub fn new() -> Self {
         Self { before: TypedRoot::ZERO }
     }
 
-    /// Writes a row to the front of `buffer`, which has [`PACKED_ROW_BYTES`], and returns its size.
+    /// Writes a row to the front of `buffer`, which has at least [`PACKED_ROW_BYTES`], and returns its size in bytes.
     ///
     /// # Errors
     /// [`WireError::BufferFull`].
@@ -74,7 +75,7 @@ impl Packer {
             let difference = word.wrapping_sub(*before).cast_signed();
             let bits = (difference.wrapping_shl(1) ^ (difference >> 63)).cast_unsigned();
             let length = u64::BITS.saturating_sub(bits.leading_zeros()).div_ceil(8);
-            // All of it: what is beyond its length is written over.
+            // All eight bytes: those after `length` are overwritten by the next word.
             if let Some(place) = space.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<WORD>()) {
                 *place = bits.to_le_bytes();
             }
@@ -115,7 +116,7 @@ fn lengths(reader: &mut Reader<'_>) -> Result<[usize; WORDS], WireError> {
 }
 
 impl<'a> PackedRows<'a> {
-    /// So many rows, all of which are there.
+    /// Checks that the payload has `count` rows.
     pub(super) fn take(reader: &mut Reader<'a>, count: u32) -> Result<Self, WireError> {
         let all = reader.rest();
         for _ in 0..count {
@@ -136,8 +137,8 @@ impl Iterator for PackedRows<'_> {
         let lengths = lengths(&mut reader).ok()?;
         for (word, length) in self.before.iter_mut().rev().zip(lengths) {
             let mut bytes = [0; WORD];
-            for (byte, told) in bytes.iter_mut().zip(reader.take(length).ok()?) {
-                *byte = *told;
+            for (byte, packed) in bytes.iter_mut().zip(reader.take(length).ok()?) {
+                *byte = *packed;
             }
             let bits = u64::from_le_bytes(bytes);
             let difference = bits >> 1 ^ (bits & 1).wrapping_neg();
@@ -154,7 +155,7 @@ impl Iterator for PackedRows<'_> {
 
 impl ExactSizeIterator for PackedRows<'_> {}
 
-/// Roots with types, in the order in which the runtime told them.
+/// Roots with types, in the order in which the runtime reported them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TypedRoots<'a> {
     /// The collection.
@@ -166,10 +167,10 @@ pub struct TypedRoots<'a> {
 }
 
 impl<'a> TypedRoots<'a> {
-    /// [`BatchHeader::phase`] of packed rows. Rows of the first version were told otherwise, with 0.
+    /// [`BatchHeader::phase`] of packed rows. The first version had rows of another layout, with 0.
     pub const PACKED: u8 = 1;
 
-    /// `None`: rows that are told another way.
+    /// `None`: rows of another layout.
     pub(super) fn decode(payload: &'a [u8]) -> Result<Option<Self>, WireError> {
         let mut reader = Reader::new(payload);
         let header = BatchHeader::read(&mut reader)?;

@@ -5,29 +5,29 @@ use super::batch::{BatchHeader, Row, Rows};
 use super::cursor::{Reader, WireError, Writer};
 use super::typed_root::Generation;
 
-/// Whether the rows are all there are. An open set.
+/// Which fields a batch has. Later versions may add values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct StaticsPhase(pub u8);
 
 impl StaticsPhase {
-    /// Only fields that hold another object than they did when last told.
+    /// Fields whose value has changed since it was last sent.
     pub const CHANGES: Self = Self(0);
-    /// Every field that is watched; one without a row holds nothing.
+    /// All fields; one without a row is null.
     pub const FULL: Self = Self(1);
 }
 
-/// What a static field holds.
+/// Value of a static field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StaticRow {
     /// [`FieldDef::field`](super::FieldDef::field).
     pub field: u32,
-    /// Address of the object after the collection; 0: nothing.
+    /// Address of the object after the collection; 0: null.
     pub object: u64,
-    /// Its class; 0 unknown.
+    /// Class of the object; 0: unknown.
     pub class_id: u64,
-    /// Its own size; 0 unknown.
+    /// Its size in bytes; 0: unknown.
     pub bytes: u64,
-    /// Where it lies.
+    /// Generation of the object.
     pub generation: Generation,
 }
 
@@ -55,14 +55,14 @@ impl Layout for StaticRow {
     }
 }
 
-/// What static fields hold after a collection.
+/// Values of static fields after a collection.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Statics<'a> {
     /// The collection.
     pub gc_seq: u64,
     /// Number of this part, from 0.
     pub part: u32,
-    /// Whether fields that are not told are as before, or hold nothing.
+    /// Which fields have rows.
     pub phase: StaticsPhase,
     /// The fields.
     pub rows: Rows<'a, StaticRow>,

@@ -1,37 +1,38 @@
-//! Text: UTF-16 as the runtime has it, valid or not.
+//! Text: UTF-16 as the runtime returns it, valid or not.
 
 use core::fmt;
 
 use super::cursor::{Reader, WireError, Writer};
+use super::payload::Field;
 
-/// The most units a text has on the wire. A longer one is cut and ends with U+2026.
+/// The maximum length of a text in a payload, in UTF-16 units. A longer text is cut and ends with U+2026.
 pub const MAX_TEXT_UNITS: usize = 512;
 
-/// The most texts that a list has.
+/// The maximum number of texts in a list.
 pub const MAX_TEXTS: usize = 255;
 
 const ELLIPSIS: u16 = 0x2026;
 
-/// Some UTF-16, not necessarily valid. It is input from a stranger: [`fmt::Display`] replaces only
-/// what is no text at all, and shows everything else as it is, control characters included.
+/// UTF-16, not necessarily valid. It is untrusted: [`fmt::Display`] only replaces invalid units, and shows everything
+/// else as it is, control characters included.
 #[derive(Debug, Clone, Copy)]
 pub struct Text<'a>(Units<'a>);
 
 #[derive(Debug, Clone, Copy)]
 enum Units<'a> {
-    /// Little-endian, on the wire.
+    /// Little-endian, in a payload.
     Bytes(&'a [u8]),
     Native(&'a [u16]),
 }
 
 impl<'a> Text<'a> {
-    /// Text to be written.
+    /// Text to write.
     #[must_use]
     pub const fn new(units: &'a [u16]) -> Self {
         Self(Units::Native(units))
     }
 
-    /// The units, as many as there are.
+    /// All units.
     pub fn units(self) -> impl Iterator<Item = u16> + 'a {
         let (bytes, native): (&[u8], &[u16]) = match self.0 {
             Units::Bytes(bytes) => (bytes, &[]),
@@ -41,12 +42,12 @@ impl<'a> Text<'a> {
         pairs.iter().map(|pair| u16::from_le_bytes(*pair)).chain(native.iter().copied())
     }
 
-    /// The characters, with U+FFFD for what is none.
+    /// The characters, with U+FFFD for invalid units.
     pub fn chars(self) -> impl Iterator<Item = char> + 'a {
         char::decode_utf16(self.units()).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
     }
 
-    /// Whether there is nothing.
+    /// Whether the text is empty.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         match self.0 {
@@ -54,13 +55,15 @@ impl<'a> Text<'a> {
             Units::Native(units) => units.is_empty(),
         }
     }
+}
 
-    pub(super) fn decode(reader: &mut Reader<'a>) -> Result<Self, WireError> {
+impl<'a> Field<'a> for Text<'a> {
+    fn read(reader: &mut Reader<'a>) -> Result<Self, WireError> {
         let units = usize::from(reader.u16()?);
         Ok(Self(Units::Bytes(reader.take(units.saturating_mul(2))?)))
     }
 
-    pub(super) fn encode(self, writer: &mut Writer<'_>) {
+    fn write(&self, writer: &mut Writer<'_>) {
         let length = match self.0 {
             Units::Bytes(bytes) => bytes.len() / 2,
             Units::Native(units) => units.len(),
@@ -98,13 +101,13 @@ pub struct Texts<'a>(List<'a>);
 
 #[derive(Debug, Clone, Copy)]
 enum List<'a> {
-    /// On the wire, checked.
+    /// In a payload, and valid.
     Bytes(&'a [u8]),
     Slice(&'a [Text<'a>]),
 }
 
 impl<'a> Texts<'a> {
-    /// Texts to be written; those after [`MAX_TEXTS`] are left out.
+    /// Texts to write. At most [`MAX_TEXTS`] are written.
     #[must_use]
     pub const fn new(texts: &'a [Text<'a>]) -> Self {
         Self(List::Slice(texts))
@@ -117,23 +120,25 @@ impl<'a> Texts<'a> {
             List::Slice(slice) => (&[], slice),
         };
         let mut reader = Reader::new(bytes);
-        core::iter::from_fn(move || Text::decode(&mut reader).ok()).chain(slice.iter().copied())
+        core::iter::from_fn(move || Text::read(&mut reader).ok()).chain(slice.iter().copied())
     }
+}
 
-    pub(super) fn decode(reader: &mut Reader<'a>) -> Result<Self, WireError> {
+impl<'a> Field<'a> for Texts<'a> {
+    fn read(reader: &mut Reader<'a>) -> Result<Self, WireError> {
         let count = reader.u8()?;
         let all = reader.rest();
         for _ in 0..count {
-            Text::decode(reader)?;
+            Text::read(reader)?;
         }
         let length = all.len().saturating_sub(reader.rest().len());
         Ok(Self(List::Bytes(all.get(..length).unwrap_or_default())))
     }
 
-    pub(super) fn encode(self, writer: &mut Writer<'_>) {
+    fn write(&self, writer: &mut Writer<'_>) {
         let count = self.iter().take(MAX_TEXTS).count();
         writer.u8(u8::try_from(count).unwrap_or(u8::MAX));
-        self.iter().take(MAX_TEXTS).for_each(|text| text.encode(writer));
+        self.iter().take(MAX_TEXTS).for_each(|text| text.write(writer));
     }
 }
 

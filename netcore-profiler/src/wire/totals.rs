@@ -1,11 +1,11 @@
-//! Totals of one collection: the event that scripts and verdicts rest on.
+//! Totals of one collection.
 
 use super::batch::layout::Layout;
 use super::batch::{RootFlags, RootKind, Row, Rows};
 use super::cursor::{Reader, WireError, Writer};
 use super::histogram::Histogram;
 
-/// What is known of a collection besides its numbers; a set of bits.
+/// Flags of a collection: a set of bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct GcFlags(pub u32);
 
@@ -18,18 +18,18 @@ impl GcFlags {
     pub const HALF_ARMED: Self = Self(1 << 2);
     /// A moved length of 4 GiB or more came through a 32-bit callback: bytes are a lower bound.
     pub const MOVED_AT_LEAST: Self = Self(1 << 3);
-    /// The same of a surviving length.
+    /// The same for a surviving length.
     pub const SURVIVING_AT_LEAST: Self = Self(1 << 4);
-    /// More threads called at once than there are accumulators; see the `missing` fields.
+    /// More threads called at once than there are accumulators: see the `missing` fields.
     pub const NO_SLOT: Self = Self(1 << 5);
-    /// Generation bounds are complete, so ranges are booked to generations.
+    /// The generation bounds are known, so ranges are counted by generation.
     pub const BOUNDS_KNOWN: Self = Self(1 << 6);
     /// The runtime called only the first version of the callbacks: roots have neither kind nor flags.
     pub const V1_CALLBACKS: Self = Self(1 << 7);
     /// A background collection: it reports neither ranges nor roots to a profiler.
     pub const BACKGROUND: Self = Self(1 << 8);
-    /// It needs names that have not been sent yet: they come before the
-    /// [`NamesDone`](super::NamesDone) of this or a later collection.
+    /// Some of its names are not sent yet. They come before the [`NamesDone`](super::NamesDone) of this or a later
+    /// collection.
     pub const NAMES_PENDING: Self = Self(1 << 9);
 
     /// Whether all bits of `other` are set.
@@ -54,21 +54,21 @@ pub const BLOCK_GENERATIONS: usize = 6;
 pub struct RangeTotals<'a> {
     /// Number of ranges.
     pub blocks: u64,
-    /// Sum of their lengths.
+    /// Sum of their lengths in bytes.
     pub bytes: u64,
-    /// Count and sum of lengths by the generation in which a range lay before the collection, in the
-    /// order of [`BLOCK_GENERATIONS`].
+    /// Count and sum of lengths, by the generation of the range before the collection, in the order of
+    /// [`BLOCK_GENERATIONS`].
     pub by_generation: [(u64, u64); BLOCK_GENERATIONS],
-    /// Lengths; its `min` and `max` are the smallest and largest one.
+    /// The lengths.
     pub histogram: Histogram<'a>,
 }
 
 /// One cell of the table of roots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RootCount {
-    /// What the roots are.
+    /// Kind of the roots.
     pub kind: RootKind,
-    /// Their properties.
+    /// Their flags.
     pub flags: RootFlags,
     /// How many there are.
     pub count: u64,
@@ -92,8 +92,7 @@ impl Layout for RootCount {
 
 const FLAG_CELLS: usize = 17;
 
-/// Number of cells of the dense table of roots: four kinds and unknown, sixteen sets of flags and
-/// unknown.
+/// Number of cells of the dense table of roots: five kinds by seventeen sets of flags, one of each for unknown ones.
 pub const ROOT_CELLS: usize = 5 * FLAG_CELLS;
 
 /// The cell of a root in the dense table, from the raw values of `RootReferences2`.
@@ -185,9 +184,9 @@ impl Iterator for RootCells<'_> {
 /// Totals of roots.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RootTotals<'a> {
-    /// Roots that hold nothing.
+    /// Null roots.
     pub nulls: u64,
-    /// All others, weak ones included.
+    /// All other roots, weak ones included.
     pub counts: RootCounts<'a>,
 }
 
@@ -204,15 +203,15 @@ pub struct Parts {
     pub roots: u32,
 }
 
-/// What the types of roots were looked up for, and what that took.
+/// For how many roots types were looked up, and how long that took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Naming {
-    /// Time of the look-ups, inside the pause and part of [`GcTotals::callback_ns`], in nanoseconds.
+    /// Time of the look-ups, inside the pause and part of [`GcTotals::callback_ns`], in ns.
     pub naming_ns: u64,
-    /// Roots that are told in [`TypedRoots`](super::TypedRoots), repeats included.
+    /// Roots in [`TypedRoots`](super::TypedRoots), repeats included.
     pub typed_roots: u64,
-    /// Roots that are not null and not told there: there were too many, or looking up took more than
-    /// one part in twenty of the time of late.
+    /// Other roots that are not null: there were too many, or looking up has taken more than one part in twenty of the
+    /// recent time.
     pub untyped_roots: u64,
     /// Parts of [`TypedRoots`](super::TypedRoots).
     pub typed_root_parts: u32,
@@ -223,27 +222,27 @@ pub struct Naming {
 /// Totals of one collection.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GcTotals<'a> {
-    /// The profiler's own running number, from 1 in each stay; a gap means lost events.
+    /// The profiler's own number of the collection, from 1 in each attach. A gap means lost events.
     pub gc_seq: u64,
-    /// Number of the collection as in the runtime's `GCStart` event (`Count`); 0 where unknown.
+    /// Number of the collection as in the runtime's `GCStart` event (`Count`); 0: unknown.
     pub gc_number: u32,
-    /// One bit per collected generation, as told to `GarbageCollectionStarted`.
+    /// One bit for each collected generation, from `GarbageCollectionStarted`.
     pub collected: u8,
     /// `COR_PRF_GC_REASON`: 1 induced, 0 other.
     pub reason: u32,
-    /// What is known of it.
+    /// Its flags.
     pub flags: GcFlags,
-    /// Monotonic clock at `GarbageCollectionStarted`, in nanoseconds; 0 where it was not seen.
+    /// Monotonic clock at `GarbageCollectionStarted`, in ns; 0: not called.
     pub started_ns: u64,
-    /// Monotonic clock at `GarbageCollectionFinished`, in nanoseconds.
+    /// Monotonic clock at `GarbageCollectionFinished`, in ns.
     pub finished_ns: u64,
-    /// Time spent in the profiler's callbacks of this collection, all threads added, in
-    /// nanoseconds: from the entry to the exit of each. The writing of this very event is not in it.
+    /// Time in the profiler's callbacks of this collection, from entry to exit, all threads added, in ns. Writing this
+    /// event is not included.
     pub callback_ns: u64,
-    /// Time the runtime spent walking for the profiler's sake, in nanoseconds; a lower bound. It is
-    /// the sum of (1) the gaps between two range callbacks on one accumulator where the first
-    /// carried a full batch of 512, so that the second followed without other work, and (2) the
-    /// time from the first root callback to `GarbageCollectionFinished` outside callbacks.
+    /// Time that the runtime spent on walks for the profiler, in ns: a lower bound. It is the sum of (1) the gaps
+    /// between two range callbacks on one accumulator if the first had a full batch of 512, so that the second followed
+    /// without other work, and (2) the time outside callbacks from the first root callback to
+    /// `GarbageCollectionFinished`.
     pub walk_ns: u64,
     /// How often `COR_PRF_MONITOR_GC` could not be set since the profiler was loaded.
     pub toggle_failures: u32,
@@ -251,21 +250,21 @@ pub struct GcTotals<'a> {
     pub moved: RangeTotals<'a>,
     /// Ranges reported as moved whose address is the same; not in `moved`.
     pub stayed_blocks: u64,
-    /// Sum of their lengths.
+    /// Sum of their lengths in bytes.
     pub stayed_bytes: u64,
-    /// How far the ranges of `moved` went, |new - old|; its buckets have no bytes.
+    /// Distances of the ranges of `moved`, |new - old|, in bytes. Its buckets have no sums.
     pub distance: Histogram<'a>,
     /// Ranges reported as surviving in place.
     pub surviving: RangeTotals<'a>,
     /// Roots.
     pub roots: RootTotals<'a>,
-    /// Entries of conditional weak tables and dependent handles: edges, not roots.
+    /// Entries of conditional weak tables and dependent handles, which are edges, not roots.
     pub dependent_pairs: u64,
     /// Objects queued for finalization during this collection.
     pub finalizable_queued: u64,
     /// Ranges that reached the profiler and could not be counted.
     pub missing_ranges: u64,
-    /// Sum of their lengths.
+    /// Sum of their lengths in bytes.
     pub missing_range_bytes: u64,
     /// Roots that reached the profiler and could not be counted.
     pub missing_roots: u64,
@@ -273,7 +272,7 @@ pub struct GcTotals<'a> {
     pub parts: Parts,
     /// Number of generation ranges at the start of the collection.
     pub bounds_ranges: u32,
-    /// Types of roots. `None` where they are switched off, or not known to the version that wrote.
+    /// Types of roots. `None`: names are off, or the profiler is of a version without them.
     pub naming: Option<Naming>,
 }
 
@@ -345,7 +344,7 @@ fn encode_rows<T: Row>(writer: &mut Writer<'_>, rows: impl Iterator<Item = T>) {
 impl<'a> GcTotals<'a> {
     pub(super) fn decode(payload: &'a [u8]) -> Result<Self, WireError> {
         let mut r = Reader::new(payload);
-        // Fields of a struct expression are evaluated in the order written, which is the layout.
+        // The fields of a struct expression are evaluated in the order written, which is that of the payload.
         Ok(Self {
             gc_seq: r.u64()?,
             gc_number: r.u32()?,
@@ -379,8 +378,7 @@ impl<'a> GcTotals<'a> {
         })
     }
 
-    /// Writes the payload and returns its length. [`MAX_EVENT_BYTES`](super::MAX_EVENT_BYTES) is
-    /// enough for any content.
+    /// Writes the payload and returns its length in bytes. [`MAX_EVENT_BYTES`](super::MAX_EVENT_BYTES) always suffice.
     ///
     /// # Errors
     /// [`WireError::BufferFull`].

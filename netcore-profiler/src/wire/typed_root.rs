@@ -2,22 +2,22 @@
 
 use super::batch::{RootFlags, RootKind};
 
-/// Where an object lies after the collection. An open set.
+/// Where an object lies after the collection. Later versions may add values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Generation(pub u8);
 
 impl Generation {
-    /// The heap of large objects.
+    /// The large object heap.
     pub const LARGE: Self = Self(3);
-    /// The heap of pinned objects.
+    /// The pinned object heap.
     pub const PINNED: Self = Self(4);
-    /// Outside the heap that is collected: frozen objects.
+    /// The frozen heap, which is never collected.
     pub const FROZEN: Self = Self(5);
-    /// Not known.
+    /// Unknown.
     pub const UNKNOWN: Self = Self(0xff);
 }
 
-/// What sort of handle it is: `Kind` of the runtime's `SetGCHandle` event. An open set.
+/// Kind of a handle: `Kind` of the runtime's `SetGCHandle` event. Later versions may add values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct HandleKind(pub u8);
 
@@ -30,39 +30,39 @@ impl HandleKind {
     pub const STRONG: Self = Self(2);
     /// Strong and pinning.
     pub const PINNED: Self = Self(3);
-    /// Strong while something outside counts references.
+    /// Strong while a COM reference count is not 0.
     pub const REFCOUNTED: Self = Self(5);
-    /// From one object to another that lives as long.
+    /// From one object to another that it keeps alive.
     pub const DEPENDENT: Self = Self(6);
-    /// Pins what is used by overlapped input and output.
+    /// Pins buffers of overlapped I/O.
     pub const ASYNC_PINNED: Self = Self(7);
-    /// Strong, with the size of what it holds.
+    /// Strong, and records the size of what it keeps alive.
     pub const SIZED_REF: Self = Self(8);
-    /// The making of the handle was not seen.
+    /// The allocation of the handle was not seen.
     pub const UNKNOWN: Self = Self(0xff);
 }
 
-/// A root that is not null, and what it holds.
+/// A root that is not null, and its object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TypedRoot {
-    /// Address after the collection, as the root has it: an interior one may lie within the object.
+    /// Address of the object after the collection; for an interior root it may lie within the object.
     pub object: u64,
     /// As [`Root::root_id`](super::Root::root_id).
     pub root_id: u64,
-    /// The object's class; 0 unknown.
+    /// Class of the object; 0: unknown.
     pub class_id: u64,
-    /// The object's size; 0 unknown.
+    /// Size of the object in bytes; 0: unknown.
     pub bytes: u64,
-    /// `FunctionID` of the method that made the handle; 0 unknown.
+    /// `FunctionID` of the method that allocated the handle; 0: unknown.
     pub allocated_by: u64,
-    /// What the root is.
+    /// Kind of the root.
     pub kind: RootKind,
-    /// Its properties.
+    /// Its flags.
     pub flags: RootFlags,
     /// Where the object lies.
     pub generation: Generation,
-    /// What sort of handle it is.
+    /// Kind of the handle.
     pub handle_kind: HandleKind,
-    /// How many more roots exactly like this one came after it.
+    /// How many equal roots came directly after this one.
     pub repeats: u16,
 }

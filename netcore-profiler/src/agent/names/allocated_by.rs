@@ -1,12 +1,11 @@
 //! Methods that allocate handles. Module and token of each are kept, because a handle outlives the frame that
 //! allocated it.
 
-use core::ptr;
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::SeqCst};
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::SeqCst};
 
 use super::stack::{CODE_WITHOUT_METHOD, own_methods};
+use crate::agent::table::{Atomics, Table};
 use crate::info::{Info, is_definition};
-use crate::sys;
 
 /// Size of the table; a power of two.
 const CAPACITY: usize = 4096;
@@ -40,6 +39,9 @@ struct Entry {
     state: AtomicU32,
 }
 
+// SAFETY: atomics only.
+unsafe impl Atomics for Entry {}
+
 /// The place of a method. It is void once the place was given to another method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
@@ -58,7 +60,7 @@ pub(super) struct Facts {
 
 #[derive(Debug)]
 pub(super) struct AllocatingMethods {
-    memory: AtomicPtr<Entry>,
+    table: Table<Entry, CAPACITY>,
     /// Module of the helpers; 0: not known yet.
     helper_module: AtomicUsize,
     /// First and last method token of each helper type, in the high and low half.
@@ -70,7 +72,7 @@ pub(super) struct AllocatingMethods {
 impl AllocatingMethods {
     pub(super) const fn new() -> Self {
         Self {
-            memory: AtomicPtr::new(ptr::null_mut()),
+            table: Table::new(),
             helper_module: AtomicUsize::new(0),
             helpers: [const { AtomicU64::new(0) }; HELPERS],
             evicted: AtomicUsize::new(0),
@@ -78,25 +80,15 @@ impl AllocatingMethods {
     }
 
     pub(super) fn prepare(&self) -> bool {
-        if self.memory.load(SeqCst).is_null() {
-            let Some(memory) = sys::map(CAPACITY.saturating_mul(size_of::<Entry>())) else { return false };
-            self.memory.store(memory.cast().as_ptr(), SeqCst);
+        if !self.table.map() {
+            return false;
         }
-        for entry in self.all() {
+        for entry in self.table.all() {
             entry.state.store(0, SeqCst);
             entry.function.store(0, SeqCst);
         }
         self.helper_module.store(0, SeqCst);
         true
-    }
-
-    fn all(&self) -> &[Entry] {
-        let memory = self.memory.load(SeqCst);
-        if memory.is_null() {
-            return &[];
-        }
-        // SAFETY: `prepare` mapped CAPACITY entries, zeroed, for good.
-        unsafe { core::slice::from_raw_parts(memory, CAPACITY) }
     }
 
     /// Whether the helpers are known.
@@ -126,7 +118,7 @@ impl AllocatingMethods {
         let first = ((function as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52) as usize;
         (0..STEPS).filter_map(move |step| {
             let index = first.wrapping_add(step) & CAPACITY.wrapping_sub(1);
-            Some((u16::try_from(index.wrapping_add(1)).ok()?, self.all().get(index)?))
+            Some((u16::try_from(index.wrapping_add(1)).ok()?, self.table.all().get(index)?))
         })
     }
 
@@ -217,7 +209,7 @@ impl AllocatingMethods {
 
     /// The entry of a place that is not void.
     fn get(&self, place: Place) -> Option<&Entry> {
-        let entry = self.all().get(usize::from(place.number).checked_sub(1)?)?;
+        let entry = self.table.all().get(usize::from(place.number).checked_sub(1)?)?;
         (entry.version.load(SeqCst) == place.version).then_some(entry)
     }
 
@@ -236,7 +228,7 @@ impl AllocatingMethods {
 
     /// Marks the methods of a module that is unloaded, and all generic ones, because they may use its types.
     pub(super) fn unloaded(&self, module: usize) {
-        for entry in self.all() {
+        for entry in self.table.all() {
             let _ = entry.state.fetch_update(SeqCst, SeqCst, |state| {
                 // State 0: the method is on the stack of the thread that fills the place, so it cannot be unloaded.
                 let is_affected = state & GENERIC != 0 || entry.module.load(SeqCst) == module;
@@ -326,7 +318,7 @@ mod tests {
                 });
             }
             for number in (1..=CAPACITY as u16).cycle().take(500_000) {
-                let version = methods.all()[usize::from(number) - 1].version.load(SeqCst);
+                let version = methods.table.all()[usize::from(number) - 1].version.load(SeqCst);
                 if let Some(found) = methods.facts(Place { number, version }) {
                     assert_eq!(Some(found), facts(found.function, found.function ^ 1));
                 }

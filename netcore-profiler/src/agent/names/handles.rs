@@ -1,12 +1,11 @@
 //! Handles that were allocated while the profiler was loaded: their kind, and the method that allocated them as far as
 //! there was time to look it up.
 
-use core::ptr;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::SeqCst};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 
 use super::allocated_by::Place;
 use super::pace::Pace;
-use crate::sys;
+use crate::agent::table::{Atomics, Table};
 
 /// Size of the table; a power of two.
 const CAPACITY: usize = 65_536;
@@ -24,6 +23,9 @@ struct Handle {
     /// [`Allocation::packed`]; 0: unknown.
     allocation: AtomicU64,
 }
+
+// SAFETY: atomics only.
+unsafe impl Atomics for Handle {}
 
 /// How a handle was allocated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +51,7 @@ impl Allocation {
 
 #[derive(Debug)]
 pub(super) struct Handles {
-    memory: AtomicPtr<Handle>,
+    table: Table<Handle, CAPACITY>,
     /// The in-process session for handle events; 0: none.
     pub(super) session: AtomicU64,
     /// Whether a thread is stopping the session.
@@ -60,7 +62,7 @@ pub(super) struct Handles {
 impl Handles {
     pub(super) const fn new() -> Self {
         Self {
-            memory: AtomicPtr::new(ptr::null_mut()),
+            table: Table::new(),
             session: AtomicU64::new(0),
             is_stopping: AtomicBool::new(false),
             pace: Pace::new(),
@@ -68,11 +70,10 @@ impl Handles {
     }
 
     pub(super) fn prepare(&self) -> bool {
-        if self.memory.load(SeqCst).is_null() {
-            let Some(memory) = sys::map(CAPACITY.saturating_mul(size_of::<Handle>())) else { return false };
-            self.memory.store(memory.cast().as_ptr(), SeqCst);
+        if !self.table.map() {
+            return false;
         }
-        for handle in self.all().iter().filter(|handle| handle.address.load(SeqCst) != 0) {
+        for handle in self.table.all().iter().filter(|handle| handle.address.load(SeqCst) != 0) {
             handle.address.store(0, SeqCst);
         }
         self.session.store(0, SeqCst);
@@ -83,22 +84,13 @@ impl Handles {
         self.is_stopping.load(SeqCst)
     }
 
-    fn all(&self) -> &[Handle] {
-        let memory = self.memory.load(SeqCst);
-        if memory.is_null() {
-            return &[];
-        }
-        // SAFETY: `prepare` mapped CAPACITY entries, zeroed, for good.
-        unsafe { core::slice::from_raw_parts(memory, CAPACITY) }
-    }
-
-    /// The places where a handle may be. Neighbouring handles have neighbouring places: the runtime reports roots in the
-    /// order of their handles, so that most look-ups hit the cache.
+    /// The places where a handle may be. Neighbouring handles have neighbouring places: the runtime reports roots in
+    /// the order of their handles, so that most look-ups hit the cache.
     fn places(&self, address: u64) -> impl Iterator<Item = &Handle> {
         let handle = address >> 3;
         let page = (handle >> PAGE.trailing_zeros()).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48;
         let first = (page as usize).wrapping_mul(PAGE) | handle as usize & PAGE.wrapping_sub(1);
-        let all = self.all();
+        let all = self.table.all();
         (0..STEPS).filter_map(move |step| {
             all.get(first.wrapping_add(step.wrapping_mul(PAGE)) & CAPACITY.wrapping_sub(1))
         })

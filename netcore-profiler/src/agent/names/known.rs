@@ -1,9 +1,8 @@
 //! Sets of what was sent already.
 
-use core::ptr;
-use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use crate::sys;
+use crate::agent::table::{Atomics, Table};
 
 /// Size of the table; a power of two.
 const CAPACITY: usize = 65_536;
@@ -32,11 +31,11 @@ pub(super) enum Added {
     Full,
 }
 
-/// `ClassID`s and `FunctionID`s. Several threads may add at once. An entry is the identifier with the round it was added
-/// in above it. Entries of other rounds are free places, so the set is emptied by raising the round.
+/// `ClassID`s and `FunctionID`s. Several threads may add at once. An entry is the identifier with the round it was
+/// added in above it. Entries of other rounds are free places, so the set is emptied by raising the round.
 #[derive(Debug)]
 pub(super) struct Known {
-    memory: AtomicPtr<AtomicU64>,
+    table: Table<AtomicU64, CAPACITY>,
     round: AtomicU64,
     used: AtomicUsize,
 }
@@ -46,27 +45,15 @@ const ROUNDS: u64 = 1 << (u64::BITS - ID_BITS);
 
 impl Known {
     pub(super) const fn new() -> Self {
-        Self { memory: AtomicPtr::new(ptr::null_mut()), round: AtomicU64::new(0), used: AtomicUsize::new(0) }
+        Self { table: Table::new(), round: AtomicU64::new(0), used: AtomicUsize::new(0) }
     }
 
     pub(super) fn prepare(&self) -> bool {
-        if self.memory.load(Ordering::Acquire).is_null() {
-            let Some(memory) = sys::map(CAPACITY.saturating_mul(size_of::<AtomicU64>())) else {
-                return false;
-            };
-            self.memory.store(memory.cast().as_ptr(), Ordering::Release);
+        if !self.table.map() {
+            return false;
         }
         self.forget();
         true
-    }
-
-    fn all(&self) -> &[AtomicU64] {
-        let memory = self.memory.load(Ordering::Acquire);
-        if memory.is_null() {
-            return &[];
-        }
-        // SAFETY: `prepare` mapped CAPACITY entries, zeroed, for good.
-        unsafe { core::slice::from_raw_parts(memory, CAPACITY) }
     }
 
     /// Adds an identifier. If two threads add the same one, only one of them gets [`Added::New`].
@@ -77,7 +64,7 @@ impl Known {
         }
         let round = self.round.load(Ordering::SeqCst).checked_rem(ROUNDS).unwrap_or(0);
         let entry = round << ID_BITS | id;
-        for place in places(self.all(), id) {
+        for place in places(self.table.all(), id) {
             let mut found = place.load(Ordering::SeqCst);
             while found >> ID_BITS != round {
                 if self.used.load(Ordering::Relaxed) >= MAX_USED {
@@ -108,7 +95,7 @@ impl Known {
         let next = self.round.load(Ordering::SeqCst).wrapping_add(1);
         if next.checked_rem(ROUNDS) == Some(0) {
             // The round wraps around, so entries of old rounds must not be taken for current ones.
-            self.all().iter().for_each(|place| place.store(0, Ordering::SeqCst));
+            self.table.all().iter().for_each(|place| place.store(0, Ordering::SeqCst));
             self.round.store(next.wrapping_add(1), Ordering::SeqCst);
         } else {
             self.round.store(next, Ordering::SeqCst);
@@ -120,7 +107,7 @@ impl Known {
 /// Definitions. Only our own thread uses this set.
 #[derive(Debug)]
 pub(super) struct Definitions {
-    memory: AtomicPtr<Definition>,
+    table: Table<Definition, CAPACITY>,
     used: AtomicUsize,
 }
 
@@ -131,35 +118,26 @@ struct Definition {
     rest: AtomicU64,
 }
 
+// SAFETY: atomics only.
+unsafe impl Atomics for Definition {}
+
 impl Definitions {
     pub(super) const fn new() -> Self {
-        Self { memory: AtomicPtr::new(ptr::null_mut()), used: AtomicUsize::new(0) }
+        Self { table: Table::new(), used: AtomicUsize::new(0) }
     }
 
     pub(super) fn prepare(&self) -> bool {
-        if self.memory.load(Ordering::Acquire).is_null() {
-            let Some(memory) = sys::map(CAPACITY.saturating_mul(size_of::<Definition>())) else {
-                return false;
-            };
-            self.memory.store(memory.cast().as_ptr(), Ordering::Release);
+        if !self.table.map() {
+            return false;
         }
         self.forget();
         true
     }
 
-    fn all(&self) -> &[Definition] {
-        let memory = self.memory.load(Ordering::Acquire);
-        if memory.is_null() {
-            return &[];
-        }
-        // SAFETY: `prepare` mapped CAPACITY entries, zeroed, for good.
-        unsafe { core::slice::from_raw_parts(memory, CAPACITY) }
-    }
-
     /// Whether anything was added with this address.
     pub(super) fn has(&self, address: usize) -> bool {
         let address = address as u64;
-        for place in places(self.all(), address) {
+        for place in places(self.table.all(), address) {
             match place.module.load(Ordering::Relaxed) {
                 0 => return false,
                 found if found == address => return true,
@@ -175,7 +153,7 @@ impl Definitions {
             self.forget();
         }
         let (module, rest) = (module as u64, unloaded_at << 32 | u64::from(token));
-        for place in places(self.all(), module ^ rest.wrapping_mul(0x0001_0000_01b3)) {
+        for place in places(self.table.all(), module ^ rest.wrapping_mul(0x0001_0000_01b3)) {
             let found = (place.module.load(Ordering::Relaxed), place.rest.load(Ordering::Relaxed));
             if found == (module, rest) {
                 return false;
@@ -191,7 +169,7 @@ impl Definitions {
     }
 
     pub(super) fn forget(&self) {
-        for place in self.all() {
+        for place in self.table.all() {
             if place.module.load(Ordering::Relaxed) != 0 {
                 place.module.store(0, Ordering::Relaxed);
             }

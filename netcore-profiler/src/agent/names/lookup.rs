@@ -108,9 +108,9 @@ impl<'a> Lookup<'a> {
     pub(super) fn object_of(&mut self, address: u64, header: Header) -> Object {
         let Header { generation, table } = header;
         let unknown = Object { class: 0, bytes: 0, generation };
-        // If the runtime sweeps full regions in the plan phase (`GCEnableSpecialRegions`, off by default), objects still
-        // have mark bits in the low bits of their method table's address here. `GetClassFromObject` would follow that
-        // address as it is.
+        // If the runtime sweeps full regions in the plan phase (`GCEnableSpecialRegions`, off by default), objects
+        // still have mark bits in the low bits of their method table's address here. `GetClassFromObject` would follow
+        // that address as it is.
         if table == 0 || !table.is_multiple_of(size_of::<usize>()) {
             return unknown;
         }

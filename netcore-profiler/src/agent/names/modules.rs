@@ -1,12 +1,12 @@
 //! Modules that were unloaded, and the gate that keeps a module loaded while it is read.
 //!
-//! The order makes this safe. A reader takes a stamp ([`Modules::now`]) before it looks at a module, enters the gate, and
-//! then checks that the module was not unloaded after the stamp. A thread that unloads a module first records that
+//! The order makes this safe. A reader takes a stamp ([`Modules::now`]) before it looks at a module, enters the gate,
+//! and then checks that the module was not unloaded after the stamp. A thread that unloads a module first records that
 //! ([`Modules::unloaded`]), and then waits for the one read that may have begun before ([`Gate::wait`]).
 
-use core::ptr;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 
+use crate::agent::table::{Atomics, Table};
 use crate::sys;
 
 const CAPACITY: usize = 4096;
@@ -14,7 +14,7 @@ const CAPACITY: usize = 4096;
 /// When a module at each address was last unloaded.
 #[derive(Debug)]
 pub(super) struct Modules {
-    memory: AtomicPtr<Gone>,
+    table: Table<Gone, CAPACITY>,
     used: AtomicUsize,
     /// Whether a thread is writing. Others that unload a module wait for it.
     writing: AtomicBool,
@@ -30,10 +30,13 @@ struct Gone {
     unloaded_at: AtomicU64,
 }
 
+// SAFETY: atomics only.
+unsafe impl Atomics for Gone {}
+
 impl Modules {
     pub(super) const fn new() -> Self {
         Self {
-            memory: AtomicPtr::new(ptr::null_mut()),
+            table: Table::new(),
             used: AtomicUsize::new(0),
             writing: AtomicBool::new(false),
             unloads: AtomicU64::new(0),
@@ -42,23 +45,13 @@ impl Modules {
     }
 
     pub(super) fn prepare(&self) -> bool {
-        if self.memory.load(Ordering::Acquire).is_null() {
-            let Some(memory) = sys::map(CAPACITY.saturating_mul(size_of::<Gone>())) else { return false };
-            self.memory.store(memory.cast().as_ptr(), Ordering::Release);
+        if !self.table.map() {
+            return false;
         }
         // While the profiler was not loaded, unloads were not recorded.
         let now = self.unloads.fetch_add(1, Ordering::SeqCst).wrapping_add(1);
         self.lost.store(now, Ordering::SeqCst);
         true
-    }
-
-    fn all(&self) -> &[Gone] {
-        let memory = self.memory.load(Ordering::Acquire);
-        if memory.is_null() {
-            return &[];
-        }
-        // SAFETY: `prepare` mapped CAPACITY entries, zeroed, for good.
-        unsafe { core::slice::from_raw_parts(memory, CAPACITY) }
     }
 
     /// The stamp to take before looking at a module.
@@ -67,7 +60,7 @@ impl Modules {
     }
 
     fn used(&self) -> &[Gone] {
-        self.all().get(..self.used.load(Ordering::Acquire)).unwrap_or_default()
+        self.table.all().get(..self.used.load(Ordering::Acquire)).unwrap_or_default()
     }
 
     fn find(&self, module: usize) -> Option<&Gone> {
@@ -99,7 +92,7 @@ impl Modules {
             return;
         }
         let used = self.used.load(Ordering::Acquire);
-        match self.all().get(used) {
+        match self.table.all().get(used) {
             Some(gone) => {
                 gone.module.store(module, Ordering::SeqCst);
                 gone.unloaded_at.store(now, Ordering::SeqCst);
@@ -223,8 +216,8 @@ mod tests {
         });
     }
 
-    /// As in the profiler: what is kept of a module is marked, the unload is recorded, the gate is passed, and the module
-    /// is freed. A reader that takes a stamp first finds the module loaded, or learns that it is gone.
+    /// As in the profiler: what is kept of a module is marked, the unload is recorded, the gate is passed, and the
+    /// module is freed. A reader that takes a stamp first finds the module loaded, or learns that it is gone.
     #[test]
     fn no_unloaded_module_is_read() {
         const MODULES: usize = 3;

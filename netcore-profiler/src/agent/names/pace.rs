@@ -1,8 +1,9 @@
 //! Limits how many handles are looked up.
 //!
-//! Finding the method that allocated a handle takes microseconds, and some programs allocate millions of handles a second.
-//! So the first ones of each interval are looked up and the others counted. Even an event that is ignored costs more than
-//! the handle itself: if there are too many events, handles are no longer watched for the rest of the process's life.
+//! Finding the method that allocated a handle takes microseconds, and some programs allocate millions of handles a
+//! second. So the first ones of each interval are looked up and the others counted. Even an event that is ignored costs
+//! more than the handle itself: if there are too many events, handles are no longer watched for the rest of the
+//! process's life.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 

@@ -1,9 +1,8 @@
 //! A bounded queue of definitions to name, from the runtime's threads to ours.
 
-use core::ptr;
-use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 
-use crate::sys;
+use crate::agent::table::{Atomics, Table};
 
 /// Size of the queue; a power of two.
 const CAPACITY: u64 = 16_384;
@@ -17,8 +16,8 @@ pub(super) struct Request {
     pub(super) seen: u64,
 }
 
-/// One place. Its turn says who may use it next: request number `n` goes to index `n % CAPACITY`. It may be put in at turn
-/// `n - index`, which becomes `n - index + 1`: then it may be taken out.
+/// One place. Its turn says who may use it next: request number `n` goes to index `n % CAPACITY`. It may be put in at
+/// turn `n - index`, which becomes `n - index + 1`: then it may be taken out.
 #[derive(Debug)]
 struct Place {
     turn: AtomicU64,
@@ -27,36 +26,32 @@ struct Place {
     seen: AtomicU64,
 }
 
+// SAFETY: atomics only.
+unsafe impl Atomics for Place {}
+
 #[derive(Debug)]
 pub(super) struct Queue {
-    memory: AtomicPtr<Place>,
+    table: Table<Place, { CAPACITY as usize }>,
     put: AtomicU64,
     taken: AtomicU64,
 }
 
 impl Queue {
     pub(super) const fn new() -> Self {
-        Self { memory: AtomicPtr::new(ptr::null_mut()), put: AtomicU64::new(0), taken: AtomicU64::new(0) }
+        Self { table: Table::new(), put: AtomicU64::new(0), taken: AtomicU64::new(0) }
     }
 
     pub(super) fn prepare(&self) -> bool {
-        if self.memory.load(Ordering::Acquire).is_null() {
-            let bytes = (CAPACITY as usize).saturating_mul(size_of::<Place>());
-            let Some(memory) = sys::map(bytes) else { return false };
-            self.memory.store(memory.cast().as_ptr(), Ordering::Release);
+        if !self.table.map() {
+            return false;
         }
         while self.take().is_some() {}
         true
     }
 
     fn place(&self, number: u64) -> Option<(&Place, u64)> {
-        let memory = self.memory.load(Ordering::Acquire);
-        if memory.is_null() {
-            return None;
-        }
         let index = number & CAPACITY.wrapping_sub(1);
-        // SAFETY: `prepare` mapped CAPACITY places, zeroed, for good, and the index is below CAPACITY.
-        Some((unsafe { &*memory.wrapping_add(index as usize) }, number.wrapping_sub(index)))
+        Some((self.table.all().get(index as usize)?, number.wrapping_sub(index)))
     }
 
     /// Puts a request in, from any thread. `false`: the queue is full.

@@ -71,7 +71,7 @@ fn full_name(metadata: &Metadata, token: u32, name: &mut [u16]) -> Option<usize>
     let mut chain = [token; NESTED];
     let mut depth = 1_usize;
     while let (Some(inner), Some(free)) = (chain.get(depth.wrapping_sub(1)).copied(), chain.get_mut(depth)) {
-        let Some(outer) = metadata.type_around(inner) else { break };
+        let Some(outer) = metadata.enclosing_type(inner) else { break };
         *free = outer;
         depth = depth.saturating_add(1);
     }
@@ -146,8 +146,8 @@ impl Profiler {
         if !names.definitions.add(request.module, request.token, unloaded_at) {
             return Reading::Known;
         }
-        // SAFETY: the module was loaded when it was seen and has not been unloaded since; the gate keeps it loaded until
-        // this returns.
+        // SAFETY: the module was loaded when it was seen and has not been unloaded since; the gate keeps it loaded
+        // until this returns.
         let metadata = unsafe { Metadata::of(info, request.module) };
         match metadata.ok().and_then(|metadata| read(&metadata)) {
             Some(()) => Reading::Done(DefStatus::OK),

@@ -1,13 +1,14 @@
 //! The managed methods on the calling thread's stack.
 //!
-//! `DoStackSnapshot` begins at the last place where managed code left with a transition frame, and skips methods that call
-//! into the runtime without one, as those that allocate handles do. So we first find the innermost managed frame along the
-//! chain of frame pointers, which the runtime is compiled with, and start the snapshot there. If the chain is broken or the
-//! frame is not found, nothing is reported.
+//! `DoStackSnapshot` begins at the last place where managed code left with a transition frame, and skips methods that
+//! call into the runtime without one, as those that allocate handles do. So we first find the innermost managed frame
+//! along the chain of frame pointers, which the runtime is compiled with, and start the snapshot there. If the chain is
+//! broken or the frame is not found, nothing is reported.
 //!
-//! `DoStackSnapshot` also leaves out dynamic methods, such as compiled expressions, and whatever was inlined into them. JIT
-//! compiled code has frame pointers, too, so the chain shows where dynamic methods are; without it their callers would be
-//! taken for the innermost methods. .NET 8 and 9 do not name such code: there we only know that some lies between two methods.
+//! `DoStackSnapshot` also leaves out dynamic methods, such as compiled expressions, and whatever was inlined into them.
+//! JIT compiled code has frame pointers, too, so the chain shows where dynamic methods are; without it their callers
+//! would be taken for the innermost methods. .NET 8 and 9 do not name such code: there we only know that some lies
+//! between two methods.
 
 use core::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
@@ -123,11 +124,11 @@ unsafe fn kind(info: Info, function: usize) -> Kind {
     if name.iter().copied().take(STUB.len()).eq(STUB.map(u16::from)) { Kind::Stub } else { Kind::Dynamic }
 }
 
-/// The methods on the calling thread's stack, innermost first, as many as fit, with [`CODE_WITHOUT_METHOD`] between them
-/// where that applies. `None`: the innermost frame was not found. `snapshot` is scratch space of the same size.
+/// The methods on the calling thread's stack, innermost first, as many as fit, with [`CODE_WITHOUT_METHOD`] between
+/// them where that applies. `None`: the innermost frame was not found. `snapshot` is scratch space of the same size.
 ///
-/// Not inlined, and neither is `own_stack`, whose frame is large: the reach begins at this frame and should not be used up
-/// by our own.
+/// Not inlined, and neither is `own_stack`, whose frame is large: the reach begins at this frame and should not be used
+/// up by our own.
 #[inline(never)]
 pub(super) fn own_methods<'a>(
     info: Info,

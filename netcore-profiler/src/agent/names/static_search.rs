@@ -1,12 +1,12 @@
-//! Searches for static fields, on our own thread: at most once a second, less often while nothing new is found, and only
-//! if there was a collection since.
+//! Searches for static fields, on our own thread: at most once a second, less often while nothing new is found, and
+//! only if there was a collection since.
 //!
 //! Asking the runtime for a class by its token would load the class, which a profiler must not cause. But a class whose
 //! static fields refer to anything has run code. So we list the compiled methods of the process and take their classes.
-//! Nothing that was listed may be unloaded meanwhile, so we search only where no module can be unloaded: none was so far,
-//! and none that is loaded is collectible. A module whose unloading has begun is no longer listed among the loaded ones,
-//! though its methods still are among the compiled ones: so each method is looked up behind the gate, and only classes of
-//! modules that cannot be unloaded are followed.
+//! Nothing that was listed may be unloaded meanwhile, so we search only where no module can be unloaded: none was so
+//! far, and none that is loaded is collectible. A module whose unloading has begun is no longer listed among the loaded
+//! ones, though its methods still are among the compiled ones: so each method is looked up behind the gate, and only
+//! classes of modules that cannot be unloaded are followed.
 
 use core::sync::atomic::Ordering::SeqCst;
 
@@ -82,8 +82,8 @@ impl Profiler {
                 if self.names.modules.now() != self.names.schedule.unloads.load(SeqCst) {
                     return None;
                 }
-                // SAFETY: no module is being unloaded, and the gate keeps it that way. The runtime reuses dynamic methods,
-                // but does not free them.
+                // SAFETY: no module is being unloaded, and the gate keeps it that way. The runtime reuses dynamic
+                // methods, but does not free them.
                 unsafe { self.class_to_search(info, function) }
             };
             if let Some((class, request)) = wanted {

@@ -1,11 +1,11 @@
 //! The static fields that are known: their slots, and what they referred to when they were last sent.
 //!
-//! Our own thread finds the slots (`static_search`), only of initialised classes in modules that are never unloaded: such a
-//! slot stays valid.
+//! Our own thread finds the slots (`static_search`), only of initialised classes in modules that are never unloaded:
+//! such a slot stays valid.
 
-use core::ptr;
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::SeqCst};
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::SeqCst};
 
+use crate::agent::table::{Atomics, Table};
 use crate::sys;
 
 /// How many fields are known at most.
@@ -26,6 +26,9 @@ pub(super) struct Field {
     token: AtomicU32,
 }
 
+// SAFETY: atomics only.
+unsafe impl Atomics for Field {}
+
 /// A static field that was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Found {
@@ -37,7 +40,7 @@ pub(super) struct Found {
 
 #[derive(Debug)]
 pub(super) struct Fields {
-    memory: AtomicPtr<Field>,
+    table: Table<Field, CAPACITY>,
     count: AtomicUsize,
     since_full: AtomicU32,
     full_ns: AtomicU64,
@@ -46,7 +49,7 @@ pub(super) struct Fields {
 impl Fields {
     pub(super) const fn new() -> Self {
         Self {
-            memory: AtomicPtr::new(ptr::null_mut()),
+            table: Table::new(),
             count: AtomicUsize::new(0),
             since_full: AtomicU32::new(0),
             full_ns: AtomicU64::new(0),
@@ -54,9 +57,8 @@ impl Fields {
     }
 
     pub(super) fn prepare(&self) -> bool {
-        if self.memory.load(SeqCst).is_null() {
-            let Some(memory) = sys::map(CAPACITY.saturating_mul(size_of::<Field>())) else { return false };
-            self.memory.store(memory.cast().as_ptr(), SeqCst);
+        if !self.table.map() {
+            return false;
         }
         self.count.store(0, SeqCst);
         self.since_full.store(0, SeqCst);
@@ -64,17 +66,8 @@ impl Fields {
         true
     }
 
-    fn all(&self) -> &[Field] {
-        let memory = self.memory.load(SeqCst);
-        if memory.is_null() {
-            return &[];
-        }
-        // SAFETY: `prepare` mapped CAPACITY entries, zeroed, for good.
-        unsafe { core::slice::from_raw_parts(memory, CAPACITY) }
-    }
-
     pub(super) fn used(&self) -> &[Field] {
-        self.all().get(..self.count.load(SeqCst)).unwrap_or_default()
+        self.table.all().get(..self.count.load(SeqCst)).unwrap_or_default()
     }
 
     pub(super) fn count(&self) -> usize {
@@ -93,7 +86,7 @@ impl Fields {
     /// Adds a field and returns its number. Only our own thread may call this.
     pub(super) fn add(&self, found: Found) -> Option<u32> {
         let count = self.count.load(SeqCst);
-        let field = self.all().get(count)?;
+        let field = self.table.all().get(count)?;
         field.slot.store(found.slot, SeqCst);
         field.object.store(0, SeqCst);
         field.module.store(found.module, SeqCst);

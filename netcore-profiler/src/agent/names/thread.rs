@@ -27,7 +27,8 @@ impl Profiler {
         if !self.names.are_on() {
             return S_OK;
         }
-        // First mark what is kept of methods. Readers take their stamp before they read it, so a newer stamp finds it marked.
+        // First mark what is kept of methods. Readers take their stamp before they read it, so a newer stamp finds it
+        // marked.
         self.names.allocating_methods.unloaded(module);
         self.names.modules.unloaded(module);
         self.resend_names();
@@ -43,7 +44,8 @@ impl Profiler {
         self.names.forget_due.store(true, SeqCst);
     }
 
-    /// Before a collection's names: makes room in the set of known identifiers, however many new types the program makes.
+    /// Before a collection's names: makes room in the set of known identifiers, however many new types the program
+    /// makes.
     pub(super) fn make_room_for_names(&self) {
         let names = &self.names;
         if names.known.is_nearly_full() {

@@ -1,10 +1,10 @@
-//! The lease: a connection that is only listened to.
+//! The lease: a connection that we only read from.
 //!
-//! Its descriptor is a number that belongs to the whole process. A program that closes a number twice, or sweeps over
-//! all of them, closes ours, and what it opens next may get the same number. So the number is moved to where the system
-//! gives out none by itself, and before each read and each close it is checked that it still means our socket. A number
-//! that does not is forgotten. Between the check and the read lie less than a microsecond and no wait; what could be
-//! taken then are 64 bytes of a socket that got just this number just then.
+//! Its descriptor is a number that is shared with the whole process. A program that closes a number twice, or closes
+//! all numbers, closes ours, and its next file may get the same number. So we move the descriptor to a high number,
+//! which the system does not assign by itself, and check before each read and each close that it still is our socket.
+//! If not, we forget the number. Check and read are less than a microsecond apart, without waiting: in the worst case
+//! we read 64 bytes of a socket that got our number just then.
 
 use core::ffi::{c_char, c_int, c_short, c_uint, c_ulong, c_void};
 use core::ptr;
@@ -12,8 +12,8 @@ use core::ptr;
 use super::{errno, os, sleep_ms, terminated};
 use crate::sys::lease_sign::LeaseSign;
 
-/// New descriptors get the lowest number that is free. The second one is for processes that may have few.
-const HIGH: [c_int; 2] = [900, 200];
+/// The least numbers to move the descriptor to. The second one is for processes with a low limit.
+const HIGH_FDS: [c_int; 2] = [900, 200];
 
 #[repr(C)]
 struct PollFd {
@@ -39,13 +39,13 @@ pub(crate) struct Lease {
     identity: u64,
 }
 
-/// What no other socket has for as long as the system runs; `None` where the number does not mean a socket. Systems
-/// that do not tell (Linux before 4.12) have 0 for all.
+/// A number that no other socket of the running system has; `None`: the descriptor is not a socket. It is 0 for every
+/// socket on systems that have no such number (Linux before 4.12).
 fn identity(fd: c_int) -> Option<u64> {
     let mut value = 0_u64;
     let mut length = size_of::<u64>() as c_uint;
     let (level, option) = os::SOCKET_IDENTITY;
-    // SAFETY: the value is as long as said.
+    // SAFETY: `value` has `length` bytes.
     let answer = unsafe { getsockopt(fd, level, option, (&raw mut value).cast(), &raw mut length) };
     match answer {
         0 if os::SOCKETS_ARE_NUMBERED => Some(value),
@@ -56,7 +56,7 @@ fn identity(fd: c_int) -> Option<u64> {
 }
 
 impl Lease {
-    /// A socket that is no one's yet.
+    /// A socket that is not connected.
     fn new() -> Option<Self> {
         const UNIX: c_int = 1;
         const STREAM: c_int = 1;
@@ -70,13 +70,13 @@ impl Lease {
         let low = Self { fd, identity: identity(fd)? };
         fcntl(fd, SET_FD, CLOSE_ON_EXEC);
         fcntl(fd, SET_FL, os::NONBLOCK);
-        let mut high = HIGH.iter().map(|least| fcntl(fd, os::DUPLICATE_AT_LEAST, *least));
+        let mut high = HIGH_FDS.iter().map(|least| fcntl(fd, os::DUPLICATE_AT_LEAST, *least));
         let Some(fd) = high.find(|fd| *fd >= 0) else { return Some(low) };
         low.close();
         Some(Self { fd, ..low })
     }
 
-    /// Connects to a Unix socket; gives up after `timeout_ms` of a full queue.
+    /// Connects to a Unix socket; gives up if its queue is full for `timeout_ms`.
     pub(crate) fn connect(path: &str, timeout_ms: u32) -> Option<Self> {
         const UNIX: u8 = 1;
         const PATH_OFFSET: usize = 2;
@@ -100,7 +100,7 @@ impl Lease {
         let mut left_ms = timeout_ms;
         loop {
             let bytes = size_of::<Address>() as c_uint;
-            // SAFETY: the address is as long as it says.
+            // SAFETY: `address` has `bytes` bytes.
             if unsafe { connect(lease.fd, ptr::from_ref(&address).cast(), bytes) } == 0 {
                 return Some(lease);
             }
@@ -114,16 +114,16 @@ impl Lease {
         }
     }
 
-    /// Whether the number still means our socket.
+    /// Whether the descriptor still is our socket.
     fn is_ours(self) -> bool {
         identity(self.fd) == Some(self.identity)
     }
 
-    /// Waits up to `timeout_ms` for a sign of the other end.
+    /// Waits up to `timeout_ms` for a heartbeat or the end of the lease.
     pub(crate) fn wait(self, timeout_ms: u32) -> LeaseSign {
         const READABLE: c_short = 1;
         let mut fd = PollFd { fd: self.fd, events: READABLE, happened: 0 };
-        // SAFETY: one descriptor is passed, as said. Whose ever it is, nothing happens to it.
+        // SAFETY: one descriptor is passed, and the count is 1. Polling has no effect on it, whoever owns it.
         let ready = unsafe { poll(&raw mut fd, 1, timeout_ms as c_int) };
         let mut bytes = [0_u8; 64];
         if !self.is_ours() {
@@ -132,7 +132,7 @@ impl Lease {
         if ready <= 0 {
             return LeaseSign::Silent;
         }
-        // SAFETY: the buffer is as long as said. What is no socket is not read.
+        // SAFETY: the buffer has this length. `recv` fails on anything but a socket.
         match unsafe { recv(self.fd, bytes.as_mut_ptr().cast(), bytes.len(), os::DO_NOT_WAIT) } {
             1.. => LeaseSign::Alive,
             0 => LeaseSign::Closed,
@@ -141,19 +141,19 @@ impl Lease {
         }
     }
 
-    /// Hangs up.
+    /// Closes the connection, if the descriptor still is ours.
     pub(crate) fn close(self) {
         if self.is_ours() {
             close(self.fd);
         }
     }
 
-    /// The connection as a number that is never 0, and what tells it from others.
+    /// The connection as a number that is never 0, and the identity of the socket.
     pub(crate) fn into_parts(self) -> (usize, u64) {
         ((self.fd as usize).wrapping_add(1), self.identity)
     }
 
-    /// The connection from [`Lease::into_parts`], or nothing from 0.
+    /// The connection from [`Lease::into_parts`]; `None` from 0.
     pub(crate) fn from_parts(number: usize, identity: u64) -> Option<Self> {
         number.checked_sub(1).map(|fd| Self { fd: fd as c_int, identity })
     }
@@ -183,9 +183,9 @@ mod tests {
     }
 
     #[test]
-    fn it_hears_the_other_end_and_its_going() {
+    fn heartbeats_and_the_end_are_seen() {
         let (lease, mut other) = connected();
-        assert!(lease.fd >= HIGH[1], "{}", lease.fd);
+        assert!(lease.fd >= HIGH_FDS[1], "{}", lease.fd);
         assert_eq!(lease.wait(1), LeaseSign::Silent);
         other.write_all(b"..").unwrap();
         assert_eq!(lease.wait(LIMIT_MS), LeaseSign::Alive);
@@ -207,10 +207,10 @@ mod tests {
         assert_eq!(other.read(&mut [0]).unwrap(), 0);
     }
 
-    /// The program closes the number, and opens something of its own under it.
+    /// The program closes the descriptor, and a file of its own gets the number.
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_number_that_is_another_s_is_neither_read_nor_closed() {
+    fn a_descriptor_of_the_program_is_neither_read_nor_closed() {
         let others: [fn() -> (OwnedFd, OwnedFd); 3] = [
             || {
                 let (here, there) = UnixStream::pair().unwrap();
@@ -228,7 +228,7 @@ mod tests {
         for other in others {
             let (lease, ours) = connected();
             let (here, there) = other();
-            // SAFETY: the number is the lease's, which does not own it any more.
+            // SAFETY: the descriptor is the lease's, which only holds the number.
             assert_eq!(unsafe { dup2(here.as_raw_fd(), lease.fd) }, lease.fd);
             drop(here);
             File::from(there.try_clone().unwrap()).write_all(b"the program's own").unwrap();
@@ -236,7 +236,7 @@ mod tests {
                 assert_eq!(lease.wait(1), LeaseSign::Taken);
                 lease.close();
             }
-            // SAFETY: opened above, under this number, and closed by nobody.
+            // SAFETY: opened above with this number, and not closed since.
             let mut here = unsafe { File::from_raw_fd(lease.fd) };
             let mut text = [0; 17];
             here.read_exact(&mut text).unwrap();
