@@ -10,6 +10,8 @@ pub(crate) mod growth;
 mod heaps;
 pub(crate) mod histogram;
 mod identity;
+pub(crate) mod induced;
+mod kept_rows;
 mod map;
 pub(crate) mod names;
 pub(crate) mod numbers;

@@ -7,7 +7,7 @@ use super::events::{
 use super::generation::Generation;
 use super::generation_bounds::GenerationBounds;
 use super::heaps::Histories;
-use super::profiled::keep_rows;
+use super::kept_rows::keep_rows;
 use super::queue::Naming;
 use super::record::{
     BlockCount, Compacting, Gc, GenerationStats, Incomplete, Kind, Level, Missing, Moved, MovedRange, Pause,

@@ -7,9 +7,10 @@ use netcore_profiler::wire::{self, GcFlags, GcTotals};
 use super::generation::Generation;
 use super::generation_bounds::{GenerationBounds, GenerationRange};
 use super::histogram::Histogram;
+use super::kept_rows::keep_rows;
 use super::open::OpenGc;
 use super::record::{
-    BlockCount, Cost, Incomplete, Level, MAX_ROWS, Moved, MovedRange, Root, RootCount, Roots, Surviving,
+    BlockCount, Cost, Incomplete, Level, Moved, MovedRange, Root, RootCount, Roots, Surviving,
     SurvivingRange,
 };
 use super::root_kind::RootFlags;
@@ -74,14 +75,6 @@ impl Raw {
         };
         keep_rows(&mut raw.roots, b.roots.map(root));
     }
-}
-
-/// Keeps rows as far as there is room for them. How many there was none for; the totals tell of these, too.
-pub(super) fn keep_rows<T>(rows: &mut Vec<T>, more: impl ExactSizeIterator<Item = T>) -> u64 {
-    let room = MAX_ROWS.saturating_sub(rows.len());
-    let left_out = more.len().saturating_sub(room);
-    rows.extend(more.take(room));
-    left_out as u64
 }
 
 /// Whether its histograms have only steps that there are.

@@ -7,7 +7,8 @@ use netcore_profiler::wire::{CODE_WITHOUT_METHOD, Record};
 
 use super::names::{self, DYNAMIC, Facts, Name, Tables};
 use super::record::Gc;
-use super::root_stats::{RootRows, RootStats, inducing_method};
+use super::induced::inducing_method;
+use super::root_stats::{RootRows, RootStats};
 
 /// How long names may take on the stream's clock. They come within milliseconds, if at all.
 const NAMES_TIMEOUT_NS: u64 = 2_000_000_000;

@@ -9,7 +9,8 @@ use super::growth::Growth;
 use super::numbers::Numbers;
 use super::record::{BlockCount, Gc, Incomplete, Kind, Level, Moved, Reason, Roots, Surviving};
 use super::root_kind::{MarkKind, RootFlags, RootKind};
-use super::root_stats::{InducedTotals, RootStatsTotals};
+use super::induced::InducedTotals;
+use super::root_stats::RootStatsTotals;
 
 /// Values of which every one differs, such as pauses.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -6,7 +6,8 @@ use super::budget::Budget;
 use super::compose::{self, Type};
 use super::memory::{entry_bytes, replaced, text_bytes};
 use super::origin::{self, Origin};
-use super::{DYNAMIC, NO_FRAME, Name, UNLOADED, UNNAMED, generated};
+use super::generated;
+use super::name::{DYNAMIC, NO_FRAME, Name, UNLOADED, UNNAMED};
 use crate::escape::{LONGEST, cut, escape_untrusted};
 use crate::gc::map::HashMap;
 

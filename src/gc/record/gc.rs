@@ -97,10 +97,6 @@ pub(crate) struct Gc {
     pub(crate) missing: Missing,
 }
 
-/// Ranges of a kind, and roots, of one collection that are kept where each is asked for (`--blocks`): some 300 MiB of each.
-/// A heap of 10 million objects has fewer. What is beyond counts as missing.
-pub(crate) const MAX_ROWS: usize = 1 << 23;
-
 impl Gc {
     /// A record about which nothing is known yet.
     pub(crate) fn unknown(level: Level) -> Gc {

@@ -2,10 +2,23 @@
 
 use std::cmp::Reverse;
 
+use super::rows::Row;
 use super::types::by_text;
-use super::{MethodRow, Row};
 use crate::gc::names::{Name, Origin, Tables};
 use crate::gc::root_kind::RootKind;
+
+/// A method and the slots of its frames.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MethodRow {
+    pub(crate) name: Name,
+    /// Roots in its frames.
+    pub(crate) slots: u64,
+    /// Different objects that these point to.
+    pub(crate) objects: u64,
+    pub(crate) pinned_slots: u64,
+    /// Of the program, not of the framework or of nobody known.
+    pub(crate) own: bool,
+}
 
 /// The methods with most slots first. Code that shares a name shares a row.
 pub(super) fn methods(rows: &[Row], names: &mut Tables) -> Vec<MethodRow> {

@@ -1,6 +1,6 @@
 //! Whose the roots are.
 
-use super::Row;
+use super::rows::Row;
 use crate::gc::names::{Origin, Tables};
 use crate::gc::root_kind::RootKind;
 

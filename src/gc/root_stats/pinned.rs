@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::Row;
+use super::rows::Row;
 use crate::gc::generation::Generation;
 use crate::gc::map::{HashMap, HashSet};
 use crate::gc::names::{Name, Tables};

@@ -2,15 +2,13 @@
 
 use std::cmp::Reverse;
 
-use super::{Origins, RootStats, TypeRow};
+use super::origins::Origins;
+use super::stats::RootStats;
+use super::types::TypeRow;
 use crate::gc::generation::Generation;
-use crate::gc::map::HashMap;
+use crate::gc::map::{HashMap, bounded_entry};
 use crate::gc::names::Name;
-use crate::gc::record::Gc;
 use crate::gc::root_kind::{RootFlags, RootKind};
-
-/// A bound on memory, for each list; beyond it new names are not added.
-const MAX_NAMES: usize = 10_000;
 
 /// A method in all collections.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,17 +76,6 @@ fn add(to: &mut u64, more: u64) {
 
 type PinnedKey = (Name, &'static str, Option<&'static str>, Option<Name>);
 
-fn entry<K: Eq + std::hash::Hash, V>(
-    map: &mut HashMap<K, V>,
-    key: K,
-    new: impl FnOnce() -> V,
-) -> Option<&mut V> {
-    if map.len() >= MAX_NAMES && !map.contains_key(&key) {
-        return None;
-    }
-    Some(map.entry(key).or_insert_with(new))
-}
-
 impl RootStatsTotals {
     pub(crate) fn add(&mut self, holders: &RootStats) {
         self.gcs += 1;
@@ -100,7 +87,7 @@ impl RootStatsTotals {
             add(&mut self.slots, row.slots);
             let new =
                 || MethodTotals { name: row.name.clone(), gcs: 0, slots: 0, pinned_slots: 0, own: row.own };
-            let Some(sum) = entry(&mut self.methods, row.name.clone(), new) else { continue };
+            let Some(sum) = bounded_entry(&mut self.methods, row.name.clone(), new) else { continue };
             sum.gcs += 1;
             add(&mut sum.slots, row.slots);
             add(&mut sum.pinned_slots, row.pinned_slots);
@@ -126,7 +113,7 @@ impl RootStatsTotals {
             sum.seen_in_gcs = sum.seen_in_gcs.max(row.seen_in_gcs);
         }
         for (key, row) in now {
-            let Some(sum) = entry(&mut self.pinned, key, || PinnedTotals { gcs: 0, ..row.clone() }) else {
+            let Some(sum) = bounded_entry(&mut self.pinned, key, || PinnedTotals { gcs: 0, ..row.clone() }) else {
                 continue;
             };
             sum.gcs += 1;
@@ -159,7 +146,7 @@ impl RootStatsTotals {
                 last_bytes: 0,
                 total_count: 0,
             };
-            let Some(sum) = entry(&mut self.types, key.clone(), new) else { continue };
+            let Some(sum) = bounded_entry(&mut self.types, key.clone(), new) else { continue };
             sum.gcs += 1;
             (sum.last_count, sum.last_bytes) = (count, bytes);
             sum.max_count = sum.max_count.max(count);
@@ -194,47 +181,5 @@ impl RootStatsTotals {
             size(a).cmp(&size(b)).then_with(|| names(a).cmp(&names(b)))
         });
         all
-    }
-}
-
-/// Collections that one method asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct InducedBy {
-    pub(crate) method: Name,
-    pub(crate) count: u64,
-    pub(crate) pause_ns: u64,
-}
-
-/// Who asked for collections.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct InducedTotals(HashMap<Name, (u64, u64)>);
-
-/// The one in a stack that asked: the first frame that is not the class `GC` itself.
-pub(in crate::gc) fn inducing_method(frames: &[Name]) -> Option<&Name> {
-    frames.iter().find(|name| !name.starts_with("GC."))
-}
-
-impl InducedTotals {
-    pub(crate) fn add(&mut self, gc: &Gc) {
-        let Some(inducing_method) = gc.induced_by.as_deref().and_then(inducing_method) else { return };
-        if let Some((count, ns)) = entry(&mut self.0, inducing_method.clone(), || (0, 0)) {
-            *count += 1;
-            *ns = ns.saturating_add(gc.pause_ns.unwrap_or(0));
-        }
-    }
-
-    /// The most frequent first; `None` where nobody was seen.
-    pub(crate) fn rows(&self) -> Option<Vec<InducedBy>> {
-        let row = |(method, (count, pause_ns)): (&Name, &(u64, u64))| InducedBy {
-            method: method.clone(),
-            count: *count,
-            pause_ns: *pause_ns,
-        };
-        let mut rows: Vec<InducedBy> = self.0.iter().map(row).collect();
-        rows.sort_by(|a, b| {
-            let size = |r: &InducedBy| (Reverse(r.count), Reverse(r.pause_ns));
-            size(a).cmp(&size(b)).then_with(|| a.method.cmp(&b.method))
-        });
-        (!rows.is_empty()).then_some(rows)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::cmp::{Ordering, Reverse};
 
-use super::Row;
+use super::rows::Row;
 use crate::gc::generation::Generation;
 use crate::gc::names::{Name, Tables};
 use crate::gc::root_kind::{RootFlags, RootKind};

@@ -2,7 +2,8 @@
 
 use super::panel::{Cell, GAP, Panel, Stand, table};
 use crate::gc::growth::{GrowthRow, RootSource};
-use crate::gc::root_stats::{InducedTotals, PinnedTotals, RootStatsTotals};
+use crate::gc::induced::InducedTotals;
+use crate::gc::root_stats::{PinnedTotals, RootStatsTotals};
 use crate::report::style::{Line, Role, Style, WIDE_COLUMNS, wrap};
 use crate::report::units::{Units, bytes, compact, count, duration, percent};
 
