@@ -10,4 +10,3 @@ pub(super) fn keep_rows<T>(rows: &mut Vec<T>, more: impl ExactSizeIterator<Item 
     rows.extend(more.take(room));
     left_out as u64
 }
-

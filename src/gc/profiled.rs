@@ -10,8 +10,7 @@ use super::histogram::Histogram;
 use super::kept_rows::keep_rows;
 use super::open::OpenGc;
 use super::record::{
-    BlockCount, Cost, Incomplete, Level, Moved, MovedRange, Root, RootCount, Roots, Surviving,
-    SurvivingRange,
+    BlockCount, Cost, Incomplete, Level, Moved, MovedRange, Root, RootCount, Roots, Surviving, SurvivingRange,
 };
 use super::root_kind::RootFlags;
 

@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 
 use netcore_profiler::wire::{CODE_WITHOUT_METHOD, Record};
 
-use super::names::{self, DYNAMIC, Facts, Name, Tables};
-use super::record::Gc;
 use super::induced::inducing_method;
+use super::names::{self, DYNAMIC, Definitions, Name, Tables};
+use super::record::Gc;
 use super::root_stats::{RootRows, RootStats};
 
 /// How long names may take on the stream's clock. They come within milliseconds, if at all.
@@ -50,11 +50,11 @@ pub(super) struct Queue {
     /// Records that wait and need that meaning.
     need_names: usize,
     /// What they meant before something was unloaded, as long as a record needs it.
-    before: VecDeque<(u64, Facts)>,
+    before: VecDeque<(u64, Definitions)>,
     earlier_bytes: usize,
     /// Rows of all records that wait.
     waiting_rows: usize,
-    /// Facts and names that were left out, and records that went without, because there is too much of them.
+    /// Definitions and names that were left out, and records that went without, because there is too much of them.
     left_out: u64,
     /// Everything that collections up to this one need has been sent.
     named: u64,
@@ -152,7 +152,7 @@ impl Queue {
             Some((_, meant)) => self.names.by(meant, |names| name(&mut gc, &naming, names)),
             None if epoch == self.epoch => name(&mut gc, &naming, &mut self.names),
             // Nothing was told of what ids meant then.
-            None => self.names.by(&mut Facts::default(), |names| name(&mut gc, &naming, names)),
+            None => self.names.by(&mut Definitions::default(), |names| name(&mut gc, &naming, names)),
         }
         if self.waiting.is_empty() && self.totals_epoch.is_none() {
             self.drop_before(self.epoch);

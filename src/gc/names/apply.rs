@@ -2,7 +2,8 @@
 
 use netcore_profiler::wire::{self, Record};
 
-use super::tables::{Class, Field, Method, MethodDef, Shape, Status, Tables, TypeDef};
+use super::definitions::{Class, Field, Method, MethodDef, Shape, Status, TypeDef};
+use super::tables::Tables;
 
 fn status(of: wire::DefStatus) -> Status {
     match of {

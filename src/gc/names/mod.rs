@@ -4,6 +4,7 @@
 mod apply;
 mod budget;
 mod compose;
+mod definitions;
 mod generated;
 mod memory;
 mod name;
@@ -11,6 +12,7 @@ mod origin;
 mod tables;
 
 pub(crate) use apply::apply;
+pub(crate) use definitions::Definitions;
 pub(crate) use name::{DYNAMIC, Name};
 pub(crate) use origin::Origin;
-pub(crate) use tables::{Facts, Tables};
+pub(crate) use tables::Tables;

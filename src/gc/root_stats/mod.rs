@@ -10,14 +10,13 @@ mod stats;
 mod totals;
 mod types;
 
-pub(crate) use methods::MethodRow;
-pub(crate) use origins::Origins;
-pub(crate) use pinned::PinnedRow;
 pub(super) use rows::{IncomingRootRows, RootRows};
-pub(crate) use statics::StaticRow;
 pub(crate) use stats::RootStats;
 pub(crate) use totals::{PinnedTotals, RootStatsTotals};
-pub(crate) use types::TypeRow;
+#[cfg(test)]
+pub(crate) use {
+    methods::MethodRow, origins::Origins, pinned::PinnedRow, statics::StaticRow, types::TypeRow,
+};
 
 #[cfg(test)]
 mod tests;

@@ -113,7 +113,8 @@ impl RootStatsTotals {
             sum.seen_in_gcs = sum.seen_in_gcs.max(row.seen_in_gcs);
         }
         for (key, row) in now {
-            let Some(sum) = bounded_entry(&mut self.pinned, key, || PinnedTotals { gcs: 0, ..row.clone() }) else {
+            let Some(sum) = bounded_entry(&mut self.pinned, key, || PinnedTotals { gcs: 0, ..row.clone() })
+            else {
                 continue;
             };
             sum.gcs += 1;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::gc::names::definitions::{Shape, Status};
 
 const CORE: u64 = 1;
 const APP: u64 = 2;

@@ -2,8 +2,8 @@
 
 use crate::gc::generation::Generation;
 use crate::gc::growth::GrowthRow;
-use crate::gc::names::Name;
 use crate::gc::induced::InducedTotals;
+use crate::gc::names::Name;
 use crate::gc::root_stats::{RootStats, RootStatsTotals};
 use crate::report::json::number::Convert;
 use crate::report::json::types::root_stats as wire;

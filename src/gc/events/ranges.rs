@@ -1,0 +1,81 @@
+//! Events of ranges: GCBulkMovedObjectRanges and GCBulkSurvivingObjectRanges.
+
+use super::cursor::Cursor;
+
+/// A payload of ranges; see [`Ranges::moved`] and [`Ranges::surviving`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ranges<'a> {
+    cursor: Cursor<'a>,
+    /// Running number of the event among those of one heap's walk, from 0.
+    pub(crate) index: u32,
+    count: u32,
+}
+
+/// Rows as the target's pointers make them.
+pub(crate) enum Rows<Narrow, Wide> {
+    /// 4 bytes.
+    Narrow(Narrow),
+    /// 8 bytes.
+    Wide(Wide),
+}
+
+/// Rows of one payload, one after the other.
+pub(crate) trait RowsOf<Row>: ExactSizeIterator<Item = Row> + Clone {}
+impl<Row, Iter: ExactSizeIterator<Item = Row> + Clone> RowsOf<Row> for Iter {}
+
+/// Old and new start, and bytes, of a range that was moved.
+pub(crate) type MovedRow = (u64, u64, u64);
+/// Start and bytes of a range that was not.
+pub(crate) type SurvivingRow = (u64, u64);
+
+impl<'a> Ranges<'a> {
+    /// The rows of GCBulkMovedObjectRanges. Two kinds of iterators, so that a loop over either is compiled for it.
+    pub(crate) fn moved(self) -> Rows<impl RowsOf<MovedRow> + use<'a>, impl RowsOf<MovedRow> + use<'a>> {
+        match self.cursor.pointer_size {
+            4 => Rows::Narrow(self.rows::<16>().map(|r| (half(r, 0), half(r, 4), whole(r, 8)))),
+            _ => Rows::Wide(self.rows::<24>().map(|r| (whole(r, 0), whole(r, 8), whole(r, 16)))),
+        }
+    }
+
+    /// The rows of GCBulkSurvivingObjectRanges.
+    pub(crate) fn surviving(
+        self,
+    ) -> Rows<impl RowsOf<SurvivingRow> + use<'a>, impl RowsOf<SurvivingRow> + use<'a>> {
+        match self.cursor.pointer_size {
+            4 => Rows::Narrow(self.rows::<12>().map(|r| (half(r, 0), whole(r, 4)))),
+            _ => Rows::Wide(self.rows::<16>().map(|r| (whole(r, 0), whole(r, 8)))),
+        }
+    }
+
+    /// The rows that are there, of those that should be.
+    fn rows<const N: usize>(self) -> impl RowsOf<&'a [u8; N]> + use<'a, N> {
+        let (rows, _) = self.cursor.bytes.as_chunks::<N>();
+        rows.get(..self.count as usize).unwrap_or(rows).iter()
+    }
+}
+
+/// 8 bytes of a row. All places are known when this is compiled.
+#[inline]
+fn whole<const N: usize>(row: &[u8; N], at: usize) -> u64 {
+    row[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
+
+#[inline]
+fn half<const N: usize>(row: &[u8; N], at: usize) -> u64 {
+    row[at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes).into())
+}
+
+/// Whether it is an event of single blocks, which may be large.
+pub(crate) fn tells_blocks(id: u32) -> bool {
+    matches!(id, 21 | 22)
+}
+
+/// What comes in it before the blocks.
+pub(crate) const BLOCKS_HEAD_BYTES: usize = 10;
+
+pub(super) fn ranges(mut c: Cursor<'_>) -> Option<Ranges<'_>> {
+    let index = c.u32()?;
+    let count = c.u32()?;
+    c.u16()?;
+    Some(Ranges { cursor: c, index, count })
+}

@@ -1,0 +1,73 @@
+//! From an id to the origin of what it stands for.
+
+use super::Tables;
+use crate::gc::names::budget::Budget;
+use crate::gc::names::definitions::{Shape, Status};
+use crate::gc::names::origin::{self, Origin};
+
+/// How far arguments of arguments are followed.
+const DEPTH: usize = 8;
+
+impl Tables {
+    /// Whose a static field is.
+    pub(crate) fn field_origin(&self, number: u32) -> Origin {
+        self.fields.get(&number).map_or(Origin::Unknown, |f| self.type_origin(f.module, f.type_token))
+    }
+
+    /// Whose a class is: an array's by its elements, and what has a type of the program among its
+    /// arguments is the program's.
+    pub(crate) fn class_origin(&mut self, id: u64) -> Origin {
+        if let Some(origin) = self.class_origins.get(&id) {
+            return *origin;
+        }
+        let origin = self.class_origin_within(id, DEPTH, &Budget::of_an_origin());
+        self.class_origins.insert(id, origin);
+        origin
+    }
+
+    fn class_origin_within(&self, id: u64, depth: usize, budget: &Budget) -> Origin {
+        let class = self.own.classes.get(&id).filter(|_| depth > 0 && budget.spend(1));
+        let Some(class) = class else { return Origin::Unknown };
+        match class.shape {
+            Shape::Array => self.class_origin_within(class.element, depth - 1, budget),
+            Shape::Plain => {
+                let own = self.type_origin(class.module, class.token);
+                let args = class.args.iter().map(|&arg| self.class_origin_within(arg, depth - 1, budget));
+                if args.into_iter().any(|origin| origin == Origin::App) { Origin::App } else { own }
+            }
+            Shape::Dynamic | Shape::Unnamed => Origin::Unknown,
+        }
+    }
+
+    fn type_origin(&self, module: u64, token: u32) -> Origin {
+        match self.type_def_of(module, token) {
+            Some(def) if def.status == Status::Known && self.known_module(module).is_some() => {
+                origin::of(self.framework(module), &def.name)
+            }
+            _ => Origin::Unknown,
+        }
+    }
+
+    /// Whose a method is. What the runtime holds in no frame is its own.
+    pub(crate) fn method_origin(&mut self, id: u64) -> Origin {
+        if let Some(origin) = self.method_origins.get(&id) {
+            return *origin;
+        }
+        let origin = self.origin_of_method(id);
+        self.method_origins.insert(id, origin);
+        origin
+    }
+
+    fn origin_of_method(&self, id: u64) -> Origin {
+        if id == 0 {
+            return Origin::Runtime;
+        }
+        let Some(method) = self.own.methods.get(&id).filter(|m| m.shape == Shape::Plain) else {
+            return Origin::Unknown;
+        };
+        match self.method_def_of(method.module, method.token) {
+            Some(def) => self.type_origin(method.module, def.type_token),
+            None => Origin::Unknown,
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Makes the record of a collection of which everything has arrived.
+
+use super::OpenGc;
+use crate::gc::block_totals::add;
+use crate::gc::generation::Generation;
+use crate::gc::generation_bounds::GenerationBounds;
+use crate::gc::record::{BlockCount, Compacting, Gc, Incomplete, Level, Missing, Phase};
+
+impl OpenGc {
+    /// Everything that will come has come; `bounds` are the latest.
+    pub(in crate::gc) fn close(mut self, bounds: &mut GenerationBounds, blocks_told: bool) -> Gc {
+        for (start, bytes) in std::mem::take(&mut self.unplaced) {
+            let generation = bounds.generation(start);
+            add(&mut self.surviving_by_generation[generation.unwrap_or(Generation::FROZEN).index()], bytes);
+        }
+        let ranges = self.record.surviving.as_mut().and_then(|s| s.ranges.as_mut());
+        for r in ranges.into_iter().flatten().filter(|r| r.generation.is_none()) {
+            r.generation = bounds.generation(r.start);
+        }
+        // NativeAOT tells generation ranges and then none of their blocks: that is not "nothing moved".
+        if self.ranges_on && blocks_told && self.record.level == Level::Basic {
+            self.record.level = Level::Moves;
+            self.record.moved.get_or_insert_default();
+            self.record.surviving.get_or_insert_default();
+            let missing = self.blocks_missing() || self.background() && !self.walked();
+            if missing && self.record.incomplete.is_none() {
+                self.lost();
+            }
+        }
+        // A collection without a stop, or a background one without its second, lost it.
+        if self.record.pauses.is_empty() || self.background() && !self.marked() {
+            self.record.incomplete.get_or_insert(Incomplete::Lost);
+        }
+        self.unknown_sums();
+        // Single blocks are kept, and there were none of the other sort.
+        if let (Some(moved), Some(surviving)) = (&mut self.record.moved, &mut self.record.surviving)
+            && moved.ranges.is_some() != surviving.ranges.is_some()
+        {
+            if moved.ranges.get_or_insert_default().is_empty() {
+                moved.transitions.get_or_insert_default();
+            }
+            surviving.ranges.get_or_insert_default();
+        }
+        self.generations_of_ranges();
+        std::mem::take(&mut self.histories).close(&mut self.record, self.heaps_due == Some(0));
+        self.compacting();
+        let r = &mut self.record;
+        if !r.pauses.is_empty() && r.incomplete.is_none() {
+            r.pauses.sort_by_key(|p| p.at_ns);
+            r.at_ns = r.pauses.first().map(|p| p.at_ns);
+            let sum = |caused: bool| {
+                let which = r.pauses.iter().filter(|p| p.caused_by_watching == caused);
+                which.map(|p| p.ns).fold(0, u64::saturating_add)
+            };
+            let (own, caused) = (sum(false), sum(true));
+            let suspended = r.pauses.iter().filter(|p| !p.caused_by_watching).filter_map(|p| p.suspend_ns);
+            r.suspend_ns = Some(suspended.fold(0, u64::saturating_add));
+            (r.pause_ns, r.caused_by_watching_ns) = (Some(own), Some(caused));
+        }
+        if r.missing != Missing::default() && r.incomplete.is_none() {
+            r.incomplete = Some(Incomplete::Lost);
+        }
+        self.record
+    }
+
+    fn walked(&self) -> bool {
+        self.record.pauses.iter().any(|p| p.phase == Phase::SurvivorWalk) && !self.walks.is_empty()
+    }
+
+    /// Of what is added up over several events nothing is known where one may be missing. What the profiler added up
+    /// came in one.
+    fn unknown_sums(&mut self) {
+        if !self.damaged {
+            return;
+        }
+        let r = &mut self.record;
+        r.promoted_by = Default::default();
+        if r.level != Level::Roots {
+            (r.moved, r.surviving) = (None, None);
+        }
+        r.finalization_bytes = None;
+        self.global = None;
+    }
+
+    fn generations_of_ranges(&mut self) {
+        if !self.bounds_known || self.record.moved.is_none() {
+            return;
+        }
+        let (moved, surviving) = (self.moved_by_generation, self.surviving_by_generation);
+        for index in 0..Generation::COLLECTED.len() {
+            if let Some(g) = self.generation(index) {
+                g.moved = Some(moved[index]);
+                g.surviving = Some(surviving[index]);
+            }
+        }
+    }
+
+    fn compacting(&mut self) {
+        let Some(global) = self.global else { return };
+        let condemned = self.record.generation.unwrap_or(Generation::GEN2).index();
+        let full = condemned == 2;
+        let soh = global.compacting();
+        let loh = self.loh_compacted;
+        for index in 0..Generation::COLLECTED.len() {
+            let compacted = match index {
+                0..=2 if index <= condemned => Some(soh),
+                3 if full => Some(loh),
+                4 if full => Some(false),
+                _ => None,
+            };
+            if let Some(g) = self.generation(index) {
+                g.compacted = compacted;
+            }
+        }
+        let loh_in_use = self.record.generations.get(3).and_then(|g| g.size_before_bytes).unwrap_or(0) > 0;
+        // Regions may be swept in the plan phase of a compacting collection.
+        let soh_kept = self.surviving_by_generation[..3].iter().any(|c| c.blocks > 0);
+        self.record.compacting = Some(match (soh, full && loh_in_use) {
+            (true, true) if !loh => Compacting::Mixed,
+            (false, true) if loh => Compacting::Mixed,
+            (true, _) if soh_kept => Compacting::Mixed,
+            (true, _) => Compacting::Yes,
+            (false, _) => Compacting::No,
+        });
+    }
+
+    /// Bytes of blocks are missing: with every blocking collection the heaps tell how much survived in all. (With
+    /// segments that counts one smallest object for each heap's large and pinned part.)
+    fn blocks_missing(&self) -> bool {
+        const SMALLEST_OBJECT_BYTES: u64 = 24;
+        if self.background() {
+            return false;
+        }
+        let bytes = |count: &BlockCount| count.bytes;
+        let moved = self.record.moved.iter().map(|m| bytes(&m.count).saturating_add(bytes(&m.stayed)));
+        let told = moved.chain(self.record.surviving.iter().map(|s| bytes(&s.count)));
+        let told = told.fold(0, u64::saturating_add);
+        let (heaps, survived) = self.histories.survived();
+        let full = self.record.generation == Some(Generation::GEN2);
+        let extra = if full { 2 * SMALLEST_OBJECT_BYTES * heaps as u64 } else { 0 };
+        told.saturating_add(extra) < survived
+    }
+}
