@@ -1,12 +1,12 @@
-//! The blocks of one event added up. A recording may hold a thousand million of them: what is added stays in registers as
-//! far as it can.
+//! Totals of the blocks of one event. A recording may hold a thousand million blocks, so the loops are written for
+//! speed: sums stay in registers.
 
 use super::events::MovedRow;
 use super::generation_bounds::{GenerationBounds, GenerationRange};
 use super::histogram::Counting;
 use super::record::{BlockCount, Moved};
 
-/// By generation of the old address; the last is for addresses outside all bounds.
+/// By generation of the old address. The last is for addresses outside all generations.
 pub(super) type ByGeneration = [BlockCount; 6];
 
 /// Blocks that were moved, or could have been.
@@ -19,13 +19,13 @@ pub(super) struct MovedTotals<'a> {
 }
 
 impl<'a> MovedTotals<'a> {
-    /// To be added to what is there.
+    /// Adds to what `moved` and `by` hold.
     pub(super) fn new(moved: &'a mut Moved, by: ByRange<'a>) -> MovedTotals<'a> {
         let Moved { count, stayed, sizes, distances, .. } = moved;
         MovedTotals { sizes: sizes.many(), distances: distances.many(), by, count, stayed }
     }
 
-    /// Takes in all rows.
+    /// Adds all rows.
     pub(super) fn add(mut self, mut rows: impl ExactSizeIterator<Item = MovedRow>) {
         while rows.len() >= 4 {
             let four: [MovedRow; 4] = std::array::from_fn(|_| rows.next().unwrap_or_default());
@@ -63,14 +63,14 @@ impl<'a> MovedTotals<'a> {
     }
 }
 
-/// Blocks by generation. Neighbours lie in one bound mostly, and are counted together.
+/// Blocks by generation. Neighbouring blocks mostly lie in the same range, and are added together.
 pub(super) struct ByRange<'a> {
     counts: &'a mut ByGeneration,
     bounds: &'a mut GenerationBounds,
     bound: GenerationRange,
-    /// Those in the present bound.
+    /// Blocks in the current range.
     here: BlockCount,
-    /// Those before.
+    /// Blocks in the ranges before.
     all: BlockCount,
 }
 
@@ -80,7 +80,7 @@ impl<'a> ByRange<'a> {
         ByRange { counts, bounds, bound: GenerationRange::NONE, here: none, all: none }
     }
 
-    /// Goes to the bound of an address. Whether there is one.
+    /// Makes the range of an address the current one. Returns whether there is one.
     #[inline]
     pub(super) fn find(&mut self, address: u64) -> bool {
         if !self.bound.holds(address) {
@@ -90,7 +90,7 @@ impl<'a> ByRange<'a> {
         self.bound.generation != GenerationRange::NONE.generation
     }
 
-    /// Counts a block where it lies.
+    /// Adds a block to the range of its address.
     #[inline]
     pub(super) fn add(&mut self, address: u64, bytes: u64) {
         self.find(address);
@@ -103,27 +103,27 @@ impl<'a> ByRange<'a> {
         merge(&mut self.all, here);
     }
 
-    /// How many were added.
+    /// Returns the total.
     pub(super) fn end(mut self) -> BlockCount {
         self.count();
         self.all
     }
 }
 
-/// Of four.
+/// The sum of four values.
 #[inline]
 pub(super) fn sum(values: [u64; 4]) -> u64 {
     values.into_iter().fold(0, u64::saturating_add)
 }
 
-/// Adds what was counted elsewhere.
+/// Adds one count to another.
 #[inline]
 pub(super) fn merge(count: &mut BlockCount, more: BlockCount) {
     count.blocks = count.blocks.saturating_add(more.blocks);
     count.bytes = count.bytes.saturating_add(more.bytes);
 }
 
-/// Counts one block.
+/// Adds one block.
 #[inline]
 pub(super) fn add(count: &mut BlockCount, bytes: u64) {
     count.blocks = count.blocks.saturating_add(1);

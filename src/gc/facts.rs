@@ -9,12 +9,12 @@ use super::record::Level;
 pub(crate) struct Target {
     pub(crate) pid: Option<u32>,
     pub(crate) parent_pid: Option<u32>,
-    /// As the runtime gives it: one joined line.
+    /// One line, as the runtime joins it.
     pub(crate) command_line: Option<String>,
     /// `None` where only the joined line is known (replay).
     pub(crate) args: Option<Vec<String>>,
     pub(crate) executable: Option<String>,
-    /// What people call it: the managed entry assembly, or the command's last path part.
+    /// A short name: the managed entry assembly, or the last part of the executable's path.
     pub(crate) title: Option<String>,
     pub(crate) runtime_name: Option<String>,
     pub(crate) runtime_version: Option<String>,
@@ -23,7 +23,7 @@ pub(crate) struct Target {
     pub(crate) gc: GcSettings,
 }
 
-/// How the target's GC is set up; each `None` until an event or a file told it.
+/// Settings of the target's GC. Each is `None` until an event or a file shows it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct GcSettings {
     pub(crate) server: Option<bool>,
@@ -40,11 +40,11 @@ pub(crate) enum BackgroundGc {
     /// Left as it was.
     #[default]
     Untouched,
-    /// On, but each one gets one more stop in which its survivors are walked.
+    /// On, but each background collection has one more stop, in which the runtime walks the survivors.
     Walked,
     /// Off in the windows of `--sample`.
     OffInWindows,
-    /// Off as long as we watched.
+    /// Off while gcwatch watched.
     OffWhileWatched,
     /// Off until the target ends.
     OffUntilExit,
@@ -53,7 +53,7 @@ pub(crate) enum BackgroundGc {
 }
 
 impl BackgroundGc {
-    /// Every one.
+    /// All values.
     pub(crate) const ALL: [BackgroundGc; 6] = [
         BackgroundGc::Untouched,
         BackgroundGc::Walked,
@@ -108,12 +108,12 @@ pub(crate) struct Sample {
 /// How long a window is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WindowLength {
-    /// So many blocking collections.
+    /// A number of blocking collections.
     Gcs(u32),
     Time(Duration),
 }
 
-/// What became of the windows of `--sample`.
+/// Windows of `--sample` by outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct WindowCounts {
     pub(crate) taken: u64,
@@ -124,32 +124,32 @@ pub(crate) struct WindowCounts {
 }
 
 impl WindowCounts {
-    /// Those that were due and not taken.
+    /// Windows that were due and were not taken.
     pub(crate) fn skipped(self) -> u64 {
         self.busy.saturating_add(self.refused)
     }
 }
 
-/// What a blocking collection of generation 2 would take, made out before the profiler came.
+/// How long a blocking collection of generation 2 would take, estimated before the profiler is loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Estimate {
     pub(crate) blocking_gc_ns: u64,
-    /// What it would have to go through.
+    /// Bytes that it would have to mark.
     pub(crate) bytes: u64,
-    /// These are gen2 and the large objects, by the runtime's statistics. Else it is the memory that the process has,
-    /// an upper bound.
+    /// `true`: `bytes` is gen2 and the large object heap by the runtime's statistics. `false`: it is the memory of the
+    /// process, an upper bound.
     pub(crate) by_statistics: bool,
     pub(crate) ns_per_mib: u64,
-    /// By this process's own collections. Else it is what is usual.
+    /// `true`: measured at this process's own collections. `false`: a usual value.
     pub(crate) pace_measured: bool,
 }
 
-/// How much the collections of generation 2 that block because of the profiler may cost before it goes.
+/// How long collections of generation 2 may block because of the profiler before gcwatch detaches it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct StepBackLimits {
-    /// Of the time watched, in millionths.
+    /// Share of the watched time, in millionths.
     pub(crate) share_ppm: u32,
-    /// Of a single one.
+    /// A single pause, ms.
     pub(crate) max_pause_ms: u32,
 }
 
@@ -165,10 +165,10 @@ impl StepBackLimits {
     }
 }
 
-/// The profiler was taken out because it cost too much; from then on roots are watched in windows.
+/// The profiler was detached because it cost too much. From then on roots are watched in windows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SteppedBack {
-    /// The end of the collection that decided it, ns since the watch began.
+    /// The end of the collection that exceeded a limit, ns since the watch began.
     pub(crate) at_ns: u64,
     /// A sentence without a full stop.
     pub(crate) reason: String,
@@ -194,7 +194,7 @@ pub(crate) struct LiveState {
 pub(crate) struct Watch {
     /// The level reached.
     pub(crate) level: Level,
-    /// Why it is not the level that was wished; `None` when it is.
+    /// Why it is not the requested level; `None` where it is.
     pub(crate) level_reason: Option<String>,
     /// Wall clock at the watch's start.
     pub(crate) started_at: Option<jiff::Timestamp>,
@@ -210,17 +210,17 @@ pub(crate) struct Watch {
     pub(crate) blocks: bool,
     /// `None`: not made, or the stream is a recording.
     pub(crate) estimate: Option<Estimate>,
-    /// How long a blocking collection of generation 2 may be estimated to take for roots to be watched all the time, ns;
-    /// `None`: the level did not depend on it.
+    /// Roots are watched all the time only where a blocking collection of generation 2 is estimated to take at most
+    /// this long, ns; `None`: the level did not depend on it.
     pub(crate) max_blocking_ns: Option<u64>,
-    /// Roots are watched all the time only as long as these are kept.
+    /// Roots are watched all the time until one of these is exceeded.
     pub(crate) step_back: Option<StepBackLimits>,
     /// Each window begins right after a collection of generation 2.
     pub(crate) windows_after_gen2: bool,
     pub(crate) stepped_back: Option<SteppedBack>,
 }
 
-/// What was lost on the way, in all.
+/// What the stream proves to be missing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Lost {
     /// Collections of which nothing arrived.
@@ -228,23 +228,23 @@ pub(crate) struct Lost {
     pub(crate) events: u64,
     pub(crate) ranges: u64,
     pub(crate) roots: u64,
-    /// Why a part is missing of which nobody knows how much was in it, mostly the end; `None`: none is.
+    /// Why a part of unknown size is missing, mostly the end; `None`: none is.
     pub(crate) gap: Option<Gap>,
 }
 
 impl Lost {
-    /// All that can be counted.
+    /// The sum of all counts.
     pub(crate) fn total(&self) -> u64 {
         [self.gcs, self.events, self.ranges, self.roots].into_iter().fold(0, u64::saturating_add)
     }
 }
 
-/// Why nothing is known of a part of a watch.
+/// Why a part of a watch is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Gap {
     /// The target ended without ending its stream: it was killed, or it crashed.
     Killed,
-    /// The target was there and did not answer any more.
+    /// The target still ran, but no longer answered.
     Silent {
         /// Since when, ns from the start of the watch.
         since_ns: u64,
@@ -270,7 +270,7 @@ impl Gap {
     }
 }
 
-/// How it ended.
+/// How a watch ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Exit {
     /// gcwatch's own exit code.

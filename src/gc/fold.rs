@@ -1,5 +1,5 @@
-//! Events in, one [`Gc`] per collection out. Knows the order in which the runtime tells things, and
-//! what belongs to which collection.
+//! Turns events into one [`Gc`] per collection. Knows the order of the runtime's events, and which collection each
+//! event belongs to.
 
 mod lifetime;
 mod profiler;
@@ -21,29 +21,29 @@ use super::stream_event::StreamEvent;
 use super::stream_info::StreamInfo;
 use crate::gc::map::{HashMap, HashSet};
 
-/// Threads, or collections, of which something has still to come. A runtime has as many as threads that collect.
+/// Threads, or collections, that have more events to send. A runtime has no more than it has GC threads.
 const MAX_OPEN_ENDS: usize = 4096;
 
-/// Makes room for one more thread. What the others had still to tell is then missing from their collections' records,
-/// which say so.
+/// Makes room for one more thread. The other threads' later events are then missing in the records of their
+/// collections, which are marked as incomplete.
 fn make_room(of: &mut HashMap<u64, u32>) {
     if of.len() >= MAX_OPEN_ENDS {
         of.clear();
     }
 }
 
-/// The fold. Finished records are taken with [`Fold::take`].
+/// The collections that are going on. [`Fold::take`] returns finished records.
 #[derive(Debug, Default)]
 pub(crate) struct Fold {
     keep_blocks: bool,
     stops: Stops,
     blocking: Option<OpenGc>,
     background: Option<OpenGc>,
-    /// Of which collection a thread tells the heap histories, and statistics after the end: those of two collections
-    /// may come at the same time, each from its own thread.
+    /// The collection that a thread's heap histories belong to, and the one that its statistics after the end belong
+    /// to. Those of two collections may come at the same time, each from its own thread.
     histories: HashMap<u64, u32>,
     ended: HashMap<u64, u32>,
-    /// Records that were given up before their end.
+    /// Collections whose records were finished before their end came.
     unfinished: HashSet<u32>,
     /// GCTriggered: its reason and its thread.
     trigger: Option<(u32, u64)>,
@@ -53,29 +53,29 @@ pub(crate) struct Fold {
     identity: Identity,
     /// Events were lost.
     losses: bool,
-    /// The stream tells of blocks (not that of NativeAOT).
+    /// The stream has events of ranges. That of NativeAOT has none.
     blocks_told: bool,
     queue: Queue,
     root_rows: IncomingRootRows,
-    /// Reason and stack of the last request for a collection.
+    /// Reason and stack of the last call that induced a collection.
     induced_by: Option<(u32, Vec<u64>)>,
     first_started: Option<u32>,
-    /// Stops for a collection in which none started, since the last one that did.
+    /// Stops for a collection in which none started, since the last stop in which one did.
     stops_without_gc: u32,
     next_seq: Option<u64>,
-    /// Records of the profiler that are lost (whole collections' totals), cannot be read, or were left out because there
-    /// are more than are kept.
+    /// Records of the profiler that are lost (totals of collections), that cannot be read, or that are more than are
+    /// kept.
     pub(crate) lost_totals: u64,
-    /// What the stream tells about the target and the watch.
+    /// What the stream says about the target and the watch.
     pub(crate) stream_info: StreamInfo,
     /// Stops for other reasons: number and ns.
     pub(crate) other_suspensions: (u64, u64),
     /// Time of the last event of the watch, of any kind.
     pub(crate) last_ns: u64,
     cut: bool,
-    /// When the profiler found its lease given up: the watch ends there, and what starts later is beyond it.
+    /// When the profiler found that its lease was lost. The watch ends there, and later collections are not part of it.
     pub(crate) lease_lost_ns: Option<u64>,
-    /// The profiler that was heard of last was there before this watch: another watch brought it.
+    /// The last profiler that said hello was there before this watch: another watch loaded it.
     foreign_profiler: bool,
 }
 
@@ -85,24 +85,24 @@ impl Fold {
         Fold { keep_blocks, ..Fold::default() }
     }
 
-    /// The next record that will not change any more.
+    /// The next finished record.
     pub(crate) fn take(&mut self) -> Option<Gc> {
         let gc = self.queue.take(self.last_ns);
         self.lost_totals = self.lost_totals.saturating_add(self.queue.take_left_out());
         gc
     }
 
-    /// A background collection is going on, as far as the stream has told.
+    /// Whether a background collection is going on, as far as is known.
     pub(crate) fn background_runs(&self) -> bool {
         self.background.as_ref().is_some_and(|gc| !gc.ended && gc.record.incomplete.is_none())
     }
 
-    /// A collection runs.
+    /// Whether a collection is going on.
     pub(crate) fn runs(&self) -> bool {
         self.blocking.is_some() || self.background_runs()
     }
 
-    /// Events were lost at this point of the stream: what is open can't be trusted any more.
+    /// Events were lost at this point of the stream. They may belong to each collection that is open.
     pub(crate) fn lost(&mut self, events: u64) {
         let open = [&mut self.blocking, &mut self.background].into_iter().flatten();
         for gc in open.chain(self.stops.waiting()) {
@@ -114,13 +114,13 @@ impl Fold {
         self.losses = true;
     }
 
-    /// From here on only some threads' events are there: a stop may have ended earlier than it seems, and blocks may
-    /// be missing. What is not finished yet is cut off.
+    /// From here on the stream has the events of some threads only: a stop may have ended earlier than it seems, and
+    /// blocks may be missing. Collections that are not finished yet are truncated.
     pub(crate) fn cut(&mut self) {
         self.cut = true;
     }
 
-    /// The stream has ended: what is still open is cut off.
+    /// The stream has ended. Collections that are still open are truncated.
     pub(crate) fn end(&mut self) {
         let waiting = self.stops.take_waiting();
         for mut gc in waiting.into_iter().chain(self.background.take()).chain(self.blocking.take()) {
@@ -130,13 +130,13 @@ impl Fold {
         self.queue.over();
     }
 
-    /// Takes in one event.
+    /// Applies one event.
     pub(crate) fn event(&mut self, e: StreamEvent<'_>) {
         if self.lease_lost_ns.is_none() || self.blocking.is_some() || self.background.is_some() {
             self.last_ns = self.last_ns.max(e.at_ns);
         }
         match e.provider {
-            // Of a runtime that starts; others tell it in the rundown.
+            // Sent at the runtime's start. A runtime that is attached to sends it in the rundown.
             events::RUNTIME_PROVIDER if e.id == events::RUNTIME_INFORMATION => {
                 self.stream_info.runtime_information(e.payload);
             }
@@ -155,8 +155,8 @@ impl Fold {
         }
     }
 
-    /// Takes in one event for [what the stream says](Fold::stream_info) besides collections. Of blocks that is only that they
-    /// are told: no record that comes of it is true.
+    /// Applies one event for the [stream info](Fold::stream_info) only. It leaves out the ranges of blocks, so the
+    /// records that come of it are wrong.
     pub(crate) fn event_without_blocks(&mut self, e: StreamEvent<'_>) {
         use wire::event_id::{GC_TOTALS, HELLO, NAMES_DONE, NOTE};
         let payload = match e.provider {
@@ -185,8 +185,8 @@ impl Fold {
         open.into_iter().find(|gc| number.is_some() && gc.record.number == number)
     }
 
-    /// The collection whose own work is going on: the one that started last in the stop in force, or the background
-    /// one that the stop is for, or that runs beside the program.
+    /// The collection that works now: the one that started last in the current stop, or the background collection that
+    /// the stop is for, or that runs beside the program.
     fn current(&mut self) -> Option<Owner> {
         match self.stops.in_force() {
             Some(stop) => stop.owner.or(stop.for_background.then_some(Owner::Background)),

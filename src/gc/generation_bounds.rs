@@ -2,7 +2,7 @@
 
 use super::generation::Generation;
 
-/// One range of one generation.
+/// A range of addresses that belongs to one generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct GenerationRange {
     pub(crate) start: u64,
@@ -11,7 +11,7 @@ pub(crate) struct GenerationRange {
 }
 
 impl GenerationRange {
-    /// Holds no address.
+    /// An empty range.
     pub(crate) const NONE: GenerationRange =
         GenerationRange { start: 0, bytes: 0, generation: Generation::FROZEN };
 
@@ -22,7 +22,7 @@ impl GenerationRange {
     }
 }
 
-/// A table of bounds, complete as of one moment.
+/// The ranges of all generations at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct GenerationBounds {
     sorted: Vec<GenerationRange>,
@@ -32,17 +32,17 @@ pub(crate) struct GenerationBounds {
 impl GenerationBounds {
     /// From ranges in any order.
     pub(crate) fn new(mut ranges: Vec<GenerationRange>) -> GenerationBounds {
-        // The runtime tells generation by generation, of which each is in order mostly: this sort makes use of that.
+        // The runtime sends one generation after the other, each mostly in order, for which this sort is fast.
         ranges.sort();
         GenerationBounds { sorted: ranges, last_hit: 0 }
     }
 
-    /// Nothing is known.
+    /// Whether no range is known.
     pub(crate) fn is_empty(&self) -> bool {
         self.sorted.is_empty()
     }
 
-    /// The bound an address lies in; one of no bytes and generation 5 outside all of them.
+    /// The range that holds an address, or [`GenerationRange::NONE`].
     pub(crate) fn bound(&mut self, address: u64) -> GenerationRange {
         match self.generation(address) {
             Some(generation) => GenerationRange { generation, ..self.sorted[self.last_hit] },
@@ -50,7 +50,7 @@ impl GenerationBounds {
         }
     }
 
-    /// The generation an address lies in; `None` outside all of them. Neighbours hit the cache.
+    /// The generation of an address; `None` outside all ranges. The last range that was found is tried first.
     pub(crate) fn generation(&mut self, address: u64) -> Option<Generation> {
         let holds = |b: &GenerationRange| b.holds(address);
         if !self.sorted.get(self.last_hit).is_some_and(holds) {
@@ -63,29 +63,29 @@ impl GenerationBounds {
     }
 }
 
-/// Bounds that are taken: a heap of two terabytes has so many regions.
+/// Ranges that are kept. A heap of two terabytes has this many regions.
 const MAX_BOUNDS: usize = 1 << 19;
-/// How often a table is put in order while it is being told. Beyond it that is done only when it has grown by a quarter:
-/// each time takes time in proportion to the whole table.
+/// How often a table is sorted while its rows still come. After that it is sorted only when it has grown by a quarter,
+/// because each sort takes time in proportion to the whole table.
 const PARTS: u32 = 16;
 
-/// A table that one thread is telling, while others may tell something else.
+/// A table whose rows one thread sends, while other threads may send other events.
 #[derive(Debug, Default)]
 pub(crate) struct IncomingBounds {
     thread: u64,
-    /// The thread has gone on to something else: what comes next is another table.
+    /// The thread has sent another event since: the next row begins another table.
     finished: bool,
-    /// There are more than were taken.
+    /// Rows have come since the table was taken last.
     fresh: bool,
     bounds: Vec<GenerationRange>,
-    /// How often it was put in order, and how many there were the last time.
+    /// How often the table was taken, and its length the last time.
     taken: (u32, usize),
-    /// Those beyond [`MAX_BOUNDS`].
+    /// Ranges beyond [`MAX_BOUNDS`].
     left_out: u64,
 }
 
 impl IncomingBounds {
-    /// The next row. Whether it follows another one, with nothing told in between.
+    /// Adds a row. Returns whether it directly follows another row.
     pub(crate) fn add(&mut self, thread: u64, bound: GenerationRange) -> bool {
         if self.finished || self.thread != thread {
             *self = IncomingBounds { thread, left_out: self.left_out, ..IncomingBounds::default() };
@@ -98,7 +98,7 @@ impl IncomingBounds {
         std::mem::replace(&mut self.fresh, true)
     }
 
-    /// A thread tells something else: the table so far, if it has grown.
+    /// A thread has sent another event. Returns the table so far, if it has grown.
     pub(crate) fn interrupted(&mut self, thread: u64) -> Option<GenerationBounds> {
         self.finished |= self.thread == thread;
         let (parts, last) = self.taken;
@@ -107,12 +107,12 @@ impl IncomingBounds {
             return None;
         }
         self.taken = (parts.saturating_add(1), self.bounds.len());
-        // The thread is done with it.
+        // The table is complete.
         let bounds = if self.finished { std::mem::take(&mut self.bounds) } else { self.bounds.clone() };
         Some(GenerationBounds::new(bounds))
     }
 
-    /// How many bounds were left out since this was asked last.
+    /// How many ranges were left out since the last call.
     pub(crate) fn take_left_out(&mut self) -> u64 {
         std::mem::take(&mut self.left_out)
     }

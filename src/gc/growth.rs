@@ -7,12 +7,12 @@ use super::root_kind::{RootFlags, RootKind};
 use super::root_stats::RootStats;
 use crate::gc::map::HashMap;
 
-/// A bound on memory; beyond it new names are not followed.
+/// Names that are followed, a bound on memory. Later ones are left out.
 const MAX_NAMES: usize = 10_000;
 /// Rows of the result.
 const SHOWN: usize = 20;
 
-/// What holds.
+/// What the root is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum RootSource {
     Handle,
@@ -44,13 +44,13 @@ pub(crate) struct Sum {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct GrowthRow {
     pub(crate) source: RootSource,
-    /// Of what is held last.
+    /// Type of the object, in the last collection.
     pub(crate) type_name: Name,
-    /// `Class.field` of a static one.
+    /// `Class.field` of a static field.
     pub(crate) field: Option<Name>,
     pub(crate) first: Sum,
     pub(crate) last: Sum,
-    /// There may be more of it: not all roots of the last collection were looked at.
+    /// There may be more: the types of some roots of the last collection were not looked up.
     pub(crate) at_least: bool,
 }
 
@@ -61,20 +61,20 @@ struct Followed {
     last: Sum,
 }
 
-/// From the first collection that told types to the last one.
+/// Compares the first collection whose roots have types with the last one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Growth {
-    /// Collections that it was compared over.
+    /// Collections between them, both included.
     gcs: u64,
-    /// Not all roots of the last one were looked at.
+    /// The types of some roots of the last one were not looked up.
     cut: bool,
     /// By type for handles, by name for fields.
     followed: HashMap<(RootSource, Name), Followed>,
 }
 
 impl Growth {
-    /// The next collection. One whose roots were not all looked at cannot be the first: what it did not
-    /// show may have been there.
+    /// Adds the next collection. One that has roots without types cannot be the first: such a root may have any of the
+    /// types that come later.
     pub(crate) fn add(&mut self, holders: &RootStats) {
         if self.gcs == 0 && holders.untyped > 0 {
             return;
@@ -95,7 +95,7 @@ impl Growth {
             }
         }
         for (key, sum) in handles {
-            // RootSource was not there before was there no times.
+            // There was none in the first collection.
             let first = if self.gcs == 1 { sum } else { Sum::default() };
             let type_name = key.1.clone();
             self.follow(key, Followed { type_name, first, last: sum });
@@ -109,7 +109,7 @@ impl Growth {
                     followed.type_name = row.type_name.clone();
                     followed.last = sum;
                 }
-                // Fields come to be known one after the other.
+                // The profiler finds fields one after the other.
                 None => {
                     self.follow(key, Followed { type_name: row.type_name.clone(), first: sum, last: sum })
                 }
@@ -123,7 +123,7 @@ impl Growth {
         }
     }
 
-    /// RootSource grew, the most first; `None` where there are no two collections to compare.
+    /// What grew, sorted by growth in bytes, the largest first; `None` where there are no two collections to compare.
     pub(crate) fn rows(&self) -> Option<Vec<GrowthRow>> {
         if self.gcs < 2 {
             return None;

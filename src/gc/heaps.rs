@@ -1,11 +1,11 @@
-//! What the heaps of one collection tell of it, and what that is by generation.
+//! The heap histories of one collection (GCPerHeapHistory), added up by generation.
 
 use super::events::{PerHeapHistory, condemned_reasons};
 use super::generation::Generation;
 use super::record::{Gc, GenerationStats, HeapStats, Kind};
 use super::root_kind::MarkKind;
 
-/// Heaps of a collection that are kept one by one. Runtimes have up to 1,024.
+/// Heaps that are kept one by one. Runtimes have up to 1,024.
 const MAX_HEAPS: usize = 4096;
 
 /// Sums of one generation over the heaps, in bytes.
@@ -19,15 +19,15 @@ struct Sums {
 /// The histories that have come.
 #[derive(Debug, Default)]
 pub(crate) struct Histories {
-    /// In the order in which they came, which is that of the heaps.
+    /// In the order of their events, which is that of the heaps.
     heaps: Vec<HeapStats>,
-    /// Of each: neither a level nor a condition is set.
+    /// For each heap: no condemned reason is set.
     without_reasons: Vec<bool>,
     sums: Vec<Sums>,
 }
 
 impl Histories {
-    /// One more heap, in a collection of `condemned`.
+    /// Adds a heap of a collection of generation `condemned`.
     pub(crate) fn add(&mut self, heap: &PerHeapHistory, condemned: Generation) {
         let (mut before, mut after, mut promoted) = (0u64, 0u64, 0u64);
         self.sums.resize_with(self.sums.len().max(heap.generations.len()), Sums::default);
@@ -55,12 +55,12 @@ impl Histories {
         self.without_reasons.push(heap.condemn_reasons == [0, 0]);
     }
 
-    /// How many have come, and what survived in them.
+    /// The number of heaps, and the bytes that survived in them.
     pub(crate) fn survived(&self) -> (usize, u64) {
         (self.heaps.len(), self.sums.iter().map(|s| s.survived).fold(0, u64::saturating_add))
     }
 
-    /// Makes them part of the record, which has what GCHeapStats says; `all`: none is missing.
+    /// Writes them to the record, which has the values of GCHeapStats; `all`: no heap is missing.
     pub(crate) fn close(mut self, gc: &mut Gc, all: bool) {
         let background = gc.kind == Some(Kind::Background);
         let headless = background && self.heaps.len() > 1 && self.forget_heads();
@@ -91,15 +91,15 @@ impl Histories {
             }
             gc.heaps = self.heaps;
         }
-        // GCHeapStats has 0 now and then, or too little where heaps have come; and in a background collection what is
-        // left over. The marking knows.
+        // The value of GCHeapStats is 0 now and then, or too small where heaps were added, and that of an earlier
+        // collection in a background collection. The bytes that the mark phase reported are right.
         let marked = gc.promoted_by[MarkKind::NEW_FINALIZABLE.index()];
         gc.finalization_bytes = if background { None } else { marked.or(gc.finalization_bytes) };
     }
 
-    /// At the end of a background collection of server GC one thread sends all histories, and another heap's may not
-    /// be filled in yet. Where its beginning is missing, index, reasons and the sizes before are all 0 (as with a heap
-    /// that is new). Whether one is.
+    /// At the end of a background collection of server GC one thread sends all histories, and that of another heap may
+    /// not be filled in yet. Where its beginning is missing, index, reasons and the sizes before are 0 (as with a new
+    /// heap). Removes them, and returns whether there was one.
     fn forget_heads(&mut self) -> bool {
         let mut any = false;
         for (position, (heap, without)) in (0..).zip(self.heaps.iter_mut().zip(&self.without_reasons)) {
@@ -115,7 +115,8 @@ impl Histories {
         any
     }
 
-    /// Where its end is missing, less survived of gen2 and LOH than GCHeapStats has.
+    /// Whether the end of a history is missing: then the survivors of gen2 and LOH differ from the values of
+    /// GCHeapStats.
     fn torn(&self, told: &[GenerationStats]) -> bool {
         let differs = |n: usize| {
             let promoted = told.get(n).and_then(|g| g.promoted_bytes);

@@ -20,14 +20,13 @@ impl Histogram {
         self.widen(value, value);
     }
 
-    /// To count many values one after the other.
+    /// Counts many values, faster than one by one.
     pub(crate) fn many(&mut self) -> Counting<'_> {
         let (min, max) = self.range.unwrap_or((u64::MAX, 0));
         Counting { of: self, min, max }
     }
 
-    /// Counts what another place has already put into a step. There are no steps beyond the last one, which every
-    /// larger number stands for.
+    /// Adds values that were counted elsewhere to a step. Larger numbers stand for the last step.
     pub(crate) fn add_step(&mut self, step: u16, count: u64, sum: u64) {
         let index = usize::from(step).min(steps::BUCKETS - 1);
         if index >= self.steps.len() {
@@ -51,7 +50,7 @@ impl Histogram {
         all.filter(|&(_, count, _)| count > 0)
     }
 
-    /// Takes in exact bounds that came beside the steps.
+    /// Adds an exact minimum and maximum.
     pub(crate) fn widen(&mut self, min: u64, max: u64) {
         self.range = Some(match self.range {
             None => (min, max),
@@ -114,7 +113,7 @@ impl Histogram {
     }
 }
 
-/// Counts values to a histogram; the bounds get there at its end.
+/// Counts values. Minimum and maximum are written to the histogram at the end.
 pub(crate) struct Counting<'a> {
     of: &'a mut Histogram,
     min: u64,
@@ -165,7 +164,7 @@ impl Counting<'_> {
         }
     }
 
-    /// All are counted.
+    /// Writes minimum and maximum.
     pub(crate) fn end(self) {
         if self.min <= self.max {
             self.of.range = Some((self.min, self.max));

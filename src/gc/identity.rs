@@ -1,8 +1,8 @@
 //! Objects followed from one collection to the next.
 //!
-//! An address tells which object is meant only until the next collection. Through that one's ranges it can
-//! be followed, if all of them are known: an unbroken series of collections is needed, each with its ranges.
-//! After any other the past is unknown, and the series begins anew.
+//! An address identifies an object only until the next collection. The ranges of that collection say where the object
+//! is afterwards, if all of them are known. So this needs an unbroken series of collections, each with its ranges. Any
+//! other collection ends the series.
 
 use super::generation_bounds::GenerationBounds;
 use super::record::{Gc, Kind};
@@ -11,8 +11,8 @@ use super::record::{Gc, Kind};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Known {
     address: u64,
-    /// The number of the first collection of the series at which it was among the roots. `None`: what lies
-    /// here now may be the same object, or another.
+    /// The number of the first collection of the series in which it was among the roots. `None`: the object at this
+    /// address may be the same one or another.
     since: Option<u32>,
 }
 
@@ -24,8 +24,8 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// The next record, in the order in which they become complete. Its single roots are told since when
-    /// their objects are known; `bounds` are those at the collection's start.
+    /// Takes the next record, in the order in which records are finished, and sets `since_gc` of its roots. `bounds`
+    /// are those at the collection's start.
     pub(super) fn follow(&mut self, gc: &mut Gc, bounds: Option<&mut GenerationBounds>) {
         let usable = usable(gc);
         let next = self.last_number.is_some_and(|last| gc.number == last.checked_add(1));
@@ -48,15 +48,15 @@ impl Identity {
         self.known.shrink_to(self.known.len().saturating_mul(2));
     }
 
-    /// Takes every known object to where this collection left it.
+    /// Moves every known object to its address after this collection.
     fn carry(&mut self, gc: &Gc, bounds: &mut GenerationBounds) {
         let mut carried = Vec::with_capacity(self.known.len());
         let mut told = vec![false; self.known.len()];
-        // Ranges mostly come by rising address, and are many more than what is known: one look tells that nothing known
-        // lies between the last range and the end of this one.
+        // Ranges mostly come by rising address, and there are many more of them than known objects. One comparison
+        // shows that no known object lies between the last range and the end of this one.
         let (mut first, mut below, mut above) = (0, 0, self.known.first().map_or(u64::MAX, |k| k.address));
-        // Ranges do not overlap, so each object lies in one of them. Where they do, they say nothing, and to follow all
-        // would take time and memory for each object in each range.
+        // Ranges do not overlap, so each object lies in one of them. If a damaged stream has ranges that do, to follow
+        // all would take time and memory for each object in each range.
         let mut most = self.known.len().saturating_mul(2);
         let mut hold = |old: u64, new: u64, bytes: u64| {
             if old < below || old > above {
@@ -88,7 +88,7 @@ impl Identity {
         }
         for (known, _) in self.known.iter().zip(&told).filter(|(_, told)| !**told) {
             match bounds.generation(known.address) {
-                // It was collected, and no range holds it: it is gone.
+                // Its generation was collected, and no range holds it: it did not survive.
                 Some(generation) if gc.generation.is_none_or(|gc| gc.condemns(generation)) => {}
                 Some(_) => carried.push(*known),
                 None => carried.push(Known { since: None, ..*known }),
@@ -107,7 +107,7 @@ impl Identity {
     }
 }
 
-/// Every range of it is there. While a background collection runs, objects go away between collections too.
+/// Whether all ranges are there, and the collection blocked: a background collection frees objects while others run.
 fn usable(gc: &Gc) -> bool {
     let moved = gc.moved.as_ref().is_some_and(|moved| moved.ranges.is_some() && !moved.bytes_at_least);
     let surviving = gc.surviving.as_ref().is_some_and(|kept| kept.ranges.is_some() && !kept.bytes_at_least);

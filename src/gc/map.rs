@@ -1,9 +1,9 @@
-//! Tables by ids and names. Several are asked for each root of each collection: the standard library's hash costs more
-//! there than all the rest.
+//! Maps with a fast hash. Each root needs several look-ups, where the standard library's hash would cost more than all
+//! other work.
 
 use std::hash::Hash;
 
-/// Names that totals over a watch keep, a bound on memory.
+/// Names that the totals of a watch keep, a bound on memory.
 pub(super) const MAX_ENTRIES: usize = 10_000;
 
 /// A map with a fast hash. Its seed is this process's own.

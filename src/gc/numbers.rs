@@ -1,24 +1,24 @@
-//! The numbers of collections, and those that no collection has.
+//! The numbers of collections, and those that are missing.
 //!
-//! A NoGC region takes a number without collecting: the runtime stops the program as for a collection, and starts none.
-//! A number without a record and without such a stop is a collection of which nothing arrived. (Where sessions of
-//! several tools begin and end at the same time, the runtime can stop sending events of its collections for a while, and
-//! counts none of them as lost.)
+//! A NoGC region uses a number without collecting: the runtime stops the program as for a collection, but starts none.
+//! A number without a record and without such a stop is a collection of which nothing arrived. (Where several tools
+//! begin and end sessions at the same time, the runtime can stop sending GC events for a while without counting them as
+//! lost.)
 
 use std::collections::BTreeSet;
 
-/// So many numbers are kept by themselves.
+/// Numbers that are kept one by one.
 const MAX_KEPT: usize = 64;
 
-/// Numbers that were seen.
+/// The numbers that were seen, and those that were not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Numbers {
     first: Option<u32>,
     last: u32,
     seen: u64,
-    /// Those below the last one that were not seen and not explained, the first [`MAX_KEPT`] of them.
+    /// The first [`MAX_KEPT`] numbers below the last that were not seen and are not explained by a stop.
     absent: BTreeSet<u32>,
-    /// Those that a stop without a collection explains.
+    /// How many numbers a stop without a collection explains.
     without_gc: u64,
     /// The first [`MAX_KEPT`] of them.
     some_without_gc: BTreeSet<u32>,
@@ -33,7 +33,7 @@ impl Numbers {
         match self.first {
             Some(first) if number > first => {
                 let next = self.last.saturating_add(1);
-                // The nearest numbers are theirs: a background collection may still run under an earlier one.
+                // The stops explain the nearest numbers: an earlier one may be a background collection that still runs.
                 let unknown = next..number.saturating_sub(stops_without_gc).max(next);
                 let without_gc = unknown.end.max(next)..number.max(next);
                 let room = MAX_KEPT.saturating_sub(self.absent.len());
@@ -53,8 +53,8 @@ impl Numbers {
         }
     }
 
-    /// Takes in the number of a record that the end of the watch cut off. Where only some threads' last events are there,
-    /// it says nothing of the collections before it.
+    /// Takes in the number of a record that the end of the watch truncated. There the stream may have the events of
+    /// some threads only, so it says nothing of the collections before it.
     pub(crate) fn add_cut_off(&mut self, number: u32) {
         if self.absent.remove(&number) {
             self.seen += 1;
@@ -68,7 +68,7 @@ impl Numbers {
         }
     }
 
-    /// How many between the first and the last have no record.
+    /// How many numbers between the first and the last have no record.
     pub(crate) fn absent(&self) -> u64 {
         let first = self.first.unwrap_or(self.last);
         (u64::from(self.last - first.min(self.last)) + u64::from(self.first.is_some()))
@@ -80,7 +80,7 @@ impl Numbers {
         self.absent().saturating_sub(self.without_gc)
     }
 
-    /// How many numbers NoGC regions took.
+    /// How many numbers NoGC regions used.
     pub(crate) fn without_gc(&self) -> u64 {
         self.without_gc
     }

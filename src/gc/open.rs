@@ -1,4 +1,4 @@
-//! A collection that is still being put together.
+//! A collection whose events still come.
 
 mod close;
 mod ranges;
@@ -27,9 +27,9 @@ pub(crate) struct OpenGc {
     pub(crate) heap_stats_seen: bool,
     /// Heaps whose history has still to come; `None` until the global history told their number.
     pub(crate) heaps_due: Option<u32>,
-    /// GCGenerationRange came, so survivors and moves were on.
+    /// GCGenerationRange came, so the keyword for survivors and moves is on.
     ranges_on: bool,
-    /// And again after its heap histories.
+    /// GCGenerationRange came again after the heap histories.
     pub(crate) end_bounds_told: bool,
     loh_compacted: bool,
     global: Option<GlobalHeapHistory>,
@@ -37,15 +37,15 @@ pub(crate) struct OpenGc {
     moved_by_generation: ByGeneration,
     surviving_by_generation: ByGeneration,
     bounds_known: bool,
-    /// Where the generations lay when it began, with single blocks.
+    /// The bounds at its start, where single blocks are kept.
     pub(crate) start_bounds: Option<GenerationBounds>,
-    /// By thread and sort of block: how many events of its heap's walk came.
+    /// By thread, and whether the blocks moved: how many events of the heap's walk came.
     walks: HashMap<(u64, bool), u32>,
-    /// Something that is added up may be missing.
+    /// A part of a sum may be missing.
     damaged: bool,
-    /// What of it waits for names.
+    /// What is still to be named.
     pub(super) naming: Naming,
-    /// Survivors in regions that were taken since the last bounds; those at its end will tell.
+    /// Survivors in regions that are newer than the last bounds. Those at the end will have them.
     unplaced: Vec<(u64, u64)>,
 }
 
@@ -95,7 +95,7 @@ impl OpenGc {
 
     /// Events that belong to it were lost, or may have been.
     pub(crate) fn lost(&mut self) {
-        // What began before the watch is not known anyway.
+        // A collection that began before the watch keeps that reason.
         if self.record.incomplete != Some(Incomplete::BeganBefore) {
             self.record.incomplete = Some(Incomplete::Lost);
         }
@@ -105,14 +105,14 @@ impl OpenGc {
     /// It ends after the watch.
     pub(crate) fn cut_off(&mut self) {
         self.record.incomplete.get_or_insert(Incomplete::EndedAfter);
-        // One that is announced as background may yet run blocking, in its first stop.
+        // One that is announced as a background collection may still run as a blocking one, in its first stop.
         if self.background() && self.record.pauses.is_empty() {
             self.record.kind = None;
         }
         self.damaged = true;
     }
 
-    /// It ends where only some threads' events are there: what is missing was not lost.
+    /// It ends where the stream has the events of some threads only: what is missing was not lost.
     pub(crate) fn cut_short(&mut self) {
         if self.record.incomplete == Some(Incomplete::Lost) && self.record.missing.events == 0 {
             self.record.incomplete = None;
@@ -123,13 +123,13 @@ impl OpenGc {
         self.cut_off();
     }
 
-    /// The program went on without its end.
+    /// The program resumed, but the end of the collection has not come.
     pub(crate) fn left(&mut self) {
         self.record.incomplete.get_or_insert(Incomplete::Lost);
         self.damaged |= !self.whole();
     }
 
-    /// One of the bounds at its start, or at its end.
+    /// GCGenerationRange came, at its start or at its end.
     pub(crate) fn bounds_told(&mut self) {
         self.ranges_on = true;
         self.end_bounds_told |= self.heaps_due.is_some();
@@ -210,11 +210,11 @@ impl OpenGc {
         self.moved_by_generation = moved_by_generation;
         self.surviving_by_generation = surviving_by_generation;
         self.bounds_known = bounds_known;
-        // The same blocks may have come as events, too.
+        // The same blocks may also have come in the runtime's events.
         self.unplaced.clear();
     }
 
-    /// The bounds at its end: destinations become known.
+    /// Sets the generations that blocks were moved to, by the bounds at the end of the collection.
     pub(crate) fn end_bounds(&mut self, bounds: &mut GenerationBounds) {
         let Some(moved) = self.record.moved.as_mut() else { return };
         let Some(ranges) = moved.ranges.as_mut() else { return };

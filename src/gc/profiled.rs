@@ -1,5 +1,5 @@
-//! The profiler's records, made part of a collection: totals, and with `--blocks` the raw ranges and
-//! roots, reconciled with what the totals say was sent.
+//! Applies the profiler's totals to a collection, and with `--blocks` the single ranges and roots. What is missing of
+//! these is counted: the totals say how many were sent.
 
 use netcore_profiler::wire::histogram::BUCKETS;
 use netcore_profiler::wire::{self, GcFlags, GcTotals};
@@ -14,7 +14,7 @@ use super::record::{
 };
 use super::root_kind::RootFlags;
 
-/// Raw parts of the collection that is running; the totals come after them.
+/// Single ranges and roots of the collection that is going on. Its totals come after them.
 #[derive(Debug, Default)]
 pub(crate) struct Raw {
     gc_seq: u64,
@@ -76,7 +76,7 @@ impl Raw {
     }
 }
 
-/// Whether its histograms have only steps that there are.
+/// Whether all steps in its histograms exist.
 pub(super) fn possible(totals: &GcTotals<'_>) -> bool {
     let all = [&totals.moved.histogram, &totals.distance, &totals.surviving.histogram];
     all.into_iter().flat_map(wire::Histogram::iter).all(|step| usize::from(step.index) < BUCKETS)
@@ -95,8 +95,8 @@ fn counts(of: &wire::RangeTotals<'_>) -> [BlockCount; 6] {
     of.by_generation.map(|(blocks, bytes)| BlockCount { blocks, bytes })
 }
 
-/// Books the profiler's totals to the collection they belong to; `sampled`: in a window among others, so that one
-/// which was not armed is as whole as those outside of it.
+/// Applies the profiler's totals to a collection. `sampled`: it lies in a window, so if the profiler was not armed it
+/// is as complete as one between two windows.
 pub(crate) fn apply(gc: &mut OpenGc, totals: &GcTotals<'_>, raw: Raw, keep: bool, sampled: bool) {
     let armed = totals.flags.has(GcFlags::ARMED);
     let half = totals.flags.has(GcFlags::HALF_ARMED);

@@ -1,5 +1,5 @@
-//! Finished records wait here until the names that belong to them are there. Nothing overtakes: a
-//! record goes when it and all before it are ready.
+//! Finished records wait here until their names have come. They keep their order: a record leaves when it and all
+//! before it are ready.
 
 use std::collections::VecDeque;
 
@@ -10,24 +10,24 @@ use super::names::{self, DYNAMIC, Definitions, Name, Tables};
 use super::record::Gc;
 use super::root_stats::{RootRows, RootStats};
 
-/// How long names may take on the stream's clock. They come within milliseconds, if at all.
+/// How long a record waits for names, in ns of the stream's clock. They come within milliseconds, if at all.
 const NAMES_TIMEOUT_NS: u64 = 2_000_000_000;
 
-/// Memory that names may take, of all meanings of ids that are in use. The profiler tells of 49,152 classes and methods
-/// at most: no more than half of this, for names of usual length.
+/// Memory for definitions, earlier ones included. The profiler sends 49,152 classes and methods at most, which take
+/// half of this where names have a usual length.
 const MAX_NAMES_BYTES: usize = 32 << 20;
-/// Records that may wait. Beyond it the first goes without its names: in 2 s no program has so many collections.
+/// Records that may wait. If there are more, the first leaves without names. No program has so many collections in 2 s.
 const MAX_WAITING: usize = 1024;
-/// RootStats and values of static fields that may wait in them. A collection has some 14,000 at most.
+/// Rows of roots and static fields that may wait. A collection has some 14,000 at most.
 const MAX_WAITING_ROWS: usize = 1 << 18;
 
-/// What of a record is still to be named.
+/// The parts of a record that are still to be named.
 #[derive(Debug, Default)]
 pub(super) struct Naming {
-    /// The profiler's number of the collection, where its names have still to come.
+    /// The profiler's number of the collection; `None` where all its names have come.
     pub(super) due: Option<u64>,
     pub(super) root_rows: Option<RootRows>,
-    /// FunctionIDs of the stack that asked for it, innermost first.
+    /// FunctionIDs of the stack that induced it, innermost first.
     pub(super) induced_by: Option<Vec<u64>>,
 }
 
@@ -35,28 +35,28 @@ pub(super) struct Naming {
 struct Waiting {
     gc: Gc,
     naming: Naming,
-    /// Of the names.
+    /// Which definitions it needs.
     epoch: u64,
     since_ns: u64,
 }
 
-/// Records in order, and the names that they wait for.
+/// Records in order, and the definitions that they wait for.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     waiting: VecDeque<Waiting>,
-    /// What ids mean now.
+    /// The definitions that are valid now.
     names: Tables,
     epoch: u64,
-    /// Records that wait and need that meaning.
+    /// How many waiting records need them.
     need_names: usize,
-    /// What they meant before something was unloaded, as long as a record needs it.
+    /// Earlier definitions by epoch, as long as a record needs them.
     before: VecDeque<(u64, Definitions)>,
     earlier_bytes: usize,
-    /// Rows of all records that wait.
+    /// Rows in all waiting records.
     waiting_rows: usize,
-    /// Definitions and names that were left out, and records that went without, because there is too much of them.
+    /// Definitions that were left out, and records that left without names, because there are too many.
     left_out: u64,
-    /// Everything that collections up to this one need has been sent.
+    /// The names of all collections up to this one have come.
     named: u64,
     last_due: u64,
     /// The epoch of the totals that came last, until their record is finished.
@@ -66,7 +66,7 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// A fact or a name.
+    /// Adds a definition.
     pub(super) fn apply(&mut self, record: &Record<'_>) {
         if self.names.bytes().saturating_add(self.earlier_bytes) < MAX_NAMES_BYTES {
             names::apply(&mut self.names, record);
@@ -75,12 +75,12 @@ impl Queue {
         }
     }
 
-    /// How much was left out since this was asked last.
+    /// How many were left out since the last call.
     pub(super) fn take_left_out(&mut self) -> u64 {
         std::mem::take(&mut self.left_out)
     }
 
-    /// Ids told so far may be used anew.
+    /// All ids are void: the runtime may use them for other things.
     pub(super) fn forget(&mut self) {
         let meant = self.names.forget();
         let needed = self.need_names > 0 || self.totals_epoch == Some(self.epoch);
@@ -98,18 +98,18 @@ impl Queue {
         }
     }
 
-    /// The profiler has come anew: it counts from 1, and tells its names again.
+    /// Another profiler said hello. It counts from 1, and sends its definitions again.
     pub(super) fn profiler_arrived(&mut self) {
         (self.named, self.last_due) = (0, 0);
         self.forget();
     }
 
-    /// All names for collections up to this one are there.
+    /// The names of all collections up to this one have come.
     pub(super) fn named(&mut self, gc_seq: u64) {
         self.named = self.named.max(gc_seq);
     }
 
-    /// The profiler counts its collections; a number that does not rise is a new stay's.
+    /// The totals of a collection have come. If the number does not rise, it is another profiler's.
     pub(super) fn counted(&mut self, gc_seq: u64) {
         if gc_seq <= self.last_due {
             self.named = 0;
@@ -124,7 +124,7 @@ impl Queue {
         self.over = true;
     }
 
-    /// A finished record.
+    /// Adds a finished record.
     pub(super) fn push(&mut self, gc: Gc, naming: Naming, now_ns: u64) {
         let told = if naming.root_rows.is_some() { self.totals_epoch.take() } else { None };
         let epoch = told.unwrap_or(self.epoch);
@@ -133,7 +133,7 @@ impl Queue {
         self.waiting.push_back(Waiting { gc, naming, epoch, since_ns: now_ns });
     }
 
-    /// The next record, if all is there that it needs.
+    /// Takes the next record, if its names have come.
     pub(super) fn take(&mut self, now_ns: u64) -> Option<Gc> {
         let first = self.waiting.front()?;
         let there = first.naming.due.is_none_or(|seq| seq <= self.named);
@@ -151,7 +151,7 @@ impl Queue {
         match self.before.front_mut().filter(|(old, _)| *old == epoch) {
             Some((_, meant)) => self.names.by(meant, |names| name(&mut gc, &naming, names)),
             None if epoch == self.epoch => name(&mut gc, &naming, &mut self.names),
-            // Nothing was told of what ids meant then.
+            // There were no definitions then.
             None => self.names.by(&mut Definitions::default(), |names| name(&mut gc, &naming, names)),
         }
         if self.waiting.is_empty() && self.totals_epoch.is_none() {
@@ -160,7 +160,7 @@ impl Queue {
         Some(gc)
     }
 
-    /// No record needs any more what ids meant before that.
+    /// Drops the definitions before this epoch: no record needs them.
     fn drop_before(&mut self, epoch: u64) {
         while let Some((_, meant)) = self.before.pop_front_if(|(old, _)| *old < epoch) {
             self.earlier_bytes -= meant.bytes();
@@ -169,7 +169,7 @@ impl Queue {
 }
 
 impl Naming {
-    /// How much of it there is to be named.
+    /// The number of rows.
     fn rows(&self) -> usize {
         self.root_rows.as_ref().map_or(0, RootRows::len)
     }
@@ -184,8 +184,8 @@ fn name(gc: &mut Gc, naming: &Naming, names: &mut Tables) {
     }
 }
 
-/// The names of the methods that asked for a collection. Code that the runtime does not name is a method made at run
-/// time where it has called `GC.Collect` itself. Further out it may be the runtime's own, and is left out.
+/// The names of the methods of a stack that induced a collection. Code without a method that calls `GC.Collect` itself
+/// is a method made at run time. In outer frames it may be the runtime's own code, and is left out.
 fn callers(frames: &[u64], names: &mut Tables) -> Vec<Name> {
     let mut named: Vec<Name> = Vec::with_capacity(frames.len());
     for id in frames {

@@ -1,15 +1,15 @@
-//! When the program stands still: the stops of all threads, told apart and put in order.
+//! Stops of the program, by thread, in order.
 //!
-//! A thread asks for a stop (SuspendEEBegin), has it (SuspendEEEnd), lets go (RestartEEBegin) and says so
-//! (RestartEEEnd). There is one stop at a time, but its events may overlap another's: a thread may ask while another
-//! one holds the program, and what lets go may be kept from saying so until long after. Between two collections the
-//! border is where the second one began, or where the first one let go, if that was later. A stop for something else
-//! (a sampling profiler) gets what is left by those of collections.
+//! A thread requests a stop (SuspendEEBegin), has stopped the program (SuspendEEEnd), resumes it (RestartEEBegin) and
+//! is done (RestartEEEnd). There is one stop at a time, but the events of two stops may overlap: a thread may request a
+//! stop during that of another thread, and RestartEEEnd may come long after the program was resumed. The border between
+//! the stops of two collections is where the second one began, or where the first one resumed the program if that was
+//! later. A stop for another purpose (such as a sampling profiler) gets the time that the stops of collections leave.
 
 use super::open::OpenGc;
 use crate::gc::map::HashMap;
 
-/// Which of the collections that may be open at once.
+/// Which of the two collections that may be open at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owner {
     Blocking,
@@ -21,34 +21,34 @@ const FOR_GC: u32 = 1;
 /// SUSPEND_FOR_GC_PREP: the later stops of a background collection, among others.
 const FOR_GC_PREP: u32 = 6;
 
-/// Stops that may be open at once. A runtime has a few: each thread that asks waits for the one before it.
+/// Stops that may be open at once. A runtime has a few: each thread waits for the one before it.
 const MAX_OPEN: usize = 64;
 
 /// One stop, from SuspendEEBegin to RestartEEEnd, on one thread.
 #[derive(Debug)]
 pub(super) struct Stop {
     reason: u32,
-    /// SuspendEEBegin, or the end of the stop before where that was later.
+    /// SuspendEEBegin, or the end of the stop before if that was later.
     pub(super) begin_ns: u64,
     /// SuspendEEEnd: from here on the program stands still.
     stopped_ns: Option<u64>,
-    /// RestartEEBegin: from here on another thread's stop may follow.
+    /// RestartEEBegin: from here on the stop of another thread may follow.
     going_on_ns: Option<u64>,
-    /// Another one has followed, so it was over here, though RestartEEEnd has still to come.
+    /// The time at which another stop followed. RestartEEEnd may still come.
     over_ns: Option<u64>,
-    /// Where the collection in hand began to own it: `begin_ns`, or a later GCStart.
+    /// From here on the stop belongs to its last collection: `begin_ns`, or a later GCStart.
     pub(super) owned_from_ns: u64,
     /// The collection that started in it last.
     pub(super) owner: Option<Owner>,
     /// It is one of a background collection that started in an earlier stop.
     pub(super) for_background: bool,
-    /// Survivors of a background collection were told in it.
+    /// Survivors of a background collection were reported in it.
     pub(super) walked: bool,
-    /// Events were lost in it, a collection's start perhaps: how it is shared out is not known.
+    /// Events were lost in it, perhaps the start of a collection: which part belongs to which collection is not known.
     pub(super) damaged: bool,
-    /// A collection started in it that is beyond the watch.
+    /// A collection started in it after the watch had ended.
     pub(super) collected: bool,
-    /// A collection that has all but this stop's end.
+    /// A collection that only waits for the end of this stop.
     pub(super) waiting: Option<Box<OpenGc>>,
 }
 
@@ -57,7 +57,7 @@ impl Stop {
         self.stopped_ns.is_some() && self.going_on_ns.is_none() && self.over_ns.is_none()
     }
 
-    /// A collection was to start in it, and none is known to have.
+    /// Whether it was requested for a collection, and none started.
     pub(super) fn to_collect(&self) -> bool {
         self.reason == FOR_GC && !self.collected
     }
@@ -73,18 +73,18 @@ impl Stop {
         self.begin_ns = at_ns;
     }
 
-    /// What belongs to the collection in hand, if it ends there.
+    /// The time that belongs to its last collection, if it ends at `end_ns`.
     pub(super) fn owned_ns(&self, end_ns: u64) -> u64 {
         end_ns.saturating_sub(self.owned_from_ns)
     }
 
-    /// SuspendEEBegin to SuspendEEEnd, unless that part is the collection's before.
+    /// SuspendEEBegin to SuspendEEEnd; `None` where that part belongs to an earlier collection.
     pub(super) fn suspend_ns(&self) -> Option<u64> {
         let own = self.owned_from_ns == self.begin_ns;
         self.stopped_ns.filter(|_| own).map(|at| at.saturating_sub(self.begin_ns))
     }
 
-    /// It is known that it stopped the program.
+    /// Whether it is known that it stopped the program.
     pub(super) fn sure(&self) -> bool {
         self.stopped_ns.is_some()
     }
@@ -97,7 +97,7 @@ pub(super) struct Stops {
 }
 
 impl Stops {
-    /// SuspendEEBegin. Returns a stop whose end was never told: the thread's before, or the oldest of too many.
+    /// SuspendEEBegin. Returns a stop whose end never came: the thread's last one, or the oldest of too many.
     pub(super) fn begin(&mut self, thread: u64, at_ns: u64, reason: u32) -> Option<Stop> {
         let stop = Stop {
             reason,
@@ -127,11 +127,11 @@ impl Stops {
         self.open.iter().find(|(_, stop)| stop.in_force() && stop.reason == FOR_GC).map(|(thread, _)| *thread)
     }
 
-    /// SuspendEEEnd: the program stands still, and only for this thread. Returns the stop that was there before, if it
-    /// has just turned out to be over.
+    /// SuspendEEEnd: this thread has stopped the program, so any stop before is over. Returns that stop, if its end was
+    /// not known until now.
     pub(super) fn stopped(&mut self, thread: u64, at_ns: u64, background_runs: bool) -> Option<&mut Stop> {
         let Some(mut stop) = self.open.remove(&thread) else {
-            // It was asked for before the watch, or that was lost; still it shows that the one before has let go.
+            // Its SuspendEEBegin was lost, or came before the watch. Still it shows that the stop before is over.
             let let_go = |s: &&mut Stop| s.for_gc() && s.going_on_ns.is_some() && s.over_ns.is_none();
             return self.open.values_mut().find(let_go);
         };

@@ -1,5 +1,5 @@
-//! GC events decoded by id. The runtime's providers send no descriptions of fields, so the layouts are those of its manifest
-//! (ClrEtwAll.man). Longer payloads, which newer versions send, are fine; shorter ones give `None`.
+//! GC events decoded by id. The runtime's providers send no descriptions of fields, so the layouts are those of its
+//! manifest (ClrEtwAll.man). Longer payloads, which newer versions send, are fine; shorter ones give `None`.
 
 use super::cursor::Cursor;
 use super::ranges::{Ranges, ranges};
@@ -62,7 +62,7 @@ impl GlobalHeapHistory {
     }
 }
 
-/// What GC events tell. Times and threads stand beside it.
+/// The content of a GC event. Time and thread are in its [`StreamEvent`](crate::gc::stream_event::StreamEvent).
 #[derive(Debug, Clone)]
 pub(crate) enum RuntimeEvent<'a> {
     GcStart { number: u32, generation: u32, reason: u32, kind: u32 },
@@ -131,7 +131,7 @@ fn heap_stats(c: &mut Cursor<'_>) -> Option<HeapStatsEvent> {
     let (pinned_objects, _sink_blocks, handles) = (c.u32()?, c.u32()?, c.u32()?);
     c.u16()?;
     generations[4] = c.u64().zip(c.u64());
-    /// No process has more memory than addresses.
+    /// No process can have more memory than it has addresses.
     const ADDRESSES: u64 = 1 << 47;
     let finalization_bytes = Some(finalization_bytes).filter(|bytes| *bytes < ADDRESSES);
     Some(HeapStatsEvent { generations, finalization_bytes, finalization_objects, pinned_objects, handles })

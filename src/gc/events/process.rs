@@ -2,7 +2,7 @@
 
 use super::cursor::Cursor;
 
-/// The provider of the two that tell how the runtime is set up, at the end of a stream.
+/// The provider of the events at the end of a stream that describe the runtime's settings.
 pub(crate) const RUNDOWN_PROVIDER: &str = "Microsoft-Windows-DotNETRuntimeRundown";
 /// The provider of the event that carries the command line.
 pub(crate) const EVENTPIPE_PROVIDER: &str = "Microsoft-DotNETCore-EventPipe";
@@ -15,10 +15,10 @@ pub(crate) fn process_info(payload: &[u8]) -> (String, Option<String>, Option<St
     (command_line, more(c.utf16()), more(c.utf16()))
 }
 
-/// What RuntimeInformation says.
+/// The content of RuntimeInformation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RuntimeInformation {
-    /// Of the file that is the runtime.
+    /// Version of the runtime's file.
     file_version: [u16; 4],
     /// STARTUP_FLAGS of the hosting interface.
     startup_flags: u32,
@@ -31,7 +31,7 @@ impl RuntimeInformation {
         (major >= 5).then(|| format!("{major}.{minor}.{}", build / 100))
     }
 
-    /// How the garbage collector was to be. Without any flag nothing was said.
+    /// The settings of the garbage collector that were asked for; `None` where no flag is set.
     pub(crate) fn startup_flags(self) -> Option<StartupFlags> {
         const CONCURRENT_GC: u32 = 0x1;
         const SERVER_GC: u32 = 0x1000;
@@ -41,17 +41,17 @@ impl RuntimeInformation {
     }
 }
 
-/// What a runtime was started with, as far as it matters here.
+/// The flags of STARTUP_FLAGS that concern the garbage collector.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StartupFlags {
     pub(crate) concurrent: bool,
     pub(crate) server: bool,
 }
 
-/// RuntimeInformation, of either provider.
+/// Id of RuntimeInformation, at both providers.
 pub(crate) const RUNTIME_INFORMATION: u32 = 187;
 
-/// Its payload: of what it says, what is of use.
+/// Decodes RuntimeInformation; `None` where the payload is too short.
 pub(crate) fn runtime_information(payload: &[u8]) -> Option<RuntimeInformation> {
     let mut c = Cursor::new(payload, 8);
     c.skip(2 + 2 + 8)?;

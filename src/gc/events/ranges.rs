@@ -6,26 +6,26 @@ use super::cursor::Cursor;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ranges<'a> {
     cursor: Cursor<'a>,
-    /// Running number of the event among those of one heap's walk, from 0.
+    /// Number of the event in the walk of one heap, from 0.
     pub(crate) index: u32,
     count: u32,
 }
 
-/// Rows as the target's pointers make them.
+/// Rows by the size of the target's pointers.
 pub(crate) enum Rows<Narrow, Wide> {
-    /// 4 bytes.
+    /// Pointers of 4 bytes.
     Narrow(Narrow),
-    /// 8 bytes.
+    /// Pointers of 8 bytes.
     Wide(Wide),
 }
 
-/// Rows of one payload, one after the other.
+/// The rows of one payload.
 pub(crate) trait RowsOf<Row>: ExactSizeIterator<Item = Row> + Clone {}
 impl<Row, Iter: ExactSizeIterator<Item = Row> + Clone> RowsOf<Row> for Iter {}
 
-/// Old and new start, and bytes, of a range that was moved.
+/// Old start, new start and bytes of a moved range.
 pub(crate) type MovedRow = (u64, u64, u64);
-/// Start and bytes of a range that was not.
+/// Start and bytes of a range that survived in place.
 pub(crate) type SurvivingRow = (u64, u64);
 
 impl<'a> Ranges<'a> {
@@ -47,14 +47,14 @@ impl<'a> Ranges<'a> {
         }
     }
 
-    /// The rows that are there, of those that should be.
+    /// The rows that the payload holds, up to the number that it announces.
     fn rows<const N: usize>(self) -> impl RowsOf<&'a [u8; N]> + use<'a, N> {
         let (rows, _) = self.cursor.bytes.as_chunks::<N>();
         rows.get(..self.count as usize).unwrap_or(rows).iter()
     }
 }
 
-/// 8 bytes of a row. All places are known when this is compiled.
+/// 8 bytes of a row. The compiler knows all offsets, so there is no check at run time.
 #[inline]
 fn whole<const N: usize>(row: &[u8; N], at: usize) -> u64 {
     row[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
@@ -65,12 +65,12 @@ fn half<const N: usize>(row: &[u8; N], at: usize) -> u64 {
     row[at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes).into())
 }
 
-/// Whether it is an event of single blocks, which may be large.
+/// Whether this event holds ranges of blocks. It may be large.
 pub(crate) fn tells_blocks(id: u32) -> bool {
     matches!(id, 21 | 22)
 }
 
-/// What comes in it before the blocks.
+/// Length of the fields before the ranges.
 pub(crate) const BLOCKS_HEAD_BYTES: usize = 10;
 
 pub(super) fn ranges(mut c: Cursor<'_>) -> Option<Ranges<'_>> {

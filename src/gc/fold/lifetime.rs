@@ -17,7 +17,7 @@ impl Fold {
         kind: u32,
     ) {
         let owner = if kind == 1 { Owner::Background } else { Owner::Blocking };
-        // The ephemeral collection in a background one's first stop calls itself blocking; so do we.
+        // The ephemeral collection in the first stop of a background collection has the type of a blocking one.
         let kind = match kind {
             1 => Kind::Background,
             2 => Kind::Foreground,
@@ -29,7 +29,7 @@ impl Fold {
         let trigger = self.trigger.take();
         gc.record.trigger_reason = trigger.map(|(reason, _)| reason);
         if let (Some((_, by)), Some(thread)) = (trigger, self.stops.collecting()) {
-            // With server GC the threads that ask are not those that collect.
+            // With server GC, the threads that trigger a collection are not those that collect.
             self.stream_info.server(by != thread);
         }
         let induced_by = self.induced_by.take().filter(|(code, _)| gc.record.trigger_reason == Some(*code));
@@ -75,8 +75,8 @@ impl Fold {
         *self.slot(owner) = Some(gc);
     }
 
-    /// It was announced as a background collection, and then ran in its first stop: the runtime does that
-    /// where it has no thread for it yet.
+    /// GCStart announced a background collection, which then ran as a blocking one in its first stop. The runtime does
+    /// that where it has no background GC thread yet.
     pub(super) fn turn_blocking(&mut self) {
         match self.stops.in_force() {
             Some(stop) if stop.owner == Some(Owner::Background) => stop.owner = Some(Owner::Blocking),
@@ -110,12 +110,12 @@ impl Fold {
                 gc.record.gc_ns = Some(e.at_ns.saturating_sub(gc.started_ns));
                 gc.ended = true;
             }
-            // Its record had to go without.
+            // Its record was finished before.
             None if given_up => {}
             None => {
                 let mut gc = Gc::unknown(self.stream_info.usual_level());
                 gc.number = Some(number);
-                // A background one may end after others that started in the watch, or ended in it.
+                // A background collection may end after others that started or ended in the watch.
                 let before = self.first_started.is_none_or(|first| number < first);
                 gc.incomplete = Some(match before {
                     true => Incomplete::BeganBefore,
@@ -124,7 +124,7 @@ impl Fold {
                 });
                 self.identity.follow(&mut gc, None);
                 self.queue.push(gc, Naming::default(), e.at_ns);
-                // Else its start was lost, and with it how the stop is shared out.
+                // Otherwise its start was lost, and with it the times of the collections in this stop.
                 let stop = self.stops.in_force().filter(|_| !before);
                 let owner = stop.and_then(|stop| {
                     stop.damaged = true;
@@ -136,8 +136,8 @@ impl Fold {
         self.bounds = bounds;
     }
 
-    /// A blocking collection is over when the program goes on, or the next one starts in the same stop; so is one
-    /// nested in a background one's first stop.
+    /// A blocking collection is over when the program resumes, or when the next collection starts in the same stop.
+    /// That also holds for one in the first stop of a background collection.
     pub(super) fn blocking_done(&mut self) {
         if let Some(gc) = self.blocking.take_if(|gc| gc.ended) {
             self.blocking_over(gc);
@@ -151,8 +151,8 @@ impl Fold {
         self.emit(gc);
     }
 
-    /// A background collection ends while the program runs: its record is whole when its statistics
-    /// are, in whichever order the two kinds of GC send them.
+    /// A background collection ends while the program runs. Its record is complete when all its statistics have come;
+    /// workstation and server GC send them in different orders.
     pub(super) fn background_done(&mut self) {
         if !self.stops.holds(Owner::Background)
             && let Some(gc) = self.background.take_if(|gc| gc.whole())
@@ -164,7 +164,7 @@ impl Fold {
     pub(super) fn emit(&mut self, mut gc: OpenGc) {
         if !gc.ended {
             if self.unfinished.len() >= MAX_OPEN_ENDS {
-                // An end that comes all the same is a record of its own, which says that it is not whole.
+                // If an end still comes, it gets an incomplete record of its own.
                 self.unfinished.clear();
             }
             self.unfinished.extend(gc.record.number);

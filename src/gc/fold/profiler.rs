@@ -1,4 +1,4 @@
-//! The profiler's records, given to the collection that is open.
+//! Applies the profiler's records to the collection that is open.
 
 use netcore_profiler::wire::{self, GcFlags, Record};
 
@@ -16,7 +16,7 @@ impl Fold {
                 self.lease_lost_ns = None;
                 self.foreign_profiler = hello.age_ns > at_ns;
                 if self.stream_info.hello(at_ns, &hello) {
-                    // Identifiers of another stay, and its count of collections, are void.
+                    // The ids that another profiler sent, and its numbers of collections, are void.
                     self.queue.profiler_arrived();
                     self.root_rows = IncomingRootRows::default();
                     self.raw = Raw::default();
@@ -24,7 +24,7 @@ impl Fold {
                 }
             }
             Record::Note(note) => {
-                // The watch is over with it, unless it was there for a window, or costs too much, or is another watch's.
+                // The watch ends here, unless the profiler was there for a window, cost too much or is another watch's.
                 let own = !self.stream_info.outlasts_profiler() && !self.foreign_profiler;
                 if note.code == wire::NoteCode::LEASE_LOST && own {
                     self.lease_lost_ns = Some(at_ns);

@@ -1,4 +1,4 @@
-//! The runtime's events, given to the collection that is open.
+//! Applies the runtime's events to the collection that is open.
 
 use super::{Fold, make_room};
 use crate::gc::events::{GlobalHeapHistory, RuntimeEvent};
@@ -63,7 +63,7 @@ impl Fold {
                 }
             }
             RuntimeEvent::CommittedUsage { total_bytes } => {
-                // The first one of a collection is from before; a background one has no second.
+                // The first one is from before the collection. Background collections have no second one.
                 if let Some(gc) = self.open(current).filter(|gc| !gc.background() && gc.heaps_due.is_some()) {
                     gc.record.committed_bytes = Some(total_bytes);
                 }
@@ -85,7 +85,7 @@ impl Fold {
     fn generation_range(&mut self, thread: u64, range: GenerationRange) {
         let follows = self.bounds_coming.add(thread, range);
         self.lost_totals = self.lost_totals.saturating_add(self.bounds_coming.take_left_out());
-        // There are hundreds of them in a row, which say the same of the collection.
+        // Hundreds of them come in a row. The first is enough for the collection.
         let owner = if follows { None } else { self.current() };
         if let Some(gc) = self.open(owner) {
             gc.bounds_told();
@@ -108,7 +108,7 @@ impl Fold {
         }
     }
 
-    /// Books blocks. A background collection tells of its own in a stop of its own.
+    /// Adds blocks to a collection. Those of a background collection come in a stop of their own.
     fn blocks(&mut self, owner: Option<Owner>, book: impl FnOnce(&mut OpenGc, &mut GenerationBounds, bool)) {
         self.blocks_told = true;
         if let Some(stop) = self.stops.in_force().filter(|stop| stop.for_background) {

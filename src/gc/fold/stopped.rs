@@ -7,7 +7,7 @@ use crate::gc::stops::{Owner, Stop};
 use crate::gc::stream_event::StreamEvent;
 
 impl Fold {
-    /// What stopped the program before has let go, whether it has said so or not.
+    /// SuspendEEEnd: the stop before has ended, even where its RestartEEEnd has not come yet.
     pub(super) fn stopped(&mut self, e: &StreamEvent<'_>) {
         let background_runs = self.background.as_ref().is_some_and(|gc| !gc.ended);
         if let Some(before) = self.stops.stopped(e.thread, e.at_ns, background_runs)
@@ -17,7 +17,7 @@ impl Fold {
         }
     }
 
-    /// Its end will not come any more.
+    /// The end of this stop was lost.
     pub(super) fn stop_lost(&mut self, mut stop: Stop) {
         if let Some(mut gc) = stop.waiting.take() {
             gc.lost();
@@ -32,21 +32,21 @@ impl Fold {
     pub(super) fn restart(&mut self, e: &StreamEvent<'_>) {
         let Some((mut stop, end_ns)) = self.stops.end(e.thread, e.at_ns) else {
             if !self.stops.holds(Owner::Blocking) {
-                // The end of a stop whose begin is not known.
+                // The begin of this stop is not known.
                 self.blocking_done();
             }
             return;
         };
         let ns = stop.owned_ns(end_ns);
         if !stop.sure() {
-            // It is not known when, or whether, it stopped the program.
+            // Its SuspendEEEnd is missing, so it is not known whether it stopped the program.
             return;
         }
         let marked = self.background.as_ref().is_some_and(OpenGc::marked);
         let phase = match stop.owner {
             Some(Owner::Blocking) => Phase::Whole,
             Some(Owner::Background) => Phase::Initial,
-            // There is one final mark; what comes after it is the walk, whoever asked for it.
+            // There is one final mark. A later stop is the walk of the survivors, even if another tool asked for it.
             None if stop.for_background && (stop.walked || marked) => Phase::SurvivorWalk,
             None if stop.for_background => Phase::FinalMark,
             None => {

@@ -1,4 +1,4 @@
-//! The profiler's records of facts and names, put into the tables.
+//! Puts the profiler's definitions into the tables.
 
 use netcore_profiler::wire::{self, Record};
 
@@ -17,7 +17,7 @@ fn texts(of: &wire::Texts<'_>) -> Vec<String> {
     of.iter().map(|text| text.to_string()).collect()
 }
 
-/// Puts a record into the tables, if it belongs there.
+/// Puts a record into the tables, if it is a definition.
 pub(crate) fn apply(tables: &mut Tables, record: &Record<'_>) {
     match record {
         Record::Class(c) => {

@@ -1,5 +1,5 @@
-//! How much may be done for one name. Types can have themselves as arguments, several times over: without a bound the
-//! work would grow with each level, though the text is cut in the end.
+//! A limit on the work for one name. A type can have itself as an argument, several times over, so that the work would
+//! double with each level.
 
 use std::cell::Cell;
 
@@ -8,17 +8,17 @@ use std::cell::Cell;
 pub(super) struct Budget(Cell<usize>);
 
 impl Budget {
-    /// Enough for a text several times as long as the longest that is shown; in bytes, and one for each class.
+    /// Enough for a text several times as long as the longest that is shown. One for each byte and each class.
     pub(super) fn of_a_text() -> Budget {
         Budget(Cell::new(16 << 10))
     }
 
-    /// Enough for all classes of any type that a programmer writes.
+    /// Enough for any type that a programmer writes. One for each class.
     pub(super) fn of_an_origin() -> Budget {
         Budget(Cell::new(1 << 10))
     }
 
-    /// Takes some of it; `false` where that is more than there is.
+    /// Spends a part; `false` where not enough is left.
     pub(super) fn spend(&self, some: usize) -> bool {
         let left = self.0.get().checked_sub(some);
         self.0.set(left.unwrap_or(0));

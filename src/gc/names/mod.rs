@@ -1,5 +1,5 @@
-//! Names of classes, methods and static fields. The profiler sends the definition of each id once; the tables make readable
-//! names of them.
+//! Names of classes, methods and static fields. The profiler sends the definition of each id once; the tables make
+//! readable names of them.
 
 mod apply;
 mod budget;

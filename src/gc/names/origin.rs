@@ -1,17 +1,17 @@
-//! Whose a type or a method is.
+//! Whether a type or a method belongs to the program or to the runtime.
 
-/// Who something belongs to.
+/// The owner of a type or a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Origin {
     /// The inside of the runtime and of its libraries.
     Runtime,
     /// The program and what came with it.
     App,
-    /// Anybody's: a string, an array of bytes, a list.
+    /// It could be either's: a string, an array of bytes, a list.
     Unknown,
 }
 
-/// Namespaces of the framework whose types programs have no business with.
+/// Namespaces of the framework whose types programs do not use.
 const INTERNAL: [&str; 5] =
     ["System.Diagnostics.Tracing", "System.Reflection", "System.Runtime", "Internal", "Interop"];
 

@@ -12,33 +12,33 @@ use super::origin::{self, Origin};
 use crate::escape::{LONGEST, cut, escape_untrusted};
 use crate::gc::map::HashMap;
 
-/// Makes texts from the target visible, and no longer than any name that is shown.
+/// Makes texts of the target safe to print, and cuts them to the longest name that is shown.
 fn shown(name: &mut String, params: &mut [String]) {
     *name = cut(escape_untrusted(name), LONGEST);
     params.iter_mut().for_each(|param| *param = cut(escape_untrusted(param), LONGEST));
 }
 
-/// All that was told since ids were last given anew.
+/// The definitions since ids were last void.
 #[derive(Debug, Default)]
 pub(crate) struct Tables {
     own: Definitions,
-    /// StreamInfo after the ids were given anew: names of what is in `own`, while that is an earlier meaning of the ids.
+    /// While `own` holds earlier definitions: the later ones, which complete them.
     later: Definitions,
-    /// By running numbers, which are not used twice.
+    /// By the profiler's numbers, which are never used twice.
     fields: HashMap<u32, Field>,
-    /// Where their values lie, and whose that is.
+    /// Address of the value, and number of the field.
     slots: BTreeSet<(u64, u32)>,
     fields_bytes: usize,
-    /// Texts made since something was told last.
+    /// Texts made since the last definition came.
     class_texts: HashMap<u64, Name>,
     method_texts: HashMap<u64, Name>,
     field_texts: HashMap<u32, Name>,
-    /// As these: whose a class, and whose a method is.
+    /// Likewise the origins of classes and methods.
     class_origins: HashMap<u64, Origin>,
     method_origins: HashMap<u64, Origin>,
 }
 
-/// Empties a map. Where it was once much larger, the time that takes is not in proportion to what is in it.
+/// Empties a map. `clear` takes time in proportion to the capacity, so a map that was once much larger is replaced.
 fn empty<K, V>(map: &mut HashMap<K, V>) {
     if map.capacity() > 64 && map.len() < map.capacity() / 8 {
         *map = HashMap::default();
@@ -120,20 +120,20 @@ impl Tables {
         }
     }
 
-    /// Whether the value of a static field lies within so many bytes from an address.
+    /// Whether the value of a static field lies in the range that begins at `address`.
     pub(crate) fn holds_a_slot(&self, address: u64, bytes: u64) -> bool {
         let next = self.slots.range((address, 0)..).next();
         next.is_some_and(|(slot, _)| slot - address < bytes)
     }
 
-    /// The same ids may mean something else from now on. Fields go by numbers, which are not used twice. What the ids
-    /// meant so far.
+    /// All ids are void from now on; static fields have numbers of their own, which stay. Returns the definitions so
+    /// far.
     pub(crate) fn forget(&mut self) -> Definitions {
         self.names_changed();
         std::mem::take(&mut self.own)
     }
 
-    /// Names things by what ids meant before they were given anew; what was told since only completes that.
+    /// Runs `name` with earlier definitions. Later ones only complete them.
     pub(crate) fn by<T>(&mut self, before: &mut Definitions, name: impl FnOnce(&mut Tables) -> T) -> T {
         self.names_changed();
         self.later = std::mem::replace(&mut self.own, std::mem::take(before));
@@ -161,7 +161,7 @@ impl Tables {
         self.known_module(module).unwrap_or(false)
     }
 
-    /// Whether each thread has a value of its own.
+    /// Whether each thread has its own value of this static field.
     pub(crate) fn thread_static(&self, number: u32) -> bool {
         self.fields.get(&number).is_some_and(|field| field.thread_static)
     }

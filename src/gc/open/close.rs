@@ -7,7 +7,7 @@ use crate::gc::generation_bounds::GenerationBounds;
 use crate::gc::record::{BlockCount, Compacting, Gc, Incomplete, Level, Missing, Phase};
 
 impl OpenGc {
-    /// Everything that will come has come; `bounds` are the latest.
+    /// Finishes the record; `bounds` are the latest.
     pub(in crate::gc) fn close(mut self, bounds: &mut GenerationBounds, blocks_told: bool) -> Gc {
         for (start, bytes) in std::mem::take(&mut self.unplaced) {
             let generation = bounds.generation(start);
@@ -17,7 +17,7 @@ impl OpenGc {
         for r in ranges.into_iter().flatten().filter(|r| r.generation.is_none()) {
             r.generation = bounds.generation(r.start);
         }
-        // NativeAOT tells generation ranges and then none of their blocks: that is not "nothing moved".
+        // NativeAOT sends generation ranges but no ranges of blocks. That does not mean that nothing moved.
         if self.ranges_on && blocks_told && self.record.level == Level::Basic {
             self.record.level = Level::Moves;
             self.record.moved.get_or_insert_default();
@@ -27,12 +27,12 @@ impl OpenGc {
                 self.lost();
             }
         }
-        // A collection without a stop, or a background one without its second, lost it.
+        // The stop of a collection, or the second stop of a background collection, was lost.
         if self.record.pauses.is_empty() || self.background() && !self.marked() {
             self.record.incomplete.get_or_insert(Incomplete::Lost);
         }
         self.unknown_sums();
-        // Single blocks are kept, and there were none of the other sort.
+        // Single blocks are kept, and there was no event of the other kind.
         if let (Some(moved), Some(surviving)) = (&mut self.record.moved, &mut self.record.surviving)
             && moved.ranges.is_some() != surviving.ranges.is_some()
         {
@@ -67,8 +67,7 @@ impl OpenGc {
         self.record.pauses.iter().any(|p| p.phase == Phase::SurvivorWalk) && !self.walks.is_empty()
     }
 
-    /// Of what is added up over several events nothing is known where one may be missing. What the profiler added up
-    /// came in one.
+    /// A sum over several events is unknown where an event may be missing. The profiler's sums come in one event.
     fn unknown_sums(&mut self) {
         if !self.damaged {
             return;
@@ -113,7 +112,7 @@ impl OpenGc {
             }
         }
         let loh_in_use = self.record.generations.get(3).and_then(|g| g.size_before_bytes).unwrap_or(0) > 0;
-        // Regions may be swept in the plan phase of a compacting collection.
+        // A compacting collection may still sweep some regions in its plan phase.
         let soh_kept = self.surviving_by_generation[..3].iter().any(|c| c.blocks > 0);
         self.record.compacting = Some(match (soh, full && loh_in_use) {
             (true, true) if !loh => Compacting::Mixed,
@@ -124,8 +123,8 @@ impl OpenGc {
         });
     }
 
-    /// Bytes of blocks are missing: with every blocking collection the heaps tell how much survived in all. (With
-    /// segments that counts one smallest object for each heap's large and pinned part.)
+    /// Whether bytes of blocks are missing: the heap histories of a blocking collection say how much survived. (With
+    /// segments they count one smallest object too many for each LOH and POH.)
     fn blocks_missing(&self) -> bool {
         const SMALLEST_OBJECT_BYTES: u64 = 24;
         if self.background() {

@@ -13,7 +13,7 @@ const MAX_UNPLACED: usize = 100_000;
 const MAX_WALKS: usize = 4096;
 
 impl OpenGc {
-    /// Ranges that the runtime's own events told; `moving`: those of GCBulkMovedObjectRanges.
+    /// Adds the ranges of one event; `moving`: of GCBulkMovedObjectRanges.
     pub(crate) fn ranges_event(
         &mut self,
         thread: u64,
@@ -84,8 +84,8 @@ impl OpenGc {
         }
     }
 
-    /// The events of a walk are numbered. The runtime may drop a large one where smaller ones still find room, and
-    /// tell of the loss much later.
+    /// Checks the number of an event in its walk. The runtime may drop a large event while there is still room for
+    /// smaller ones, and report the loss much later.
     fn walk(&mut self, thread: u64, moving: bool, index: u32) {
         if self.walks.len() >= MAX_WALKS && !self.walks.contains_key(&(thread, moving)) {
             return self.lost();

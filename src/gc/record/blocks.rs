@@ -10,7 +10,7 @@ pub(crate) struct BlockCount {
     pub(crate) bytes: u64,
 }
 
-/// One moved range, as the runtime reported it. `old == new`: it stayed.
+/// One range of a compacted generation, as the runtime reported it. `old == new`: it survived in place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct MovedRange {
     pub(crate) old: u64,
@@ -21,7 +21,7 @@ pub(crate) struct MovedRange {
     pub(crate) to: Option<Generation>,
 }
 
-/// One range that survived where it lay.
+/// One range that survived in place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SurvivingRange {
     pub(crate) start: u64,
@@ -41,11 +41,11 @@ pub(crate) struct Transition {
 /// The blocks that a compacting collection moved.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Moved {
-    /// Moved for real: `old != new`.
+    /// Blocks with `old != new`.
     pub(crate) count: BlockCount,
     /// A range of a runtime that knows only 32-bit lengths was 4 GiB or longer.
     pub(crate) bytes_at_least: bool,
-    /// In a moved batch, but where they were: pinned, or nothing to close up.
+    /// Blocks with `old == new`: they are pinned, or there was no gap before them.
     pub(crate) stayed: BlockCount,
     pub(crate) sizes: Histogram,
     /// |new - old| of each moved block.
@@ -55,7 +55,7 @@ pub(crate) struct Moved {
     pub(crate) ranges: Option<Vec<MovedRange>>,
 }
 
-/// The blocks that survived without a move being considered.
+/// The blocks that survived in generations that were not compacted.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Surviving {
     pub(crate) count: BlockCount,

@@ -1,5 +1,5 @@
-//! What is known of one garbage collection: one [`Gc`] per collection, the same at every level, live and replayed. A value
-//! that is not known is `None`, never 0.
+//! What is known of one garbage collection: one [`Gc`] per collection, the same at every level, live and replayed. A
+//! value that is not known is `None`, never 0.
 
 use super::blocks::{Moved, Surviving};
 use super::kinds::{Compacting, Incomplete, Kind, Level, Phase, Reason};
@@ -9,33 +9,33 @@ use crate::gc::generation::Generation;
 use crate::gc::names::Name;
 use crate::gc::root_kind::MarkKind;
 
-/// One time the program stood still: SuspendEEBegin to RestartEEEnd.
+/// One stop of the program: SuspendEEBegin to RestartEEEnd.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Pause {
     pub(crate) phase: Phase,
     /// Start, in ns of the stream's clock since the watch began.
     pub(crate) at_ns: u64,
     pub(crate) ns: u64,
-    /// SuspendEEBegin to SuspendEEEnd; `None` when the pause was split off another one.
+    /// SuspendEEBegin to SuspendEEEnd; `None` where that part belongs to an earlier collection in the same stop.
     pub(crate) suspend_ns: Option<u64>,
-    /// Would not have happened without us.
+    /// It would not have happened without gcwatch.
     pub(crate) caused_by_watching: bool,
 }
 
 /// What watching this collection cost the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cost {
-    /// Time inside our callbacks, all threads added up.
+    /// Time in the profiler's callbacks, the sum over all threads.
     pub(crate) callback_ns: u64,
-    /// What the runtime spent walking for us, at least.
+    /// Time in the runtime's walks for the profiler, at least.
     pub(crate) walk_ns: u64,
-    /// The time that looking at types took in the pause; `None`: no names were asked for.
+    /// Time in the pause for looking up types; `None`: no names were requested.
     pub(crate) naming_ns: Option<u64>,
-    /// The profiler's event mask was on for the whole of it.
+    /// COR_PRF_MONITOR_GC was on for the whole collection.
     pub(crate) armed: bool,
 }
 
-/// What should have come and did not.
+/// What the stream proves to be missing of one collection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Missing {
     pub(crate) ranges: u64,
@@ -77,7 +77,7 @@ pub(crate) struct Gc {
     pub(crate) pinned_objects: Option<u32>,
     pub(crate) finalization_objects: Option<u64>,
     pub(crate) finalization_bytes: Option<u64>,
-    /// One per name in [`GENERATION_NAMES`], or empty when nothing is known.
+    /// In the order of [`Generation::COLLECTED`]; empty where nothing is known.
     pub(crate) generations: Vec<GenerationStats>,
     pub(crate) heaps: Vec<HeapStats>,
     pub(crate) moved: Option<Moved>,
@@ -86,13 +86,13 @@ pub(crate) struct Gc {
     /// Bytes that each kind of root promoted, summed over heaps, in the order of [`MarkKind::ALL`].
     /// `None` where no such event came.
     pub(crate) promoted_by: [Option<u64>; MarkKind::ALL.len()],
-    /// The managed stack that asked for it, innermost frame first; `None`: not induced, or not seen.
+    /// The managed stack that induced it, innermost frame first; `None`: it was not induced, or the stack is not known.
     pub(crate) induced_by: Option<Vec<Name>>,
     pub(crate) cost: Option<Cost>,
-    /// It started in a window of `--sample`, or after one and before any background collection: the profiler was there, or
-    /// on its way out.
+    /// It started in a window of `--sample`, or after one and before the next background collection: the profiler was
+    /// loaded, or was being detached.
     pub(crate) profiler_there: bool,
-    /// Stops for a collection in which none started, since the last one that did (NoGC regions).
+    /// Stops for a collection in which none started, since the last stop in which one did (NoGC regions).
     pub(crate) stops_without_gc: u32,
     pub(crate) missing: Missing,
 }
@@ -138,19 +138,19 @@ impl Gc {
         }
     }
 
-    /// Its pause without what gcwatch measured of its own work in it: callbacks and the runtime's walks for them. The
-    /// program's own pause is at most this long, because not all of our work can be measured. `None`: the pause is
-    /// not known.
+    /// Its pause without the measured work for gcwatch: callbacks, and the runtime's walks for them. Without gcwatch
+    /// the pause would be at most this long, because not all of that work can be measured. `None`: the pause is not
+    /// known.
     pub(crate) fn own_pause_at_most_ns(&self) -> Option<u64> {
         let measured = self.cost.zip(self.heap_count).map_or(0, |(cost, heaps)| {
-            // The times are added up over the threads of the collection, one for each heap.
+            // The times are sums over the GC threads, one for each heap.
             cost.callback_ns.saturating_add(cost.walk_ns) / u64::from(heaps.max(1))
         });
         self.pause_ns.map(|ns| ns.saturating_sub(measured))
     }
 
-    /// It was generation 2, it blocked while the profiler had switched background collections off, and its reason is
-    /// none of those for which the runtime blocks in any case.
+    /// Whether it is a collection of generation 2 that blocked because the profiler switches background GC off: its
+    /// reason is none of those for which the runtime always blocks.
     pub(crate) fn blocked_by_watching(&self) -> bool {
         let full = self.generation == Some(Generation::GEN2) && self.kind == Some(Kind::Blocking);
         full && (self.cost.is_some() || self.profiler_there)

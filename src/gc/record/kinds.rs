@@ -1,14 +1,14 @@
 //! How a collection ran, why, and how much of it is known.
 
-/// How closely a collection was watched; the order is the order of detail.
+/// What is known of a collection. Ordered: each level has what the levels before it have.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Level {
     /// The runtime's own GC events only.
     #[default]
     Basic,
-    /// And the moved and surviving ranges, by the runtime's events.
+    /// Also the moved and surviving ranges, from the runtime's events.
     Moves,
-    /// And the roots, by the profiler.
+    /// Also the roots, from the profiler.
     Roots,
 }
 
@@ -81,7 +81,7 @@ impl Reason {
         matches!(self.0, 1 | 5 | 6 | 8 | 9 | 10 | 12 | 13 | 17)
     }
 
-    /// The program (or a library in it) asked for this collection.
+    /// Whether the program, or a library in it, induced this collection.
     pub(crate) fn induced(self) -> bool {
         matches!(self.0, 1 | 7 | 10 | 17)
     }
@@ -98,7 +98,7 @@ pub(crate) enum Compacting {
     Mixed,
 }
 
-/// Why a record is not whole. Such a record is shown, and counted nowhere.
+/// Why a record is incomplete. Such a record is shown, but is in no sum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Incomplete {
     /// It was running when the watch began.
@@ -132,7 +132,7 @@ pub(crate) enum Phase {
     Initial,
     /// The end of a background collection's marking.
     FinalMark,
-    /// The runtime walks a background collection's survivors, only because someone listens.
+    /// The runtime walks the survivors of a background collection, which it does only for a listener.
     SurvivorWalk,
 }
 

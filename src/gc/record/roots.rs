@@ -11,10 +11,10 @@ pub(crate) struct RootCount {
     pub(crate) count: u64,
 }
 
-/// What held the heap at the end of a blocking collection: all generations, every time.
+/// The roots at the end of a blocking collection, of all generations whichever was collected.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Roots {
-    /// Roots that point nowhere; counted apart.
+    /// Roots that are null. They are in no other count.
     pub(crate) null_refs: u64,
     /// Every non-null root once, weak ones too. Sorted by kind, then flags.
     pub(crate) counts: Vec<RootCount>,
@@ -25,7 +25,7 @@ pub(crate) struct Roots {
     pub(crate) dependent_pairs: u64,
     /// Single roots, only with `--blocks`.
     pub(crate) list: Option<Vec<Root>>,
-    /// By name; `None`: no names were asked for.
+    /// By name; `None`: no names were requested.
     pub(crate) stats: Option<RootStats>,
 }
 
@@ -42,7 +42,7 @@ impl Roots {
     pub(crate) fn with_flag(&self, flag: RootFlags) -> Option<u64> {
         self.by_kind_and_flags().map(|counts| sum(counts, |c| c.flags.has(flag)))
     }
-    /// Those that keep their object alive: all but the weak ones.
+    /// Roots that keep their object alive: all but the weak ones.
     pub(crate) fn holding(&self) -> Option<u64> {
         self.with_flag(RootFlags::WEAK).map(|weak| self.total().saturating_sub(weak))
     }

@@ -13,10 +13,10 @@ pub(crate) struct MethodRow {
     pub(crate) name: Name,
     /// Roots in its frames.
     pub(crate) slots: u64,
-    /// Different objects that these point to.
+    /// Distinct objects that these point to.
     pub(crate) objects: u64,
     pub(crate) pinned_slots: u64,
-    /// Of the program, not of the framework or of nobody known.
+    /// It is a method of the program.
     pub(crate) own: bool,
 }
 
@@ -27,7 +27,7 @@ pub(super) fn methods(rows: &[Row], names: &mut Tables) -> Vec<MethodRow> {
         .filter(|r| r.kind == RootKind::STACK)
         .map(|row| (names.method_name(row.id), row))
         .collect();
-    // The one that was told first says whose the method is.
+    // The first row decides whether the method is the program's.
     sorted.sort_by(|(a, _), (b, _)| by_text(a, b));
     let mut methods: Vec<MethodRow> = Vec::new();
     for of_one in sorted.chunk_by(|(a, _), (b, _)| by_text(a, b).is_eq()) {

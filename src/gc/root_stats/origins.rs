@@ -1,10 +1,10 @@
-//! Whose the roots are.
+//! Roots by origin.
 
 use super::rows::Row;
 use crate::gc::names::{Origin, Tables};
 use crate::gc::root_kind::RootKind;
 
-/// Roots by whom they belong to; all of them in one of the three.
+/// Roots by origin. Each root is in one of the three.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Origins {
     pub(crate) runtime: u64,
@@ -12,7 +12,7 @@ pub(crate) struct Origins {
     pub(crate) unknown: u64,
 }
 
-/// Stack roots go by their method, all others by what they hold.
+/// The origin of a stack root is that of its method, the origin of any other root is that of its object's type.
 pub(super) fn origins(rows: &[Row], untyped: u64, names: &mut Tables) -> Origins {
     let mut origins = Origins { unknown: untyped, ..Origins::default() };
     for row in rows {

@@ -1,4 +1,4 @@
-//! What may not move, and because of whom.
+//! Pinned objects, and what pins them.
 
 use std::cmp::Reverse;
 
@@ -14,15 +14,15 @@ pub(crate) struct PinnedRow {
     pub(crate) type_name: Name,
     /// "handle", "fixed local" or "other".
     pub(crate) by: &'static str,
-    /// Where the handle was seen being made.
+    /// `None` where the profiler did not see how the handle was allocated.
     pub(crate) handle_type: Option<&'static str>,
-    /// The method that made the handle, or whose local it is.
+    /// The method that allocated the handle, or that has the local.
     pub(crate) allocated_by: Option<Name>,
     pub(crate) generation: Option<Generation>,
-    /// Different objects.
+    /// Distinct objects.
     pub(crate) count: u64,
     pub(crate) bytes: u64,
-    /// Collections in a row in which the longest pinned of them was.
+    /// In how many collections in a row the object that is pinned longest was pinned.
     pub(crate) seen_in_gcs: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The rows of one collection as they come, and what is carried from one collection to the next.
+//! The rows of one collection as they come, and the state that later collections need.
 
 use netcore_profiler::wire;
 
@@ -7,7 +7,7 @@ use crate::gc::generation::Generation;
 use crate::gc::map::HashMap;
 use crate::gc::root_kind::{RootFlags, RootKind};
 
-/// A root that was looked at.
+/// A root whose type was looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Row {
     pub(crate) object: u64,
@@ -15,14 +15,14 @@ pub(crate) struct Row {
     pub(crate) id: u64,
     pub(crate) class: u64,
     pub(crate) bytes: u64,
-    /// FunctionID of what made the handle; 0: unknown.
+    /// FunctionID of the method that allocated the handle; 0: unknown.
     pub(crate) allocated_by: u64,
     pub(crate) kind: RootKind,
     pub(crate) flags: RootFlags,
     pub(crate) generation: Option<Generation>,
     /// SetGCHandle's kind.
     pub(crate) handle_kind: Option<u8>,
-    /// How many roots are exactly this one.
+    /// How many roots are the same.
     pub(crate) count: u64,
 }
 
@@ -32,11 +32,11 @@ impl Row {
     }
 }
 
-/// All that was seen of one collection's holders.
+/// The rows of one collection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct RootRows {
     pub(crate) rows: Vec<Row>,
-    /// Objects that are pinned, and in how many collections in a row they have been.
+    /// Pinned objects, and in how many collections in a row each has been pinned.
     pub(crate) pinned_for: HashMap<u64, u64>,
     /// `None`: not known.
     pub(super) statics: Option<Vec<Value>>,
@@ -50,12 +50,12 @@ impl RootRows {
     }
 }
 
-/// Roots of one collection that are taken. The profiler tells of 10,000 at most.
+/// Roots that are kept of one collection. The profiler sends 10,000 at most.
 const MAX_ROWS: usize = 1 << 16;
-/// Static fields that are taken. The profiler watches 4,096 at most.
+/// Static fields that are kept. The profiler watches 4,096 at most.
 const MAX_STATICS: usize = 1 << 13;
 
-/// What comes before a collection's totals, and what stays from the collection before.
+/// The rows that come before a collection's totals, and the state of the collections before.
 #[derive(Debug, Default)]
 pub(in crate::gc) struct IncomingRootRows {
     gc_seq: u64,
@@ -63,9 +63,9 @@ pub(in crate::gc) struct IncomingRootRows {
     roots_parts: u32,
     statics_parts: u32,
     statics: HashMap<u32, Value>,
-    /// The whole table has come, and every change since.
+    /// The complete list has come, and every change since.
     statics_known: bool,
-    /// Parts of this collection that were not taken, or not all of them: there is more than the profiler ever tells.
+    /// Parts of this collection of which rows were left out, because there are more than the profiler ever sends.
     left_out: u64,
     pinned_seq: u64,
     pinned_for: HashMap<u64, u64>,
@@ -132,7 +132,7 @@ impl IncomingRootRows {
         self.left_out += u64::from(left_out);
     }
 
-    /// The totals have come: what belongs to them, and how many parts are missing.
+    /// The totals have come. Returns their rows, and how many parts are missing.
     pub(in crate::gc) fn take(&mut self, gc_seq: u64, naming: &wire::Naming) -> (RootRows, u64) {
         self.part_of(gc_seq);
         let roots_missing = naming.typed_root_parts.saturating_sub(self.roots_parts);
@@ -142,8 +142,8 @@ impl IncomingRootRows {
             self.statics_known = false;
         }
         let rows = std::mem::take(&mut self.rows);
-        // An object that is pinned keeps its address, so the same address in the next collection is
-        // the same object, if no collection was missed between the two.
+        // A pinned object keeps its address. So the same address in the next collection is the same object, if no
+        // collection is missing in between.
         let in_a_row = gc_seq == self.pinned_seq.wrapping_add(1) && roots_missing == 0;
         let before = std::mem::take(&mut self.pinned_for);
         for row in rows.iter().filter(|r| r.pinning()) {

@@ -1,11 +1,11 @@
-//! Static fields and what is in them.
+//! Static fields and the objects that they hold.
 
 use std::cmp::Reverse;
 
 use crate::gc::generation::Generation;
 use crate::gc::names::{Name, Origin, Tables};
 
-/// What one field holds.
+/// The object that a field holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Value {
     pub(crate) field: u32,
@@ -20,15 +20,15 @@ pub(crate) struct StaticRow {
     /// `Class.field`.
     pub(crate) field: Name,
     pub(crate) type_name: Name,
-    /// Of the object itself.
+    /// Bytes of the object itself.
     pub(crate) bytes: u64,
     pub(crate) generation: Option<Generation>,
     pub(crate) thread_static: bool,
-    /// Of the program, not of the framework.
+    /// It is a field of the program.
     pub(crate) own: bool,
 }
 
-/// The program's first, and of these the largest.
+/// Sorted: the program's fields first, then by bytes, the largest first.
 pub(super) fn statics(values: &[Value], names: &mut Tables) -> Vec<StaticRow> {
     let mut rows: Vec<StaticRow> = values
         .iter()

@@ -1,4 +1,4 @@
-//! RootStats added up over collections.
+//! Root stats added up over collections.
 
 use std::cmp::Reverse;
 
@@ -14,15 +14,15 @@ use crate::gc::root_kind::{RootFlags, RootKind};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MethodTotals {
     pub(crate) name: Name,
-    /// Collections in which it held something.
+    /// Collections in which its frames had roots.
     pub(crate) gcs: u64,
     pub(crate) slots: u64,
     pub(crate) pinned_slots: u64,
-    /// Of the program.
+    /// It is a method of the program.
     pub(crate) own: bool,
 }
 
-/// Objects of a type behind one kind of holder, in all collections.
+/// Objects of one type that roots of one kind point to, in all collections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TypeTotals {
     pub(crate) name: Name,
@@ -34,28 +34,28 @@ pub(crate) struct TypeTotals {
     /// In the last collection.
     pub(crate) last_count: u64,
     pub(crate) last_bytes: u64,
-    /// Of all roots to it that are no weak ones, over all collections.
+    /// Roots that are not weak, over all collections.
     pub(crate) total_count: u64,
 }
 
-/// What was pinned the same way, in all collections.
+/// Objects of one type that are pinned the same way, in all collections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PinnedTotals {
     pub(crate) type_name: Name,
     pub(crate) by: &'static str,
     pub(crate) handle_type: Option<&'static str>,
     pub(crate) allocated_by: Option<Name>,
-    /// Where the last of them lay.
+    /// Generation of the last of them.
     pub(crate) generation: Option<Generation>,
     pub(crate) gcs: u64,
-    /// Objects, at most.
+    /// The most objects in one collection.
     pub(crate) max_count: u64,
     pub(crate) max_bytes: u64,
-    /// Collections in a row in which the longest pinned of them was.
+    /// In how many collections in a row the object that is pinned longest was pinned.
     pub(crate) seen_in_gcs: u64,
 }
 
-/// Over all collections that told names.
+/// Totals over all collections whose roots have names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct RootStatsTotals {
     pub(crate) gcs: u64,
@@ -69,7 +69,7 @@ pub(crate) struct RootStatsTotals {
     pub(crate) origins: Origins,
 }
 
-/// What a target can send is no reason to overflow.
+/// Adds without an overflow, whatever the target sends.
 fn add(to: &mut u64, more: u64) {
     *to = to.saturating_add(more);
 }
@@ -93,7 +93,7 @@ impl RootStatsTotals {
             add(&mut sum.pinned_slots, row.pinned_slots);
         }
         self.add_types(&holders.types);
-        // One row for each generation.
+        // The rows of one collection differ by generation.
         let mut now: HashMap<PinnedKey, PinnedTotals> = HashMap::default();
         for row in &holders.pinned {
             let key = (row.type_name.clone(), row.by, row.handle_type, row.allocated_by.clone());
@@ -129,7 +129,7 @@ impl RootStatsTotals {
         for sum in self.types.values_mut() {
             (sum.last_count, sum.last_bytes) = (0, 0);
         }
-        // Weak roots hold nothing.
+        // Weak roots do not keep objects alive.
         let mut now: HashMap<(Name, RootKind), (u64, u64)> = HashMap::default();
         for row in rows.iter().filter(|row| !row.flags.has(RootFlags::WEAK)) {
             let (count, bytes) = now.entry((row.name.clone(), row.kind)).or_default();

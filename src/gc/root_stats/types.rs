@@ -16,12 +16,12 @@ pub(crate) struct TypeRow {
     pub(crate) generation: Option<Generation>,
     /// Roots.
     pub(crate) count: u64,
-    /// Of the objects themselves, each once.
+    /// Bytes of the objects themselves, each counted once.
     pub(crate) bytes: u64,
 }
 
-/// Rows with the names of their types. Arrays in which static fields lie are told from handles that
-/// somebody made.
+/// Rows with the names of their types. Handles of arrays that hold the values of static fields become a kind of their
+/// own.
 pub(super) fn typed(rows: &[Row], names: &mut Tables) -> Vec<(Row, Name)> {
     rows.iter()
         .map(|row| {
@@ -38,7 +38,7 @@ pub(super) fn typed(rows: &[Row], names: &mut Tables) -> Vec<(Row, Name)> {
 pub(super) fn types(rows: &[(Row, Name)]) -> Vec<TypeRow> {
     let flat = |row: &Row| (row.kind, row.flags, row.generation);
     let mut sorted: Vec<&(Row, Name)> = rows.iter().collect();
-    // What was told of an object first comes first.
+    // The sort is stable: the first row of an object stays first.
     sorted.sort_by(|(a, a_name), (b, b_name)| {
         flat(a).cmp(&flat(b)).then_with(|| by_text(a_name, b_name)).then(a.object.cmp(&b.object))
     });
@@ -64,7 +64,7 @@ pub(super) fn types(rows: &[(Row, Name)]) -> Vec<TypeRow> {
     types
 }
 
-/// Most names that are the same lie in the same place.
+/// Compares names. Equal names are mostly the same allocation.
 pub(super) fn by_text(a: &Name, b: &Name) -> Ordering {
     if Name::ptr_eq(a, b) { Ordering::Equal } else { a.cmp(b) }
 }

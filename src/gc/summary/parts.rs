@@ -77,7 +77,7 @@ impl StopTotals {
 pub(crate) struct CostSummary {
     /// Time inside our callbacks, all threads.
     pub(crate) callback_ns: u64,
-    /// What the runtime spent walking for us, at least.
+    /// Time in the runtime's walks for the profiler, at least.
     pub(crate) walk_ns: u64,
     /// Collections for the whole of which the profiler was armed.
     pub(crate) armed_gcs: u64,

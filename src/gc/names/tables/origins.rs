@@ -9,13 +9,13 @@ use crate::gc::names::origin::{self, Origin};
 const DEPTH: usize = 8;
 
 impl Tables {
-    /// Whose a static field is.
+    /// The origin of a static field.
     pub(crate) fn field_origin(&self, number: u32) -> Origin {
         self.fields.get(&number).map_or(Origin::Unknown, |f| self.type_origin(f.module, f.type_token))
     }
 
-    /// Whose a class is: an array's by its elements, and what has a type of the program among its
-    /// arguments is the program's.
+    /// The origin of a class. That of an array is the origin of its elements; a generic type with an argument of the
+    /// program is the program's.
     pub(crate) fn class_origin(&mut self, id: u64) -> Origin {
         if let Some(origin) = self.class_origins.get(&id) {
             return *origin;
@@ -48,7 +48,7 @@ impl Tables {
         }
     }
 
-    /// Whose a method is. What the runtime holds in no frame is its own.
+    /// The origin of a method. A root without a frame is the runtime's.
     pub(crate) fn method_origin(&mut self, id: u64) -> Origin {
         if let Some(origin) = self.method_origins.get(&id) {
             return *origin;

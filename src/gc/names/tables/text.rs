@@ -10,7 +10,7 @@ use crate::gc::names::name::{DYNAMIC, NO_FRAME, Name, UNLOADED, UNNAMED};
 
 /// How far arguments of arguments are followed.
 const DEPTH: usize = 8;
-/// Stands for what is left out of a text that has grown too long.
+/// Stands for the part that is left out of a text that is too long.
 const CUT: &str = "…";
 
 impl Tables {
@@ -86,7 +86,7 @@ impl Tables {
             .collect()
     }
 
-    /// The stand-in for any reference type in code that several instances share.
+    /// Whether this is `System.__Canon`, which stands for any reference type in shared generic code.
     fn is_canon(&self, id: u64) -> bool {
         let def = self.own.classes.get(&id).and_then(|c| self.type_def_of(c.module, c.token));
         def.is_some_and(|def| def.name == "System.__Canon")
