@@ -1,16 +1,16 @@
-//! Text that a target, another user or a file chose: whatever could act on a terminal is made visible. All that gcwatch
-//! writes goes through here: [`visible`] for people, [`escape_untrusted_json`] for scripts.
+//! Escapes text that a target, another user or a file chose, so that it cannot control a terminal. All output of gcwatch
+//! is escaped here: by [`escape_untrusted`] for people, by [`escape_untrusted_json`] for scripts.
 
 use std::io::{self, Write};
 
-/// No name is longer, in characters.
+/// The maximum length of a name, in characters.
 pub(crate) const LONGEST: usize = 1000;
 
-/// A command line is kept up to so many characters: what a process says of its arguments may have any length.
+/// The maximum length of a command line, in characters; that of a process may have any length.
 pub(crate) const LONGEST_LINE: usize = 32 << 10;
 
-/// Controls (C0, DEL, C1), and characters that change the direction of writing or are not there to be seen.
-fn acts(c: char) -> bool {
+/// Control characters (C0, DEL, C1), and characters that are invisible or change the direction of writing.
+fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{ad}'
@@ -24,23 +24,22 @@ fn acts(c: char) -> bool {
             | '\u{e0000}'..='\u{e007f}')
 }
 
-/// The same text in one line that can be printed. Once more changes nothing.
+/// The text in one line, its unsafe characters as escapes such as `\u{1b}`. Escaped text stays as it is.
 pub(crate) fn escape_untrusted(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
             '\t' | '\n' | '\r' => out.extend(c.escape_default()),
-            c if acts(c) => out.extend(c.escape_unicode()),
+            c if is_unsafe(c) => out.extend(c.escape_unicode()),
             c => out.push(c),
         }
     }
     out
 }
 
-/// The same JSON, with escapes for what JSON itself would let through. Such characters are in its strings only, so
-/// every reader gets the text as it was.
+/// JSON whose unsafe characters are JSON escapes. They occur in strings only, so every reader gets the original text.
 pub(crate) fn escape_untrusted_json(json: Vec<u8>) -> Vec<u8> {
-    // Mostly there is nothing to do.
+    // The usual case.
     if json.iter().all(|byte| *byte < 0x7f) {
         return json;
     }
@@ -48,9 +47,9 @@ pub(crate) fn escape_untrusted_json(json: Vec<u8>) -> Vec<u8> {
     let mut out = Vec::with_capacity(json.len() + 64);
     for c in text.chars() {
         match c {
-            // Between its values; within them JSON escapes it.
+            // Between values; inside strings JSON escapes it.
             '\n' => out.push(b'\n'),
-            c if acts(c) => {
+            c if is_unsafe(c) => {
                 for unit in c.encode_utf16(&mut [0; 2]) {
                     out.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
                 }
@@ -61,7 +60,7 @@ pub(crate) fn escape_untrusted_json(json: Vec<u8>) -> Vec<u8> {
     out
 }
 
-/// The value as JSON that can be printed.
+/// A value as JSON without unsafe characters.
 ///
 /// # Errors
 /// It cannot be serialised.
@@ -70,7 +69,7 @@ pub(crate) fn to_json(value: &impl serde::Serialize) -> io::Result<String> {
     String::from_utf8(json).map_err(io::Error::other)
 }
 
-/// The same over several lines.
+/// A value as JSON in several lines, without unsafe characters.
 ///
 /// # Errors
 /// It cannot be serialised.
@@ -79,12 +78,12 @@ pub(crate) fn to_json_pretty(value: &impl serde::Serialize) -> io::Result<String
     String::from_utf8(json).map_err(io::Error::other)
 }
 
-/// Makes every message that is written a line that can be printed.
+/// A writer that makes each message one line without unsafe characters.
 #[derive(Debug)]
 pub(crate) struct EscapedLines<W>(pub(crate) W);
 
 impl<W: Write> Write for EscapedLines<W> {
-    /// `message` is whole: the log writes each in one go.
+    /// `message` is complete: the log writes each message with one call.
     fn write(&mut self, message: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(message);
         let line = escape_untrusted(text.strip_suffix('\n').unwrap_or(&text)) + "\n";
@@ -96,7 +95,7 @@ impl<W: Write> Write for EscapedLines<W> {
     }
 }
 
-/// At most `longest` characters, the last one telling that there were more.
+/// At most `longest` characters; the last one is `…` if the text was longer.
 pub(crate) fn cut(mut text: String, longest: usize) -> String {
     if let Some((end, _)) = text.char_indices().nth(longest) {
         // One character goes for the sign.
@@ -127,7 +126,7 @@ mod tests {
         let hostile = "a\x1b[2J\u{9b}31m\n\u{7f}\u{202e}é\u{e0041}\u{1f600}";
         let value = serde_json::json!({ hostile: [hostile, 1] });
         for json in [to_json(&value).unwrap(), to_json_pretty(&value).unwrap()] {
-            assert!(!json.chars().any(|c| acts(c) && c != '\n'), "{json:?}");
+            assert!(!json.chars().any(|c| is_unsafe(c) && c != '\n'), "{json:?}");
             assert!(json.contains("é\\udb40\\udc41\u{1f600}"), "{json}");
             assert_eq!(serde_json::from_str::<serde_json::Value>(&json).unwrap(), value);
         }

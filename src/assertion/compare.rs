@@ -1,4 +1,4 @@
-//! Two watches side by side, metric by metric.
+//! Compares two watches metric by metric.
 
 use super::metric::{Metric, Unit, Value};
 use super::noise::{self, Noise};
@@ -10,8 +10,8 @@ use crate::gc::facts::{Lost, Watch};
 use crate::gc::record::Gc;
 use crate::gc::summary::Summary;
 
-/// What is compared without being asked for.
-const USUAL: [&str; 27] = [
+/// The metrics that are always compared.
+const DEFAULT_METRICS: [&str; 27] = [
     "pause.p50",
     "pause.p90",
     "pause.p99",
@@ -41,20 +41,20 @@ const USUAL: [&str; 27] = [
     "lost",
 ];
 
-/// One metric of both.
+/// One metric of both watches.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
     pub(crate) name: String,
     pub(crate) unit: Unit,
     pub(crate) before: Option<f64>,
     pub(crate) after: Option<f64>,
-    /// It grows with the time watched, and the watches differ in length: the lengths in seconds, before and after.
+    /// The lengths of both watches in seconds, if they differ and the metric grows with the length.
     pub(crate) per_second: Option<(f64, f64)>,
     pub(crate) noise: Noise,
 }
 
 impl Row {
-    /// What `before` would be in a watch as long as the one after.
+    /// `before`, scaled to the length of the watch after.
     fn base(&self) -> Option<f64> {
         Some(self.before? * self.per_second.map_or(1.0, |(before_s, after_s)| after_s / before_s))
     }
@@ -64,31 +64,31 @@ impl Row {
         Some(self.after? - self.base()?)
     }
 
-    /// The same in percent of before; infinite where that was 0.
+    /// The change in percent of `before`; infinite if that is 0.
     pub(crate) fn change_percent(&self) -> Option<f64> {
         let (before, change) = (self.base()?, self.change()?);
         Some(if change == 0.0 { 0.0 } else { change / before.abs() * 100.0 })
     }
 
-    /// Both sides per second; `None`: they are compared as they are.
+    /// Both sides per second; `None`: they are not scaled.
     pub(crate) fn rates(&self) -> Option<(Option<f64>, Option<f64>)> {
         let (before_s, after_s) = self.per_second?;
         Some((self.before.map(|value| value / before_s), self.after.map(|value| value / after_s)))
     }
 }
 
-/// Watches whose lengths differ by no more than this share are of the same length.
-const SAME_LENGTH: f64 = 0.01;
+/// Watches whose lengths differ by at most this share count as equally long.
+const MAX_LENGTH_DIFFERENCE: f64 = 0.01;
 
-/// The lengths in seconds, before and after, of two watches of different lengths; `None` also where one is unknown.
+/// The lengths of both watches in seconds; `None`: they are equally long, or one is unknown.
 pub(crate) fn lengths(before: &Watch, after: &Watch) -> Option<(f64, f64)> {
     let seconds = |watch: &Watch| watch.duration_ns.filter(|ns| *ns > 0).map(|ns| ns as f64 / 1e9);
     let (before_s, after_s) = (seconds(before)?, seconds(after)?);
-    let differ = (before_s - after_s).abs() > SAME_LENGTH * before_s.max(after_s);
+    let differ = (before_s - after_s).abs() > MAX_LENGTH_DIFFERENCE * before_s.max(after_s);
     differ.then_some((before_s, after_s))
 }
 
-/// What is compared: by name, its metric and statistic.
+/// A metric to compare, with its statistic.
 #[derive(Debug, Clone)]
 pub(crate) struct Wanted {
     name: String,
@@ -96,9 +96,12 @@ pub(crate) struct Wanted {
     statistic: Option<Statistic>,
 }
 
-/// The usual metrics, and those that assertions name.
+/// The default metrics, and those of the assertions.
 pub(crate) fn wanted(assertions: &[ChangeAssertion]) -> Vec<Wanted> {
-    let names = USUAL.iter().map(|name| (*name).to_owned()).chain(assertions.iter().map(|a| a.name.clone()));
+    let names = DEFAULT_METRICS
+        .iter()
+        .map(|name| (*name).to_owned())
+        .chain(assertions.iter().map(|a| a.name.clone()));
     let mut all: Vec<Wanted> = Vec::new();
     for name in names {
         if all.iter().any(|w| w.name == name) {
@@ -111,12 +114,12 @@ pub(crate) fn wanted(assertions: &[ChangeAssertion]) -> Vec<Wanted> {
     all
 }
 
-/// One side, filled collection by collection.
+/// One of the two watches.
 #[derive(Debug, Clone)]
 pub(crate) struct Side {
     wanted: Vec<Wanted>,
     assertions: Assertions,
-    /// By wanted metric, of those that have a value per collection.
+    /// The values of each wanted metric that has one per collection.
     values: Vec<Vec<u64>>,
     pub(crate) summary: Summary,
 }
@@ -138,7 +141,7 @@ impl Side {
         }
     }
 
-    /// Takes in one collection; only complete ones count.
+    /// Adds a collection; only complete ones count.
     pub(crate) fn add(&mut self, gc: &Gc) {
         self.summary.add(gc);
         if !gc.complete() {
@@ -153,7 +156,7 @@ impl Side {
     }
 }
 
-/// Both sides, metric by metric; what neither side knows is left out.
+/// All metrics that at least one side has.
 pub(crate) fn rows(before: (&Side, &Lost, &Watch), after: (&Side, &Lost, &Watch)) -> Vec<Row> {
     let values = |(side, lost, watch): (&Side, &Lost, &Watch)| {
         side.assertions.judge(&side.summary, lost, watch).into_iter().map(|v| v.value).collect::<Vec<_>>()
@@ -188,14 +191,14 @@ pub(crate) fn rows(before: (&Side, &Lost, &Watch), after: (&Side, &Lost, &Watch)
         .collect()
 }
 
-/// A change that must not be: `pause.p99 > +10%`, `gc.gen2.count > 0`, `heap.after.last > +16MiB`.
+/// A change that makes `diff` fail: `pause.p99 > +10%`, `gc.gen2.count > 0`, `heap.after.last > +16MiB`.
 #[derive(Debug, Clone)]
 pub(crate) struct ChangeAssertion {
     pub(crate) text: String,
     pub(crate) name: String,
     op: Op,
     limit: f64,
-    /// The bound is a percentage of the value before; else it is a difference.
+    /// The limit is a percentage of the value before; else it is a difference.
     relative: bool,
 }
 
@@ -203,13 +206,13 @@ impl std::str::FromStr for ChangeAssertion {
     type Err = InvalidAssertion;
 
     fn from_str(text: &str) -> Result<ChangeAssertion, InvalidAssertion> {
-        // A percentage fits every metric, whatever its unit.
+        // Every metric can change by a percentage.
         let text = text.trim();
         let percent = text.ends_with('%');
         let assertion: Assertion =
             if percent { Assertion::parse_as(text, Unit::Percent)? } else { text.parse()? };
         let name = text.split(['<', '>', '=', '!']).next().unwrap_or_default().trim().to_owned();
-        // Of a percentage the change is told in points.
+        // A percentage changes by points.
         let relative = percent && assertion.metric.unit != Unit::Percent;
         Ok(ChangeAssertion {
             text: escape_untrusted(text),
@@ -222,7 +225,7 @@ impl std::str::FromStr for ChangeAssertion {
 }
 
 impl ChangeAssertion {
-    /// Whether the change is one that must not be; `None`: it is not known.
+    /// Whether the change makes `diff` fail; `None`: the change is not known.
     pub(crate) fn fails(&self, rows: &[Row]) -> Option<bool> {
         let row = rows.iter().find(|row| row.name == self.name)?;
         let change = if self.relative { row.change_percent()? } else { row.change()? };
@@ -250,10 +253,10 @@ mod tests {
     }
 
     #[test]
-    fn the_usual_names_are_metrics() {
-        assert_eq!(wanted(&[]).len(), USUAL.len());
-        assert!(USUAL.iter().all(|name| parse::metric(name).is_ok()));
-        assert!(super::super::METRICS.len() > USUAL.len());
+    fn the_default_names_are_metrics() {
+        assert_eq!(wanted(&[]).len(), DEFAULT_METRICS.len());
+        assert!(DEFAULT_METRICS.iter().all(|name| parse::metric(name).is_ok()));
+        assert!(super::super::METRICS.len() > DEFAULT_METRICS.len());
     }
 
     #[test]

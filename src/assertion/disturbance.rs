@@ -1,4 +1,4 @@
-//! What watching changes of the values that bounds judge: one table, by metric.
+//! Which metrics watching changes, and how: one table.
 
 use super::metric::Metric;
 use crate::gc::facts::{BackgroundGc, Watch};
@@ -9,7 +9,7 @@ use crate::gc::record::Level;
 pub(crate) enum Disturbance {
     /// Background GC was off: every collection of generation 2 blocked.
     BackgroundGcOff,
-    /// The pauses hold work that was done for gcwatch: the runtime told blocks (`moves`, `roots`), or looked for roots.
+    /// The pauses contain work for gcwatch: the runtime reported blocks (`moves`, `roots`), or searched for roots.
     WorkInPauses,
 }
 
@@ -24,7 +24,7 @@ impl Disturbance {
         }
     }
 
-    /// The same for people, as part of a sentence.
+    /// The words for people, as part of a sentence.
     pub(crate) fn words(self) -> &'static str {
         match self {
             BackgroundGcOff => "background GC was off",
@@ -86,7 +86,7 @@ pub(crate) fn disturbances(metric: &Metric, watch: &Watch) -> Vec<Disturbance> {
 }
 
 fn happened(disturbance: Disturbance, watch: &Watch) -> bool {
-    // Between windows the profiler is out.
+    // Between windows the profiler is not loaded.
     let profiler_came = watch.sample.is_none() || watch.windows.taken > 0 || watch.stepped_back.is_some();
     match disturbance {
         BackgroundGcOff => match watch.background_gc {

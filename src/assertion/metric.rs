@@ -1,4 +1,4 @@
-//! Everything that can be bounded or compared, by name.
+//! The metrics of assertions and comparisons, by name.
 
 use crate::gc::generation::Generation;
 use crate::gc::record::{Gc, Kind, Level};
@@ -30,9 +30,9 @@ impl Unit {
 /// Where the value comes from.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Value {
-    /// One per collection; `None` where it is not known of it. Needs a statistic.
+    /// One for each collection; `None`: unknown. Needs a statistic.
     PerGc(fn(&Gc) -> Option<u64>),
-    /// The number of collections of which it is true.
+    /// The number of collections for which the function is true.
     Count(fn(&Gc) -> bool),
     /// Share of the watch for which collections stopped the program.
     PausePercent,
@@ -44,7 +44,7 @@ pub(crate) enum Value {
     Lost,
 }
 
-/// Something that can be bounded.
+/// A figure that an assertion can name.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Metric {
     pub(crate) name: &'static str,

@@ -6,9 +6,9 @@ use crate::gc::summary::nearest_rank;
 /// Resamples of a bootstrap; fewer where there are very many values.
 const RESAMPLES: usize = 2_000;
 const FEWEST_RESAMPLES: usize = 400;
-/// Values that all resamples together may draw.
+/// The maximum number of values in all resamples.
 const MOST_DRAWN: usize = 20_000_000;
-/// Below that many values a side nothing can be told.
+/// With fewer values on a side there is no test.
 const FEWEST: usize = 8;
 /// z of a two-sided 99 % interval.
 const Z99: f64 = 2.576;

@@ -7,7 +7,7 @@ use super::metric::{METRICS, Metric, Unit, Value};
 use super::statistic::Statistic;
 use crate::escape::escape_untrusted;
 
-/// How a value stands to its bound.
+/// How a value must compare with the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Op {
     Lt,
@@ -34,26 +34,26 @@ impl Op {
         }
     }
 
-    /// Something that was missed can only make it truer.
+    /// A larger value cannot make it false.
     pub(crate) fn grows_truer(self) -> bool {
         matches!(self, Op::Gt | Op::Ge)
     }
 }
 
-/// A bound.
+/// A condition on a metric.
 #[derive(Debug, Clone)]
 pub(crate) struct Assertion {
     /// As it was typed, spaces around it removed.
     pub(crate) text: String,
     pub(crate) metric: &'static Metric,
-    /// `None` where the metric is one value by itself.
+    /// `None`: the metric has one value for the watch.
     pub(crate) statistic: Option<Statistic>,
     pub(crate) op: Op,
-    /// In the metric's unit.
+    /// In the unit of the metric.
     pub(crate) limit: f64,
 }
 
-/// Why a text is no bound: a sentence, and what was perhaps meant.
+/// Why a text is no assertion: a sentence, and what may have been meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct InvalidAssertion {
     pub(crate) what: String,
@@ -79,7 +79,7 @@ impl FromStr for Assertion {
 }
 
 impl Assertion {
-    /// The same where the value is in another unit than the metric's.
+    /// Parses an assertion whose limit is in another unit than the metric.
     pub(crate) fn parse_as(text: &str, unit: Unit) -> Result<Assertion, InvalidAssertion> {
         Assertion::parse(text, Some(unit))
     }
@@ -133,9 +133,9 @@ pub(crate) fn metric(name: &str) -> Result<(&'static Metric, Option<Statistic>),
     Err(unknown(name))
 }
 
-/// The nearest names come with it.
+/// The error for an unknown metric, with the nearest names.
 fn unknown(name: &str) -> InvalidAssertion {
-    // A statistic at its end is no part of the likeness.
+    // The statistic at the end does not count for the likeness.
     let stem = match name.rsplit_once('.') {
         Some((stem, last)) if Statistic::named(last).is_some() => stem,
         _ => name,

@@ -1,4 +1,4 @@
-//! Many values made one.
+//! Statistics: from the values of all collections to one.
 
 use crate::gc::summary::Samples;
 
@@ -35,7 +35,7 @@ impl Statistic {
     }
 }
 
-/// Values as they come; keeps each one only where an exact percentile needs it.
+/// Computes a statistic of values as they come; keeps all values only for a percentile.
 #[derive(Debug, Clone)]
 pub(crate) struct Values {
     statistic: Statistic,
@@ -74,12 +74,12 @@ impl Values {
         }
     }
 
-    /// How many there were.
+    /// The number of values.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
-    /// The one value; `None` without any.
+    /// The statistic; `None`: there are no values.
     pub(crate) fn result(&self) -> Option<f64> {
         let whole = match self.statistic {
             Statistic::Mean if self.count > 0 => return Some(self.total as f64 / self.count as f64),

@@ -1,4 +1,4 @@
-//! Judges bounds: collections as they come, the whole at the end.
+//! Evaluates assertions: takes collections as they come, and makes the verdicts at the end.
 
 use super::disturbance::{Disturbance, disturbances};
 use super::metric::{Unit, Value};
@@ -9,21 +9,21 @@ use crate::gc::generation::Generation;
 use crate::gc::record::{Gc, Incomplete, Kind, Level, Reason};
 use crate::gc::summary::{INCOMPLETE, Summary};
 
-/// So many collections are named that broke a bound.
-const MOST_NAMED: usize = 100;
+/// At most so many violations are kept for each assertion.
+const MAX_VIOLATIONS: usize = 100;
 
-/// A collection that broke a bound.
+/// A collection that violates an assertion.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Violation {
     pub(crate) number: u32,
     pub(crate) generation: Option<Generation>,
     pub(crate) kind: Option<Kind>,
     pub(crate) reason: Option<Reason>,
-    /// Its own value, in the metric's unit; `None` where being there is what broke it.
+    /// Its value, in the metric's unit; `None`: the collection counts by itself.
     pub(crate) value: Option<u64>,
 }
 
-/// What became of one bound.
+/// The result of an assertion.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Verdict {
     /// As it was typed.
@@ -31,21 +31,21 @@ pub(crate) struct Verdict {
     /// In `unit`; `None` without data.
     pub(crate) value: Option<f64>,
     pub(crate) unit: Unit,
-    /// The level of the watch that it was judged at.
+    /// The level of the watch.
     pub(crate) level: Level,
-    /// In which ways watching changed what was judged; none: it did not.
+    /// The ways in which watching changed the value; empty: it did not.
     pub(crate) disturbed_by: Vec<Disturbance>,
-    /// `None`: it could not be judged.
+    /// `None`: there is no verdict.
     pub(crate) holds: Option<bool>,
-    /// In a watch that looks at roots in windows: the collections that the value rests on.
+    /// With `--sample`: the number of collections behind the value of a metric of roots or moves.
     pub(crate) gcs_seen: Option<u64>,
-    /// Why it could not.
+    /// Why there is no verdict.
     pub(crate) unjudged: Option<&'static str>,
-    /// The collections that broke it, the first 100.
-    pub(crate) broken_by: Vec<Violation>,
+    /// The first 100 collections that violate it.
+    pub(crate) violations: Vec<Violation>,
 }
 
-/// All bounds of one watch.
+/// All assertions on one watch.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Assertions {
     evaluations: Vec<Evaluation>,
@@ -55,7 +55,7 @@ pub(crate) struct Assertions {
 struct Evaluation {
     assertion: Assertion,
     state: State,
-    broken_by: Vec<Violation>,
+    violations: Vec<Violation>,
 }
 
 #[derive(Debug, Clone)]
@@ -75,24 +75,24 @@ impl Assertions {
         Assertions { evaluations: assertions.into_iter().map(Evaluation::new).collect() }
     }
 
-    /// There is nothing to judge.
+    /// Whether there are no assertions.
     pub(crate) fn is_empty(&self) -> bool {
         self.evaluations.is_empty()
     }
 
-    /// The lowest level that can answer all of them.
+    /// The lowest level that sees all metrics; `None`: there are no assertions.
     pub(crate) fn level(&self) -> Option<Level> {
         self.evaluations.iter().map(|c| c.assertion.metric.level).max()
     }
 
-    /// Takes in one collection; only complete ones count.
+    /// Adds a collection; only complete ones count.
     pub(crate) fn add(&mut self, gc: &Gc) {
         if gc.complete() {
             self.evaluations.iter_mut().for_each(|evaluation| evaluation.add(gc));
         }
     }
 
-    /// The verdicts, in the order of the bounds.
+    /// The verdicts, in the order of the assertions.
     pub(crate) fn judge(&self, summary: &Summary, lost: &Lost, watch: &Watch) -> Vec<Verdict> {
         self.evaluations.iter().map(|evaluation| evaluation.judge(summary, lost, watch)).collect()
     }
@@ -108,7 +108,7 @@ impl Assertions {
             holds: None,
             gcs_seen: None,
             unjudged: Some(why),
-            broken_by: Vec::new(),
+            violations: Vec::new(),
         };
         self.evaluations.iter().map(one).collect()
     }
@@ -124,11 +124,11 @@ impl Evaluation {
             Value::FragmentationPercent(generation) => State::Fragmentation(generation, None),
             Value::Lost => State::Lost,
         };
-        Evaluation { assertion, state, broken_by: Vec::new() }
+        Evaluation { assertion, state, violations: Vec::new() }
     }
 
     fn add(&mut self, gc: &Gc) {
-        let mut broke = false;
+        let mut violates = false;
         let mut own = None;
         match &mut self.state {
             State::PerGc(of, values) => {
@@ -136,14 +136,14 @@ impl Evaluation {
                     values.add(value);
                     own = Some(value);
                     let whole = matches!(self.assertion.statistic, Some(Statistic::Total | Statistic::Mean));
-                    broke = !whole && !self.assertion.op.holds(value as f64, self.assertion.limit);
+                    violates = !whole && !self.assertion.op.holds(value as f64, self.assertion.limit);
                 }
             }
             State::Count(of, count) => {
                 if of(gc) {
                     *count += 1;
-                    // Too few of them are not the fault of one that was there.
-                    broke = matches!(self.assertion.op, Op::Lt | Op::Le | Op::Eq);
+                    // A collection that exists cannot violate a lower limit.
+                    violates = matches!(self.assertion.op, Op::Lt | Op::Le | Op::Eq);
                 }
             }
             State::Growth(first, last) => {
@@ -167,8 +167,8 @@ impl Evaluation {
             }
             State::PausePercent | State::Lost => {}
         }
-        if broke && self.broken_by.len() < MOST_NAMED {
-            self.broken_by.extend(gc.number.map(|number| Violation {
+        if violates && self.violations.len() < MAX_VIOLATIONS {
+            self.violations.extend(gc.number.map(|number| Violation {
                 number,
                 generation: gc.generation,
                 kind: gc.kind,
@@ -201,9 +201,9 @@ impl Evaluation {
             (_, None) if self.assertion.metric.level > watch.level => Some("not seen at this level"),
             (_, None) => Some("no data"),
         };
-        // What was not seen could have broken it.
+        // A lost collection could have violated it.
         let proof = matches!(self.state, State::Count(..)) && self.assertion.op.grows_truer();
-        if holds == Some(true) && !proof && !matches!(self.state, State::Lost) && holes(summary, lost) {
+        if holds == Some(true) && !proof && !matches!(self.state, State::Lost) && has_gaps(summary, lost) {
             (holds, unjudged) = (None, Some("collections or events were lost"));
         }
         Verdict {
@@ -222,13 +222,13 @@ impl Evaluation {
                 _ => None,
             },
             unjudged,
-            broken_by: if holds == Some(false) { self.broken_by.clone() } else { Vec::new() },
+            violations: if holds == Some(false) { self.violations.clone() } else { Vec::new() },
         }
     }
 }
 
-/// Something between the ends of the watch is missing.
-fn holes(summary: &Summary, lost: &Lost) -> bool {
+/// Whether events between the ends of the watch were lost.
+fn has_gaps(summary: &Summary, lost: &Lost) -> bool {
     let broken =
         INCOMPLETE.iter().zip(summary.incomplete).any(|(why, count)| *why == Incomplete::Lost && count > 0);
     broken || lost.events > 0
@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     fn numbers(verdict: &Verdict) -> Vec<u32> {
-        verdict.broken_by.iter().map(|b| b.number).collect()
+        verdict.violations.iter().map(|b| b.number).collect()
     }
 
     fn gc(number: u32, generation: u8, pause_ns: u64) -> Gc {
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn names_the_collections_that_broke_a_bound() {
+    fn names_the_collections_that_violate_an_assertion() {
         let gcs = [gc(1, 0, 5_000_000), gc(2, 2, 12_000_000), gc(3, 1, 20_000_000)];
         let v = judge("pause.max < 10ms", &gcs);
         assert_eq!((v.holds, v.value, numbers(&v)), (Some(false), Some(20e6), vec![2, 3]));

@@ -154,7 +154,7 @@ fn document(path: &Path, input: impl Read, wanted: &[Wanted]) -> Result<Watched,
         .map_err(|what| unreadable(path, &what).remedy("a document is what `--format json` writes"))?;
     let mut side = Side::new(wanted);
     read.gcs.iter().for_each(|gc| side.add(gc));
-    Ok(Watched { side, watch: read.watch, lost: read.lost, title: read.title, cut: !read.whole })
+    Ok(Watched { side, watch: read.watch, lost: read.lost, title: read.title, cut: !read.complete })
 }
 
 /// Adds collections up instead of writing them.

@@ -1,5 +1,5 @@
-//! `--format csv`: a row per collection. What is not known is an empty cell. No cell holds text of the
-//! target: there is nothing that a terminal or a spreadsheet could take for an instruction.
+//! `--format csv`: a row per collection. An unknown value is an empty cell. No cell contains text of the target, so no
+//! cell can be a command to a terminal or a formula in a spreadsheet.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use super::model::{End, Facts, Filter, Report};
 use crate::gc::record::{Compacting, Gc};
 use crate::gc::root_kind::{RootFlags, RootKind};
 
-/// The columns; units are in their names.
+/// The columns; their names contain the units.
 #[derive(Debug, Default, Serialize)]
 struct Row {
     pid: Option<u32>,
@@ -106,7 +106,7 @@ impl Row {
     }
 }
 
-/// Rows, each one flushed; the first line names the columns, also where no collection follows.
+/// Writes and flushes row by row. The first line has the names of the columns, even if no row follows.
 pub(crate) struct CsvReport<W: Write> {
     out: csv::Writer<W>,
     filter: Filter,
@@ -114,13 +114,13 @@ pub(crate) struct CsvReport<W: Write> {
 }
 
 impl<W: Write> CsvReport<W> {
-    /// Rows that go to `out`, for the collections that `filter` lets through.
+    /// Writes the collections that `filter` lets through.
     pub(crate) fn new(out: W, filter: Filter) -> CsvReport<W> {
         let out = csv::WriterBuilder::new().has_headers(false).from_writer(out);
         CsvReport { out, filter, header: true }
     }
 
-    /// Rows alone: their names are above them already.
+    /// Leaves the header out: another process has written it.
     pub(crate) fn without_header(self) -> CsvReport<W> {
         CsvReport { header: false, ..self }
     }

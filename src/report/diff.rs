@@ -6,13 +6,14 @@ use serde::Serialize;
 
 use super::json::Number;
 use super::model::TOOL_VERSION;
-use super::style::{Terminal, wrapped};
-use super::units::{Units, bytes, count, duration, percent};
+use super::style::{Role, Style, Terminal, wrapped};
+use super::table::{Cell, Column, table};
+use super::units::{Units, count, duration, in_unit};
 use crate::assertion::{Row, Test, Unit};
 use crate::escape::{escape_untrusted, to_json_pretty};
 use crate::gc::record::Level;
 
-/// One of the two.
+/// One of the two watches.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct DiffSide {
     pub(crate) file: String,
@@ -28,7 +29,7 @@ fn level_name<S: serde::Serializer>(level: &Level, to: S) -> Result<S::Ok, S::Er
     to.serialize_str(level.name())
 }
 
-/// What became of one bound on a change.
+/// The verdict on an assertion about a change.
 #[derive(Debug, Clone)]
 pub(crate) struct ChangeVerdict {
     /// As it was typed.
@@ -39,7 +40,7 @@ pub(crate) struct ChangeVerdict {
     pub(crate) fails: Option<bool>,
 }
 
-/// Everything that is said.
+/// The content of the comparison.
 #[derive(Debug)]
 pub(crate) struct DiffReport<'a> {
     pub(crate) before: DiffSide,
@@ -55,20 +56,10 @@ const FOOTNOTE: &str = "noise: the 99 % interval of a moving-block bootstrap for
 a Poisson test for counts, both within one run each; ? where there is no test, or too little data";
 
 fn shown(value: Option<f64>, unit: Unit, units: Units, unicode: bool) -> String {
-    let Some(value) = value else { return "-".to_owned() };
-    let sign = if value < 0.0 { "-" } else { "" };
-    let whole = value.abs().round() as u64;
-    let text = match unit {
-        Unit::Ns => duration(whole, unicode),
-        Unit::Bytes => bytes(whole, units),
-        Unit::Count if value.fract() == 0.0 => count(whole),
-        Unit::Count => format!("{:.1}", value.abs()),
-        Unit::Percent => percent(value.abs()),
-    };
-    format!("{sign}{text}")
+    value.map_or_else(|| "-".to_owned(), |value| in_unit(value, unit, units, unicode))
 }
 
-/// The same per second, where watches of different lengths are compared.
+/// The value per second, for watches of different lengths.
 fn shown_per_second(value: Option<f64>, unit: Unit, units: Units, unicode: bool) -> String {
     let Some(rate) = value else { return "-".to_owned() };
     match unit {
@@ -88,7 +79,7 @@ fn both(row: &Row, units: Units, unicode: bool) -> (String, String) {
     }
 }
 
-/// Relative, but for percentages: those change by points.
+/// The change in percent; a percentage changes by points.
 fn change(row: &Row) -> String {
     if row.unit == Unit::Percent {
         return match row.change() {
@@ -108,7 +99,7 @@ fn change(row: &Row) -> String {
     }
 }
 
-/// Worse or better, and whether that can be told from noise.
+/// Worse or better, and whether the change exceeds the noise.
 fn word(row: &Row) -> &'static str {
     match (row.change(), row.noise.beyond) {
         (None, _) => "on one side only",
@@ -161,37 +152,26 @@ impl DiffReport<'_> {
             lines.extend(wrapped(&warning, terminal.columns.min(100)));
         }
         lines.push(String::new());
-        let cells: Vec<[String; 5]> = self
-            .rows
-            .iter()
-            .map(|row| {
-                let (before, after) = both(row, units, unicode);
-                [row.name.clone(), before, after, change(row), word(row).to_owned()]
-            })
-            .collect();
-        let head = ["", "before", "after", "change", ""].map(str::to_owned);
-        let width =
-            |n: usize| cells.iter().chain([&head]).map(|row| row[n].chars().count()).max().unwrap_or(0);
-        let widths: Vec<usize> = (0..4).map(width).collect();
+        let plain = |text: String| (text, Role::Plain);
+        let cells = |row: &Row| {
+            let (before, after) = both(row, units, unicode);
+            [row.name.clone(), before, after, change(row), word(row).to_owned()].map(plain).to_vec()
+        };
+        let names = [
+            Column::left("", 0),
+            Column::right("before", 2),
+            Column::right("after", 2),
+            Column::right("change", 2),
+            Column::left("", 2),
+        ];
+        let rows: Vec<Vec<Cell>> = self.rows.iter().map(cells).collect();
+        let table = table(Style { colour: false, unicode }, &names, &rows, terminal.columns);
         let paint = |row: Option<&Row>, line: String| {
             let alarm = row.is_some_and(|r| r.noise.beyond == Some(true) && r.change() > Some(0.0));
             if terminal.colour && alarm { format!("\x1b[31m{line}\x1b[0m") } else { line }
         };
-        for (n, row) in [&head].into_iter().chain(&cells).enumerate() {
-            let pad = |n: usize| " ".repeat(widths[n] - row[n].chars().count());
-            let line = format!(
-                "{}{}  {}{}  {}{}  {}{}  {}",
-                row[0],
-                pad(0),
-                pad(1),
-                row[1],
-                pad(2),
-                row[2],
-                pad(3),
-                row[3],
-                row[4]
-            );
-            lines.push(paint(n.checked_sub(1).map(|n| &self.rows[n]), line.trim_end().to_owned()));
+        for (n, line) in table.into_iter().enumerate() {
+            lines.push(paint(n.checked_sub(1).map(|n| &self.rows[n]), line.into_string()));
         }
         lines.push(String::new());
         lines.extend(wrapped(FOOTNOTE, terminal.columns.min(100)));

@@ -1,4 +1,4 @@
-//! `--format junit`: the bounds as test cases, so that CI shows them beside the tests.
+//! `--format junit`: the assertions as test cases, which CI shows like tests.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -30,13 +30,13 @@ impl<W: Write> JunitReport<W> {
     }
 }
 
-/// How an assertion ended.
+/// The result of a test case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Status {
     Success,
-    /// The test came to a bad result.
+    /// The assertion does not hold.
     Failure,
-    /// The test came to no result.
+    /// There is no verdict.
     Error,
 }
 
@@ -194,7 +194,7 @@ impl Report for Part {
     fn end(&mut self, facts: &Facts, end: &End<'_>) -> io::Result<()> {
         let mut suite = suite(facts, end, self.units);
         let mut suites = self.suites.borrow_mut();
-        // A name with a process id in it would be another one in every run, and its history lost.
+        // A process id in the name would change it with every run, and CI would lose its history.
         let first = suite.name.clone();
         let mut n = 1;
         while suites.iter().any(|other| other.name == suite.name) {

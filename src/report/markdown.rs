@@ -1,4 +1,4 @@
-//! `--format markdown`: made for a comment on a pull request or the summary of a CI job.
+//! `--format markdown`: for a comment on a pull request or the summary of a CI job.
 
 use std::io::{self, Write};
 
@@ -14,25 +14,25 @@ use crate::gc::generation::Generation;
 use crate::gc::record::{BlockCount, Gc, Kind};
 use crate::gc::summary::{Group, Summary};
 
-/// So many of the longest pauses are listed.
-const WORST: usize = 5;
+/// Rows of the list of the longest pauses.
+const MAX_LONGEST: usize = 5;
 
 /// Written at the end, in one go.
 pub(crate) struct MarkdownReport<W: Write> {
     out: W,
     units: Units,
-    /// The longest pauses, the longest first.
+    /// The collections with the longest pauses, the longest first.
     worst: Vec<Gc>,
     one_of_several: bool,
 }
 
 impl<W: Write> MarkdownReport<W> {
-    /// A text that goes to `out`.
+    /// Writes to `out`.
     pub(crate) fn new(out: W, units: Units) -> MarkdownReport<W> {
         MarkdownReport { out, units, worst: Vec::new(), one_of_several: false }
     }
 
-    /// A section among others: it says which process it is of.
+    /// Makes it a section among others: its title has the process id.
     pub(super) fn one_of_several(self) -> MarkdownReport<W> {
         MarkdownReport { one_of_several: true, ..self }
     }
@@ -42,7 +42,7 @@ fn time(ns: Option<u64>) -> String {
     ns.map_or_else(|| "-".to_owned(), |ns| duration(ns, true))
 }
 
-/// Text of strangers, such as a command line, must not become markup.
+/// Escapes text of the target, such as a command line, so that it does not become markup.
 pub(super) fn plain(text: &str) -> String {
     let mut safe = String::new();
     for c in escape_untrusted(text).chars() {
@@ -180,9 +180,9 @@ impl<W: Write> Report for MarkdownReport<W> {
             return Ok(());
         }
         let at = self.worst.partition_point(|other| other.pause_ns >= gc.pause_ns);
-        if at < WORST {
+        if at < MAX_LONGEST {
             self.worst.insert(at, gc.clone());
-            self.worst.truncate(WORST);
+            self.worst.truncate(MAX_LONGEST);
         }
         Ok(())
     }

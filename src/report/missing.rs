@@ -1,28 +1,24 @@
-//! What a report says of what is not in it: one sentence, the same in every format.
+//! Sentences about missing data, the same in every format.
 
-use super::units::{count, duration};
+use super::units::{duration, plural};
 use crate::gc::facts::{Gap, Lost};
 use crate::gc::summary::Summary;
 
-/// All that happened in the watch is in the report, but for collections that its start or end cut off.
+/// Whether nothing is missing, except collections that the start or end of the watch made incomplete.
 pub(crate) fn nothing(lost: &Lost, summary: &Summary) -> bool {
     let [_, _, by_loss, half_armed] = summary.incomplete;
     *lost == Lost::default() && by_loss + half_armed == 0
 }
 
-/// `2 collections, 12 events, 3 ranges`; nothing when none was lost.
+/// What was lost: `2 collections, 12 events, 3 ranges`; `None`: nothing.
 pub(crate) fn counts(lost: &Lost) -> Option<String> {
     let kinds =
         [(lost.gcs, "collection"), (lost.events, "event"), (lost.ranges, "range"), (lost.roots, "root")];
-    let parts: Vec<String> = kinds
-        .iter()
-        .filter(|(n, _)| *n > 0)
-        .map(|(n, one)| format!("{} {one}{}", count(*n), if *n == 1 { "" } else { "s" }))
-        .collect();
+    let parts: Vec<String> = kinds.iter().filter(|(n, _)| *n > 0).map(|(n, one)| plural(*n, one)).collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// Why a part is missing, and what is missing with it.
+/// Why a part of the watch is missing, and which part.
 pub(crate) fn gap(gap: Gap) -> String {
     match gap {
         Gap::Killed => {

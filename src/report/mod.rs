@@ -12,6 +12,7 @@ pub(crate) mod multi_process;
 mod openmetrics;
 mod share;
 mod style;
+mod table;
 mod text;
 mod units;
 mod verdicts;

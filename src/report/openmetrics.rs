@@ -1,5 +1,5 @@
-//! `--format openmetrics`: the summary as OpenMetrics text, for a scrape file. A file is replaced as a
-//! whole, every few seconds, so that a reader never meets half of it.
+//! `--format openmetrics`: the summary as OpenMetrics text, for a file that Prometheus scrapes. Every few seconds a
+//! complete file replaces the one before, so a reader never sees half of one.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -17,18 +17,18 @@ use crate::gc::record::Gc;
 use crate::gc::root_kind::RootKind;
 use crate::gc::summary::Summary;
 
-/// How often a file is written anew.
-const EVERY_NS: u64 = 5_000_000_000;
+/// How often the file is replaced.
+const WRITE_INTERVAL_NS: u64 = 5_000_000_000;
 
 /// Where the text goes.
 pub(crate) enum Place {
     /// Once, at the end: a pipe or a device.
     Stream(Box<dyn Write>),
-    /// Again and again, always as a whole: a regular file, or a name that has none yet.
+    /// Every few seconds, each time a complete file: a regular file, or a path at which there is none yet.
     File(PathBuf),
 }
 
-/// What is known of one process.
+/// The figures of one process.
 #[derive(Default)]
 struct Entry {
     facts: Facts,
@@ -36,7 +36,7 @@ struct Entry {
     lost: Lost,
 }
 
-/// All processes of one text.
+/// All processes of one text, and where it goes.
 struct Sheet {
     place: Place,
     entries: Vec<Entry>,
@@ -66,7 +66,7 @@ impl Sheet {
 /// The summary so far.
 pub(crate) struct OpenMetricsReport {
     sheet: Rc<RefCell<Sheet>>,
-    /// Its entry.
+    /// The index of its entry in the sheet.
     index: usize,
     alone: bool,
     written_at_ns: u64,
@@ -89,7 +89,7 @@ impl OpenMetricsReport {
     }
 }
 
-/// The same of several processes: one family holds the samples of all.
+/// The summaries of several processes: a family has the samples of all of them.
 pub(crate) struct OpenMetricsProcesses(Rc<RefCell<Sheet>>);
 
 impl OpenMetricsProcesses {
@@ -267,7 +267,7 @@ impl Report for OpenMetricsReport {
     fn start(&mut self, facts: &Facts) -> io::Result<()> {
         self.entry(|mine| mine.facts = facts.clone());
         match self.to_file() {
-            // The place is tried at once.
+            // An error of the path shows at once.
             true => self.sheet.borrow_mut().write(),
             false => Ok(()),
         }
@@ -284,11 +284,11 @@ impl Report for OpenMetricsReport {
     }
 
     fn tick_every(&self) -> Option<Duration> {
-        self.to_file().then_some(Duration::from_nanos(EVERY_NS))
+        self.to_file().then_some(Duration::from_nanos(WRITE_INTERVAL_NS))
     }
 
     fn tick(&mut self, state: &LiveState) -> io::Result<()> {
-        if !self.to_file() || state.elapsed_ns < self.written_at_ns + EVERY_NS {
+        if !self.to_file() || state.elapsed_ns < self.written_at_ns + WRITE_INTERVAL_NS {
             return Ok(());
         }
         self.written_at_ns = state.elapsed_ns;

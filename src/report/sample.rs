@@ -148,7 +148,7 @@ fn one(number: u32, at_ms: u64, dice: &mut Dice) -> Gc {
         list: None,
         stats: None,
     });
-    holders(&mut gc);
+    root_stats(&mut gc);
     gc.promoted_by[..4].copy_from_slice(&[Some(3 * MIB), Some(96), Some(MIB / 2), Some(after / 11)]);
     gc.cost = Some(Cost {
         callback_ns: 4_100 + dice.roll(2_000),
@@ -160,7 +160,7 @@ fn one(number: u32, at_ms: u64, dice: &mut Dice) -> Gc {
 }
 
 /// A handle leak, something pinned by a method that is known, and who asked.
-fn holders(gc: &mut Gc) {
+fn root_stats(gc: &mut Gc) {
     let number = u64::from(gc.number.unwrap_or(0));
     let method = |name: &str, slots: u64, pinned_slots: u64| MethodRow {
         name: name.into(),

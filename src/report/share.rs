@@ -1,24 +1,24 @@
-//! How much of the time the program stood still, and how much of that can be its own.
+//! The share of the time for which the program was paused, and how much of it can be the program's own.
 
 use super::units::percent;
 use crate::gc::record::{Gc, Level};
 use crate::gc::summary::Summary;
 
-/// Times of some collections, added up, ns.
+/// Times of some collections, added up, in ns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Share {
-    /// Their pauses.
+    /// Pauses.
     pub(super) pause_ns: u64,
-    /// The same without what was measured of gcwatch's work in them.
+    /// Pauses without the measured work for gcwatch.
     own_at_most_ns: u64,
-    /// Stops that gcwatch caused, which are in no pause.
+    /// Stops that gcwatch caused; they are in no pause.
     caused_ns: u64,
-    /// The pauses of some of them hold work for gcwatch.
+    /// Some pauses contain work for gcwatch.
     work_in_pauses: bool,
 }
 
 impl Share {
-    /// Those of one collection.
+    /// The times of one collection.
     pub(super) fn of(gc: &Gc) -> Share {
         Share {
             pause_ns: gc.pause_ns.unwrap_or(0),
@@ -28,7 +28,7 @@ impl Share {
         }
     }
 
-    /// Those of a whole watch.
+    /// The times of all collections of a watch.
     pub(super) fn of_all(sum: &Summary) -> Share {
         Share {
             pause_ns: sum.pause_ns,
@@ -38,7 +38,7 @@ impl Share {
         }
     }
 
-    /// Both together.
+    /// The sum of both.
     pub(super) fn plus(self, other: Share) -> Share {
         Share {
             pause_ns: self.pause_ns.saturating_add(other.pause_ns),
@@ -70,7 +70,7 @@ mod tests {
         assert_eq!(Share::of(&gc).remark(1000), None, "watching at basic changes no pause");
         gc.level = Level::Moves;
         gc.caused_by_watching_ns = Some(21);
-        // What telling blocks took is not measured.
+        // The runtime's work for events of blocks is not measured.
         assert_eq!(
             Share::of(&gc).remark(1000).as_deref(),
             Some("at most 28 % its own, 2.1 % more for gcwatch")
@@ -78,10 +78,10 @@ mod tests {
         gc.level = Level::Roots;
         gc.caused_by_watching_ns = Some(0);
         gc.heap_count = Some(2);
-        // Both threads were at it at the same time.
+        // Both threads of the GC worked at the same time.
         gc.cost = Some(Cost { callback_ns: 20, walk_ns: 160, naming_ns: None, armed: true });
         assert_eq!(Share::of(&gc).remark(1000).as_deref(), Some("at most 19 % its own"));
-        // Of what is not known nothing is taken off.
+        // The number of threads is not known: nothing is subtracted.
         gc.heap_count = None;
         assert_eq!(Share::of(&gc).remark(1000).as_deref(), Some("at most 28 % its own"));
         let mut sum = Summary::default();

@@ -1,5 +1,4 @@
-//! Colour, glyphs and lines of known width. One colour carries one meaning; every meaning is there
-//! without colour too.
+//! Colour, glyphs and lines of known width. A colour has one meaning, and a sign or word says the same without colour.
 
 use std::fmt::Write as _;
 
@@ -8,15 +7,15 @@ use anstyle::{AnsiColor, Style as Ansi};
 /// What a piece of text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Nothing special.
+    /// Ordinary text.
     Plain,
     /// Gen2, and the figures that matter most.
     Strong,
-    /// Routine, and the frame around figures.
+    /// Routine, and the names around figures.
     Dim,
-    /// To be noticed: above the p90 of the pauses so far, or something that watching changed.
+    /// Notable: above the p90 of the pauses so far, or changed by watching.
     High,
-    /// Out of the ordinary: above their p99, or data that is missing.
+    /// Exceptional: above the p99 of the pauses so far, or missing data.
     Alarm,
 }
 
@@ -62,7 +61,7 @@ impl Style {
         }
     }
 
-    /// Spaces at its end included, which a [`Line`] would lose.
+    /// Dim text that keeps the blanks at its end; a [`Line`] would lose them.
     pub(crate) fn dim(self, text: &str) -> String {
         let ansi = self.ansi(Role::Dim);
         format!("{ansi}{text}{ansi:#}")
@@ -78,7 +77,7 @@ impl Style {
         if self.unicode { "→" } else { ">" }
     }
 
-    /// Something was left out here.
+    /// The sign that something is left out.
     pub(crate) fn ellipsis(self) -> &'static str {
         if self.unicode { "…" } else { "..." }
     }
@@ -89,7 +88,7 @@ impl Style {
     }
 }
 
-/// A line in the making; knows its width on the screen.
+/// A line and its width on the screen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Line {
     text: String,

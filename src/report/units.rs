@@ -1,10 +1,10 @@
-//! Numbers for people: bytes, times, counts, shares. Three significant digits unless exactness is
-//! free.
+//! Numbers for people: bytes, times, counts, shares. Three significant digits, or all where they need no more room.
 
+use crate::assertion::Unit;
 use crate::gc::generation::Generation;
 use crate::gc::record::Kind;
 
-/// How sizes are written.
+/// The unit of sizes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Units {
     /// Powers of 1024: KiB, MiB.
@@ -82,7 +82,7 @@ fn digits(value: f64) -> String {
     }
 }
 
-/// Sizes below each other in a column: the unit stays as long as the numbers stay readable in it.
+/// The sizes of a column. The unit stays the same as long as the numbers are readable in it.
 #[derive(Debug, Clone)]
 pub(crate) struct Scale {
     units: Units,
@@ -90,7 +90,7 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// A column that has no number yet.
+    /// A column without numbers.
     pub(crate) fn new(units: Units) -> Scale {
         Scale { units, power: None }
     }
@@ -224,6 +224,25 @@ pub(crate) fn percent(percent: f64) -> String {
         p if p < 9.95 => format!("{p:.1} %"),
         p => format!("{p:.0} %"),
     }
+}
+
+/// A value in its unit. Only percentages and differences can be negative.
+pub(crate) fn in_unit(value: f64, unit: Unit, units: Units, unicode: bool) -> String {
+    let sign = if value < 0.0 { "-" } else { "" };
+    let whole = value.abs().round() as u64;
+    let text = match unit {
+        Unit::Ns => duration(whole, unicode),
+        Unit::Bytes => bytes(whole, units),
+        Unit::Count if value.fract() == 0.0 => count(whole),
+        Unit::Count => format!("{:.1}", value.abs()),
+        Unit::Percent => percent(value.abs()),
+    };
+    format!("{sign}{text}")
+}
+
+/// A number and what is counted: `1 event`, `12 events`.
+pub(crate) fn plural(n: u64, what: &str) -> String {
+    format!("{} {what}{}", count(n), if n == 1 { "" } else { "s" })
 }
 
 /// A generation and kind of collection: `2`, `2b` for background, `1f` for foreground.

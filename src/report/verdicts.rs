@@ -1,13 +1,13 @@
-//! What became of the bounds: the last lines, and the only ones with `--quiet`.
+//! The verdicts as text: the last lines, and with `--quiet` the only ones.
 
 use super::style::{Line, Role, Style, Terminal};
-use super::units::{Units, bytes, count, duration, generation_label, percent};
+use super::units::{Units, generation_label, in_unit, plural};
 use crate::assertion::{Unit, Verdict, Violation};
 
-/// So many collections are named in a line, where there is room.
-const NAMED: usize = 4;
+/// At most so many collections are named in a line.
+const MAX_NAMED: usize = 4;
 
-/// A line per bound, then one that sums up; nothing without bounds.
+/// A line per assertion, then a total; nothing without assertions.
 pub(crate) fn verdict_lines(verdicts: &[Verdict], terminal: Terminal, units: Units) -> Vec<String> {
     let style = terminal.style();
     if verdicts.is_empty() {
@@ -62,23 +62,10 @@ pub(crate) fn total(verdicts: &[Verdict]) -> String {
 }
 
 fn value(v: &Verdict, style: Style, units: Units) -> String {
-    v.value.map_or_else(|| "-".to_owned(), |value| in_unit(value, v.unit, style, units))
+    v.value.map_or_else(|| "-".to_owned(), |value| in_unit(value, v.unit, units, style.unicode))
 }
 
-fn in_unit(value: f64, unit: Unit, style: Style, units: Units) -> String {
-    // Only percentages can be negative.
-    let whole = value.max(0.0).round() as u64;
-    match unit {
-        Unit::Ns => duration(whole, style.unicode),
-        Unit::Bytes => bytes(whole, units),
-        Unit::Count if value.fract() == 0.0 => count(whole),
-        Unit::Count => format!("{value:.1}"),
-        Unit::Percent if value < 0.0 => format!("-{}", percent(-value)),
-        Unit::Percent => percent(value),
-    }
-}
-
-/// Who broke it, or why it could not be judged.
+/// The collections that violate the assertion, or why there is no verdict.
 fn remark(v: &Verdict, style: Style, units: Units, room: usize) -> String {
     if let Some(why) = v.unjudged {
         return format!("could not be judged: {why}");
@@ -87,20 +74,19 @@ fn remark(v: &Verdict, style: Style, units: Units, room: usize) -> String {
     let disturbed = !v.disturbed_by.is_empty();
     let room = if disturbed { room.saturating_sub(DISTURBED.len() + 1) } else { room };
     let mut text = String::new();
-    for (n, breaker) in v.broken_by.iter().enumerate() {
+    for (n, breaker) in v.violations.iter().enumerate() {
         let separator = if n == 0 { "" } else { ", " };
         let next = format!("{separator}{}", named(breaker, v.unit, style, units));
-        let last = n + 1 == v.broken_by.len();
+        let last = n + 1 == v.violations.len();
         let reserve = if last { 0 } else { 2 };
-        if n == NAMED || (n > 0 && text.chars().count() + next.chars().count() + reserve > room) {
+        if n == MAX_NAMED || (n > 0 && text.chars().count() + next.chars().count() + reserve > room) {
             text = text + " " + style.ellipsis();
             break;
         }
         text += &next;
     }
     if let Some(gcs) = v.gcs_seen.filter(|_| text.is_empty()) {
-        let one = if gcs == 1 { "GC" } else { "GCs" };
-        text = format!("of {} sampled {one}", count(gcs));
+        text = format!("of {}", plural(gcs, "sampled GC"));
     }
     match disturbed {
         true if text.is_empty() => {
@@ -118,6 +104,6 @@ fn named(b: &Violation, unit: Unit, style: Style, units: Units) -> String {
     let mut parts = vec![format!("#{}", b.number)];
     parts.extend(b.generation.map(|g| format!("gen{}", generation_label(g, b.kind))));
     parts.extend(b.reason.map(|r| r.names().1.to_owned()));
-    parts.extend(b.value.map(|value| in_unit(value as f64, unit, style, units)));
+    parts.extend(b.value.map(|value| in_unit(value as f64, unit, units, style.unicode)));
     parts.join(" ")
 }

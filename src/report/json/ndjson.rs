@@ -1,4 +1,4 @@
-//! One line of JSON per collection, between a line that says what is watched and one that sums up.
+//! One line of JSON per collection, between a line about the target and one with the summary.
 
 use std::io::{self, Write};
 
@@ -91,8 +91,7 @@ pub(crate) fn overall_line(all: &Overall, how: &facts::Exit) -> io::Result<Strin
     to_json(&Line::Overall(OverallLine { summary, exit: exit(how) }))
 }
 
-/// The lines of `--format ndjson`, each one flushed: a stream that is cut anywhere is whole up to
-/// its last line.
+/// Writes and flushes line by line: of a truncated stream only the last line is incomplete.
 pub(crate) struct NdjsonReport<W: Write> {
     out: W,
     filter: Filter,
@@ -100,12 +99,12 @@ pub(crate) struct NdjsonReport<W: Write> {
 }
 
 impl<W: Write> NdjsonReport<W> {
-    /// Lines that go to `out`, for every collection.
+    /// Writes every collection to `out`.
     pub(crate) fn new(out: W) -> NdjsonReport<W> {
         NdjsonReport { out, filter: Filter::default(), convert: Convert::default() }
     }
 
-    /// Lines only for the collections that `filter` lets through; the last line sums up all.
+    /// Writes only the collections that `filter` lets through; the summary is that of all.
     pub(crate) fn filtered(self, filter: Filter) -> NdjsonReport<W> {
         NdjsonReport { filter, ..self }
     }

@@ -1,5 +1,5 @@
-//! One JSON document of several processes. Those that run at the same time are written side by side,
-//! each to a place of its own, and copied in when they end: nothing is kept in memory but small ones.
+//! One JSON document of several processes. Each process writes its own document to a temporary file, which is copied
+//! into the common one when the process ends. Small documents stay in memory.
 
 use std::cell::RefCell;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -18,8 +18,8 @@ use crate::gc::facts::{Exit, Target};
 use crate::report::model::{Forward, Report};
 use crate::report::multi_process::model::{Format, Overall};
 
-/// What is larger goes to a temporary file without a name.
-const IN_MEMORY: usize = 256 << 10;
+/// Larger documents go to a temporary file without a name, bytes.
+const MAX_IN_MEMORY: usize = 256 << 10;
 
 /// `{schema, tool, processes[], summary, exit}`. It is valid JSON after any end: what was not ended is
 /// closed when it is dropped, each process and the whole.
@@ -36,7 +36,7 @@ impl<W: Write> JsonProcesses<W> {
 
 impl<W: Write + 'static> Format for JsonProcesses<W> {
     fn process(&mut self, _target: &Target) -> Box<dyn Report> {
-        let spool = Spool(Rc::new(RefCell::new(tempfile::spooled_tempfile(IN_MEMORY))));
+        let spool = Spool(Rc::new(RefCell::new(tempfile::spooled_tempfile(MAX_IN_MEMORY))));
         let report = Some(JsonReport::one_of_several(spool.clone()));
         Box::new(Element { report, spool, whole: Rc::clone(&self.whole) })
     }
@@ -88,7 +88,7 @@ impl<W: Write> Whole<W> {
         Ok(())
     }
 
-    /// Copies a whole document in.
+    /// Copies a complete document in.
     fn add(&mut self, document: &mut SpooledTempFile) -> io::Result<()> {
         self.attempt(|whole| {
             whole.begin()?;
@@ -116,12 +116,12 @@ impl<W: Write> Whole<W> {
 impl<W: Write> Drop for Whole<W> {
     fn drop(&mut self) {
         let cut = wire::Exit { gcwatch: None, child: None, reason: "interrupted" };
-        // Nobody is left to tell of a failure.
+        // There is nobody to report a failure to.
         let _ = self.end(None, cut);
     }
 }
 
-/// Where the document of one process is written until it ends.
+/// Contains the document of one process until the process ends.
 #[derive(Debug, Clone)]
 struct Spool(Rc<RefCell<SpooledTempFile>>);
 
@@ -147,7 +147,7 @@ impl<W: Write> Element<W> {
     fn copy_in(&mut self) -> io::Result<()> {
         let Some(mut report) = self.report.take() else { return Ok(()) };
         report.close()?;
-        // Half a document would break the whole one.
+        // Half a document would make the common one invalid.
         if !report.is_closed() {
             return Ok(());
         }
@@ -169,7 +169,7 @@ impl<W: Write> Forward for Element<W> {
 
 impl<W: Write> Drop for Element<W> {
     fn drop(&mut self) {
-        // Nobody is left to tell of a failure.
+        // There is nobody to report a failure to.
         let _ = self.copy_in();
     }
 }

@@ -1,4 +1,4 @@
-//! Documents of ours, read again for comparing: what metrics are made of, and no more.
+//! Reads a JSON document for `gcwatch diff`: only the figures that metrics need.
 
 use serde::Deserialize;
 
@@ -10,15 +10,15 @@ use crate::gc::record::{
 };
 use crate::gc::root_kind::{RootFlags, RootKind};
 
-/// What comparing needs of a document.
+/// What `diff` needs of a document.
 #[derive(Debug)]
 pub(crate) struct Read {
     pub(crate) title: Option<String>,
     pub(crate) gcs: Vec<Gc>,
     pub(crate) watch: Watch,
     pub(crate) lost: Lost,
-    /// Its own summary is there: it was not cut off.
-    pub(crate) whole: bool,
+    /// It has a summary: it was not truncated.
+    pub(crate) complete: bool,
 }
 
 #[derive(Deserialize)]
@@ -130,7 +130,7 @@ pub(crate) fn read(input: impl std::io::Read) -> Result<Read, String> {
             roots: l.roots,
             gap: None,
         }),
-        whole: document.summary.is_some(),
+        complete: document.summary.is_some(),
     })
 }
 
@@ -181,5 +181,5 @@ fn gc(of: GcIn) -> Gc {
 }
 
 fn roots(counts: Vec<RootCount>) -> Roots {
-    Roots { counts, ..Roots::default() }
+    Roots { counts, kinds_known: true, ..Roots::default() }
 }

@@ -1,4 +1,4 @@
-//! The JSON Schema of what the JSON reports write, made from the very types they write.
+//! The JSON Schema of the JSON formats, generated from the types that they write.
 
 use schemars::Schema;
 use schemars::generate::SchemaSettings;
@@ -7,8 +7,8 @@ use super::ndjson::Line;
 use super::types::document::Document;
 use super::types::processes::Processes;
 
-/// JSON Schema, draft 2020-12: of the document, under `$defs/Processes` of that of several processes, and
-/// under `$defs/Line` of a line of NDJSON.
+/// JSON Schema, draft 2020-12: of the document; `$defs/Processes` is that of the document of several processes,
+/// `$defs/Line` that of a line of NDJSON.
 pub(crate) fn schema() -> Schema {
     let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     generator.subschema_for::<Line>();

@@ -1,4 +1,4 @@
-//! One JSON document, written as it comes: nothing of a collection is kept after it was written.
+//! One JSON document. Each collection is written as soon as it ends, and not kept.
 
 use std::io::{self, Write};
 
@@ -21,10 +21,10 @@ pub(crate) struct JsonReport<W: Write> {
     out: W,
     convert: Convert,
     state: State,
-    /// As last seen, for a close without an end.
+    /// The last facts, to close the document without an end.
     facts: Option<Facts>,
     line: Vec<u8>,
-    /// It is one of several, and says which.
+    /// It is one of several documents, and begins with the title and parent of its process.
     one_of_several: bool,
 }
 
@@ -43,7 +43,7 @@ enum State {
 }
 
 impl<W: Write> JsonReport<W> {
-    /// A document that goes to `out`.
+    /// Writes to `out`.
     pub(crate) fn new(out: W) -> JsonReport<W> {
         JsonReport {
             out,
@@ -55,7 +55,7 @@ impl<W: Write> JsonReport<W> {
         }
     }
 
-    /// A document among others: it begins with what tells it from them.
+    /// A document among others; see `one_of_several`.
     pub(super) fn one_of_several(out: W) -> JsonReport<W> {
         let mut report = JsonReport::new(out);
         report.one_of_several = true;
@@ -85,7 +85,7 @@ impl<W: Write> JsonReport<W> {
         result
     }
 
-    /// Everything of a value, or nothing: a half-written one could not be closed.
+    /// Writes all of a value, or nothing: after half a value the document could not be closed.
     fn put(&mut self, before: &str, value: &impl Serialize, after: &str) -> io::Result<()> {
         self.line.clear();
         self.line.extend_from_slice(before.as_bytes());
@@ -170,7 +170,7 @@ impl<W: Write> Report for JsonReport<W> {
 
 impl<W: Write> Drop for JsonReport<W> {
     fn drop(&mut self) {
-        // Nobody is left to tell of a failure.
+        // There is nobody to report a failure to.
         let _ = self.close();
     }
 }

@@ -1,4 +1,4 @@
-//! Formats that write one process after the other, or lines that carry its id: they need one place.
+//! Formats that need nothing but a shared writer: NDJSON, CSV, Markdown.
 
 use std::io::{self, Write};
 
@@ -12,7 +12,7 @@ use crate::report::markdown::MarkdownReport;
 use crate::report::model::{Filter, Report};
 use crate::report::units::Units;
 
-/// Lines of all processes as they come, and one over all at the end.
+/// The lines of all processes as they come, and a line with the totals at the end.
 #[derive(Debug)]
 pub(crate) struct Ndjson {
     out: Shared,
@@ -35,7 +35,7 @@ impl Format for Ndjson {
     }
 }
 
-/// Rows of all processes as they come, under one header.
+/// The rows of all processes as they come, under one header.
 #[derive(Debug)]
 pub(crate) struct Csv {
     out: Shared,
@@ -61,7 +61,7 @@ impl Format for Csv {
     }
 }
 
-/// A section per process at its end, and a last one over all.
+/// A section for each process when it ends, and one with the totals at the end.
 #[derive(Debug)]
 pub(crate) struct Markdown {
     out: Shared,

@@ -1,11 +1,11 @@
-//! One place that several processes write to, a whole line at a time.
+//! A writer that several processes share, line by line.
 
 use std::cell::RefCell;
 use std::fmt;
 use std::io::{self, Write};
 use std::rc::Rc;
 
-/// Where all lines go.
+/// The writer of all lines.
 #[derive(Clone)]
 pub(super) struct Shared(Rc<RefCell<Box<dyn Write>>>);
 
@@ -20,20 +20,20 @@ impl Shared {
         Shared(Rc::new(RefCell::new(out)))
     }
 
-    /// One line, at once.
+    /// Writes and flushes one line.
     pub(super) fn line(&self, line: &str) -> io::Result<()> {
         let mut out = self.0.borrow_mut();
         writeln!(out, "{line}")?;
         out.flush()
     }
 
-    /// What one process writes; each line begins with `label`.
+    /// The writer of one process; each line begins with `label`.
     pub(super) fn lines(&self, label: String) -> Lines {
         Lines { shared: self.clone(), label, rest: Vec::new() }
     }
 }
 
-/// Holds back a line until it is whole.
+/// Keeps the beginning of a line until its end comes.
 #[derive(Debug)]
 pub(super) struct Lines {
     shared: Shared,

@@ -1,4 +1,4 @@
-//! Text: each line says which process it is of.
+//! Text: each line begins with the label of its process.
 
 use std::io::{self, Write};
 
@@ -8,9 +8,9 @@ use crate::gc::facts::{Exit, Target};
 use crate::report::model::{End, Facts, Report};
 use crate::report::style::Terminal;
 use crate::report::text::{TextOptions, TextReport};
-use crate::report::units::{count, duration};
+use crate::report::units::{count, duration, plural};
 
-/// Lines with a label column, a summary per process at its end, and a line over all.
+/// Lines with a column of labels, a summary for each process when it ends, and a line with the totals.
 #[derive(Debug)]
 pub(crate) struct Text {
     out: Shared,
@@ -22,7 +22,7 @@ pub(crate) struct Text {
 
 impl Text {
     pub(crate) fn new(out: Box<dyn Write>, terminal: Terminal, options: TextOptions) -> Text {
-        // A line that is alive belongs to one process alone.
+        // Several processes cannot share the live line.
         Text { out: Shared::new(out), terminal: Terminal { live: false, ..terminal }, options, width: 0 }
     }
 }
@@ -32,7 +32,7 @@ impl Format for Text {
         let label = label(target);
         self.width = self.width.max(label.chars().count());
         let column = format!("{label:<width$} ", width = self.width);
-        // A file has room beside them.
+        // In a file the labels take no room from the lines.
         let beside = if self.terminal.rows.is_some() { self.width + 1 } else { 0 };
         let columns = self.terminal.columns.saturating_sub(beside);
         let terminal = Terminal { columns, ..self.terminal };
@@ -53,23 +53,16 @@ impl Format for Text {
     }
 }
 
-fn plural(n: u64, one: &str, more: &str) -> String {
-    format!("{} {}", count(n), if n == 1 { one } else { more })
-}
-
 /// `3 processes: 57 collections, paused 12.0 ms; assertions: 5 hold, 1 does not`.
 pub(super) fn total(all: &Overall, unicode: bool) -> String {
-    let mut text = plural(all.processes, "process", "processes");
+    let processes = if all.processes == 1 { "process" } else { "processes" };
+    let mut text = format!("{} {processes}", count(all.processes));
     if all.not_watched > 0 {
         text += &format!(" ({} not watched)", count(all.not_watched));
     }
-    text += &format!(
-        ": {}, paused {}",
-        plural(all.gcs, "collection", "collections"),
-        duration(all.pause_ns, unicode)
-    );
+    text += &format!(": {}, paused {}", plural(all.gcs, "collection"), duration(all.pause_ns, unicode));
     if all.incomplete > 0 {
-        text += &format!(", {} cut off", count(all.incomplete));
+        text += &format!(", {} incomplete", count(all.incomplete));
     }
     if all.lost.total() > 0 || all.lost.gap.is_some() {
         text += ", data were lost";

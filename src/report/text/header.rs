@@ -1,4 +1,4 @@
-//! The first lines: who is watched, how closely, and what that disturbs.
+//! The first lines: the target, the level, and what watching disturbs.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::report::model::Facts;
 use crate::report::style::{Line, Role, Style, join, wrap};
 use crate::report::units::{Units, bytes, duration, percent};
 
-/// Everything that is known before the first collection.
+/// The lines before the first collection.
 pub(super) fn opening(facts: &Facts, style: Style, columns: usize) -> Vec<String> {
     let mut lines = who(&facts.target, style, columns);
     if let Some(reason) = &facts.watch.level_reason {
@@ -20,7 +20,7 @@ pub(super) fn opening(facts: &Facts, style: Style, columns: usize) -> Vec<String
     if facts.watch.level_reason.is_some()
         && let Some((_, rest)) = text.split_once(": ")
     {
-        // The level's name has just been said.
+        // The line before has the name of the level.
         text = rest.to_owned();
     }
     lines.extend(wrap(style, Role::Dim, &text, 2, columns));
@@ -32,7 +32,7 @@ pub(super) fn opening(facts: &Facts, style: Style, columns: usize) -> Vec<String
     lines
 }
 
-/// What a blocking collection of generation 2 is likely to take.
+/// The estimate of how long a blocking gen2 collection takes.
 fn blocking(watch: &Watch, style: Style) -> Option<String> {
     let e = watch.estimate?;
     let time = |ns: u64| duration(ns, style.unicode).replace(' ', "\u{a0}");
@@ -43,7 +43,7 @@ fn blocking(watch: &Watch, style: Style) -> Option<String> {
     Some(format!("a blocking gen2 GC is estimated to take {all} ({size} {what}; {pace} per MiB, {whose})"))
 }
 
-/// What followed from it, and what may follow.
+/// What follows from the estimate: windows now, or perhaps later.
 fn choice(watch: &Watch, style: Style) -> Option<String> {
     let time = |ns: u64| duration(ns, style.unicode).replace(' ', "\u{a0}");
     if let Some(limits) = watch.step_back {
@@ -80,14 +80,14 @@ fn who(target: &Target, style: Style, columns: usize) -> Vec<String> {
     join(style, &parts, 2, columns)
 }
 
-/// What people call the target, cut to `columns`.
+/// The title of the target, cut to `columns`.
 pub(super) fn title(target: &Target, columns: usize, style: Style) -> String {
     let name = target.title.as_deref().or(target.executable.as_deref()).or(target.command_line.as_deref());
     shortened(&escape_untrusted(name.unwrap_or("a .NET process")), columns, style)
 }
 
-/// As much of a name as a sentence takes.
-pub(super) const NAME: usize = 32;
+/// The maximum width of a title in a sentence.
+pub(super) const MAX_TITLE: usize = 32;
 
 fn shortened(text: &str, columns: usize, style: Style) -> String {
     if text.chars().count() <= columns {
@@ -97,7 +97,7 @@ fn shortened(text: &str, columns: usize, style: Style) -> String {
     text.chars().take(keep).collect::<String>() + style.ellipsis()
 }
 
-/// `workstation GC, concurrent`, as far as it is known. That it has regions is not said: all have.
+/// `workstation GC, concurrent`, as far as it is known. Regions are the default and not mentioned.
 pub(super) fn flavour(gc: &GcSettings) -> Option<String> {
     let mut words = vec![];
     words.extend(gc.server.map(|server| if server { "server GC" } else { "workstation GC" }.to_owned()));
@@ -131,9 +131,9 @@ fn how(facts: &Facts, style: Style) -> String {
         (Level::Roots, _) if watch.sample.is_some() => {
             format!("roots {}", watch.sample.map_or_else(String::new, |sample| windows(sample, style)))
         }
-        (Level::Roots, Some(Arming::Late)) => "roots: late armed".to_owned(),
+        (Level::Roots, Some(Arming::Late)) => "roots: profiler active only during GCs".to_owned(),
         (Level::Roots, Some(Arming::Always)) => {
-            "roots: armed all the time, pauses are longer than they would be".to_owned()
+            "roots: profiler active all the time, which makes pauses longer".to_owned()
         }
         (Level::Roots, None) => "roots".to_owned(),
     };
@@ -147,7 +147,7 @@ fn how(facts: &Facts, style: Style) -> String {
         BackgroundGc::OffInWindows => "background GC is on between".to_owned(),
         BackgroundGc::OffWhileWatched => format!("background GC is off while we watch {on_again}"),
         BackgroundGc::OffUntilExit => {
-            let name = title(&facts.target, NAME, style);
+            let name = title(&facts.target, MAX_TITLE, style);
             let cost = "so every gen2 GC blocks, as a rule for 1\u{a0}ms per MiB of gen2 and large objects";
             format!("background GC is off until {name} ends, {cost} {on_again}")
         }

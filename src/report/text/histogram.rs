@@ -9,7 +9,7 @@ use crate::report::units::{Units, bound, bytes, count};
 /// Width of a full bar.
 const BAR: usize = 14;
 
-/// Blocks by size; `None` when there are none. Empty rows at either end are left out.
+/// Blocks by size, without empty rows at either end; `None`: there are none.
 pub(super) fn sizes(title: &str, values: &Histogram, units: Units, style: Style) -> Option<Panel> {
     let rows = values.rows(&SIZE_BOUNDS);
     let first = rows.iter().position(|row| row.1 > 0)?;
@@ -38,7 +38,7 @@ pub(super) fn sizes(title: &str, values: &Histogram, units: Units, style: Style)
     Some(panel)
 }
 
-/// Named sizes, the largest first; `None` when there are none.
+/// Named sizes, the largest first; `None`: there are none.
 pub(super) fn shares(title: &str, parts: &[(String, u64)], units: Units, style: Style) -> Option<Panel> {
     let mut parts: Vec<&(String, u64)> = parts.iter().filter(|(_, size)| *size > 0).collect();
     parts.sort_by_key(|(_, size)| std::cmp::Reverse(*size));
@@ -56,7 +56,7 @@ pub(super) fn shares(title: &str, parts: &[(String, u64)], units: Units, style: 
     Some(panel)
 }
 
-/// A bar of at most `width`, in eighths; whatever is not nothing can be seen.
+/// A bar of at most `width`, in eighths of a column; a value above 0 always shows.
 fn bar(value: u64, top: u64, width: usize, style: Style) -> String {
     if value == 0 || top == 0 {
         return String::new();

@@ -1,4 +1,4 @@
-//! One line per collection, in columns that do not move.
+//! One line per collection, in columns of fixed width.
 
 use super::marks::Mark;
 use super::root_stats;
@@ -29,7 +29,7 @@ enum Column {
     RootKind(RootKind),
     Pinning,
     /// The method whose frames hold most.
-    Holder,
+    TopMethod,
 }
 
 /// A column, the blanks before it, and its width.
@@ -111,7 +111,7 @@ impl Lines {
         if columns >= HOLDER_COLUMNS {
             // Names come last: what is narrower leaves nothing behind it.
             let left = columns - WIDE_COLUMNS - 2;
-            slots.push(slot(Column::Holder, 2, left.min(HOLDER_WIDTH)));
+            slots.push(slot(Column::TopMethod, 2, left.min(HOLDER_WIDTH)));
         }
         let size = Scale::width(units);
         for slot in &mut slots {
@@ -167,7 +167,7 @@ impl Lines {
         let mut line = Line::of(style, mark.role(), mark.sign());
         let note = gc.incomplete.map(note);
         for slot in self.slots.clone() {
-            // Where nothing more is known, the reason takes the place of a row of dashes.
+            // Where nothing more is known, the reason replaces a row of dashes.
             if let Some(note) = note
                 && slot.column == Column::Moved
                 && gc.moved.is_none()
@@ -221,7 +221,7 @@ impl Lines {
             Column::Survived => blocks(survived(gc), &mut self.survived, slot.width),
             Column::Roots => counted(gc.roots.as_ref().map(|r| r.total()), slot.width),
             Column::RootKind(kind) => counted(gc.roots.as_ref().and_then(|r| r.of_kind(kind)), slot.width),
-            Column::Holder => match holder(gc) {
+            Column::TopMethod => match top_method(gc) {
                 Some((name, role)) => (root_stats::fits(name, slot.width, self.style), role),
                 None => unknown(),
             },
@@ -231,7 +231,7 @@ impl Lines {
         }
     }
 
-    /// `121→52.5M`; the arrow stays where it is.
+    /// `121→52.5M`; the arrow is always in the same column.
     fn heap_cell(&mut self, slot: Slot, gc: &Gc) -> String {
         let arrow = self.style.arrow();
         let (before, after) = match (gc.heap_before_bytes, gc.heap_after_bytes) {
@@ -264,21 +264,21 @@ fn name(column: Column) -> &'static str {
         Column::RootKind(RootKind::FINALIZER) => "fin.",
         Column::RootKind(_) => "other",
         Column::Pinning => "pin",
-        Column::Holder => "held most by",
+        Column::TopMethod => "held most by",
     }
 }
 
-/// The program's method that holds most, else any that has a name.
-fn holder(gc: &Gc) -> Option<(&str, Role)> {
+/// The method of the application whose frames have the most roots, else any method that has a name.
+fn top_method(gc: &Gc) -> Option<(&str, Role)> {
     let methods = &gc.roots.as_ref()?.stats.as_ref()?.methods;
     let own = methods.iter().find(|m| m.own).map(|m| (&*m.name, Role::Plain));
     let named = || methods.iter().find(|m| !m.name.starts_with('('));
     own.or_else(|| named().map(|m| (&*m.name, Role::Dim)))
 }
 
-/// Words stand left, numbers right.
+/// Words are aligned left, numbers right.
 fn left(column: Column) -> bool {
-    matches!(column, Column::Generation | Column::Reason | Column::Holder)
+    matches!(column, Column::Generation | Column::Reason | Column::TopMethod)
 }
 
 /// `2`, `2b` for background, `1f` for foreground.
@@ -317,7 +317,7 @@ fn blocks(count: Option<BlockCount>, scale: &mut Scale, width: usize) -> (String
     }
 }
 
-/// Free space inside the generations, as a share of the heap afterwards.
+/// Free space inside the generations, as a share of the heap after the collection.
 fn fragmentation(gc: &Gc) -> Option<String> {
     let parts: Vec<u64> = gc.generations.iter().filter_map(|g| g.fragmentation_bytes).collect();
     let after = gc.heap_after_bytes.filter(|&bytes| bytes > 0)?;
@@ -333,6 +333,6 @@ fn note(why: Incomplete) -> &'static str {
         Incomplete::BeganBefore => "began before the watch",
         Incomplete::EndedAfter => "ended after the watch",
         Incomplete::Lost => "events lost",
-        Incomplete::HalfArmed => "half armed",
+        Incomplete::HalfArmed => "armed too late",
     }
 }

@@ -1,27 +1,27 @@
-//! Which collections stand out.
+//! Marks collections with unusual pauses.
 
 use crate::gc::record::Gc;
 use crate::gc::summary::Samples;
 use crate::report::style::Role;
 
-/// Fewer pauses than this have no usual length yet.
-const ENOUGH: u64 = 20;
+/// Below this number of pauses nothing is marked.
+const MIN_PAUSES: u64 = 20;
 
 /// How a collection compares with those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark {
-    /// As usual, or not known.
+    /// Usual, or unknown.
     None,
     /// Its pause is over the p90 so far.
     High,
     /// Its pause is over the p99 so far.
     Odd,
-    /// The record is cut off; it counts in no summary.
+    /// The record is incomplete; the summary does not count it.
     Incomplete,
 }
 
 impl Mark {
-    /// For the first column: the same as the colour says.
+    /// The sign in the first column; it says the same as the colour.
     pub(super) fn sign(self) -> &'static str {
         match self {
             Mark::None => " ",
@@ -41,7 +41,7 @@ impl Mark {
     }
 }
 
-/// The pauses so far, and which marks were given.
+/// The pauses so far, and the marks that were shown.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
     pauses: Samples,
@@ -60,7 +60,7 @@ impl Marks {
         let Some(pause) = gc.pause_ns else { return Mark::None };
         let over = |p| self.pauses.percentile_so_far(p).is_some_and(|limit| pause > limit);
         let mark = match self.pauses.count() {
-            0..ENOUGH => Mark::None,
+            0..MIN_PAUSES => Mark::None,
             _ if over(99.0) => Mark::Odd,
             _ if over(90.0) => Mark::High,
             _ => Mark::None,
@@ -69,13 +69,13 @@ impl Marks {
         mark
     }
 
-    /// Whether a marked pause stands out among very many: there are always some over the p99.
+    /// Whether a marked pause is at least twice the median: among very many, some are always over the p99.
     pub(super) fn glaring(&self, gc: &Gc, mark: Mark) -> bool {
         let usual = self.pauses.percentile_so_far(50.0);
         mark == Mark::Odd && gc.pause_ns.zip(usual).is_some_and(|(pause, usual)| pause / 2 >= usual)
     }
 
-    /// Remembers that a mark was shown, so that it is explained.
+    /// Remembers that a mark was shown, for the legend.
     pub(super) fn shown(&mut self, gc: &Gc, mark: Mark) {
         self.stopped_for_us |= gc.caused_by_watching_ns > Some(0);
         match mark {
@@ -86,12 +86,12 @@ impl Marks {
         }
     }
 
-    /// What the marks that were shown mean.
+    /// The meaning of the marks that were shown.
     pub(super) fn legend(&self) -> Vec<String> {
         let all = [
             (self.odd, "! pause over the p99 so far"),
             (self.high, "+ over the p90"),
-            (self.incomplete, "? cut off, counted nowhere"),
+            (self.incomplete, "? incomplete, not counted below"),
         ];
         let shown: Vec<&str> = all.iter().filter(|(shown, _)| *shown).map(|(_, text)| *text).collect();
         let marks = (!shown.is_empty()).then(|| shown.join("\u{a0}\u{a0} "));

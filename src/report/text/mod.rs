@@ -27,8 +27,8 @@ use marks::Marks;
 use status::Status;
 use storm::Storm;
 
-/// Sentences are not set wider than this, however wide the terminal.
-const READABLE: usize = 120;
+/// The maximum width of sentences.
+const MAX_SENTENCE: usize = 120;
 
 /// What was asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub(crate) struct TextOptions {
     pub(crate) min_pause_ns: Option<u64>,
     /// As in [`Filter`].
     pub(crate) generations: Vec<Generation>,
-    /// Nothing at all: verdicts and errors come from elsewhere.
+    /// Only the verdicts.
     pub(crate) quiet: bool,
 }
 
@@ -55,9 +55,9 @@ pub(crate) struct TextReport<W: Write> {
     storm: Storm,
     status: Status,
     warned: HashSet<String>,
-    /// What was said of the garbage collector's settings.
+    /// The settings of the garbage collector, as they were printed.
     flavour: Option<String>,
-    /// Lines since the names of the columns; `None` before they came.
+    /// Lines since the names of the columns; `None`: they were not printed yet.
     since_header: Option<usize>,
     /// The live line is on the screen.
     drawn: bool,
@@ -92,7 +92,7 @@ impl<W: Write> TextReport<W> {
     }
 
     fn sentence_columns(&self) -> usize {
-        self.terminal.columns.clamp(20, READABLE)
+        self.terminal.columns.clamp(20, MAX_SENTENCE)
     }
 
     /// Takes the live line off the screen.
@@ -208,7 +208,7 @@ impl<W: Write> Report for TextReport<W> {
         if self.quiet {
             return Ok(());
         }
-        // Collections are told late by up to a tenth of a second, and a busy machine reads them later: while any
+        // Collections arrive up to a tenth of a second late, and later on a busy machine: while any
         // come, the stream's own clock ends a fold, so that a replay folds the same.
         const LATE_NS: u64 = 500_000_000;
         if std::mem::take(&mut self.fresh) {

@@ -1,12 +1,9 @@
-//! Tables, and blocks of lines set side by side as far as there is room.
+//! Blocks of lines, set side by side as far as there is room.
 
-use crate::report::style::{Line, Role, Style};
+use crate::report::style::Line;
 
 /// Blanks between panels.
 pub(super) const GAP: usize = 3;
-
-/// One cell: its text and what it is.
-pub(super) type Cell = (String, Role);
 
 /// A block of lines. The first one is its title.
 pub(super) type Panel = Vec<Line>;
@@ -53,50 +50,10 @@ fn width(panel: &Panel) -> usize {
     panel.iter().map(Line::width).max().unwrap_or(0)
 }
 
-/// How a column of a table stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stand {
-    pub(super) name: &'static str,
-    /// Blanks before it; `None`: as many as there is room for, the same for all such columns.
-    pub(super) gap: Option<usize>,
-    pub(super) left: bool,
-}
-
-/// A table without lines, its names dim.
-pub(super) fn table(style: Style, columns: &[Stand], rows: &[Vec<Cell>], room: usize) -> Panel {
-    let widths: Vec<usize> = columns
-        .iter()
-        .enumerate()
-        .map(|(i, column)| {
-            let cells = rows.iter().filter_map(|row| row.get(i)).map(|(text, _)| text.chars().count());
-            cells.chain([column.name.chars().count()]).max().unwrap_or(0)
-        })
-        .collect();
-    let fixed: usize = widths.iter().sum::<usize>() + columns.iter().filter_map(|c| c.gap).sum::<usize>();
-    let open = columns.iter().filter(|c| c.gap.is_none()).count().max(1);
-    let gap = (room.saturating_sub(fixed) / open).clamp(1, 4);
-    let line = |cells: &mut dyn Iterator<Item = (&str, Role)>| {
-        let mut line = Line::default();
-        for ((column, width), (text, role)) in columns.iter().zip(&widths).zip(cells) {
-            line.space(column.gap.unwrap_or(gap));
-            let end = line.width() + width;
-            if column.left {
-                line.push(style, role, text);
-                line.pad_to(end);
-            } else {
-                line.push_right(style, role, text, *width);
-            }
-        }
-        line
-    };
-    let mut lines = vec![line(&mut columns.iter().map(|c| (c.name, Role::Dim)))];
-    lines.extend(rows.iter().map(|row| line(&mut row.iter().map(|(text, role)| (text.as_str(), *role)))));
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::style::{Role, Style};
 
     #[test]
     fn panels_stand_side_by_side_where_there_is_room() {

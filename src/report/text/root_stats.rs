@@ -1,11 +1,12 @@
-//! Who holds the heap, in words: methods, types, what is pinned and why, what grew, who asked.
+//! The root stats: methods, types, pinned objects, growth, callers of `GC.Collect`.
 
-use super::panel::{Cell, GAP, Panel, Stand, table};
+use super::panel::{GAP, Panel};
 use crate::gc::growth::{GrowthRow, RootSource};
 use crate::gc::induced::InducedTotals;
 use crate::gc::root_stats::{PinnedTotals, RootStatsTotals};
 use crate::report::style::{Line, Role, Style, WIDE_COLUMNS, wrap};
-use crate::report::units::{Units, bytes, compact, count, duration, percent};
+use crate::report::table::{Cell, Column, table};
+use crate::report::units::{Units, bytes, compact, count, duration, percent, plural};
 
 /// Rows of a table.
 const ROWS: usize = 7;
@@ -46,7 +47,7 @@ fn shortened(name: &str, columns: usize, style: Style) -> String {
     format!("{sign}{end}")
 }
 
-/// What the terminal cannot show is spelled out.
+/// Escapes characters that the terminal cannot show.
 fn ascii(text: &str, style: Style) -> String {
     if style.unicode || text.is_ascii() {
         return text.to_owned();
@@ -66,13 +67,13 @@ fn room(columns: usize, numbers: usize) -> usize {
     table.saturating_sub(numbers).clamp(SHORTEST, NAME)
 }
 
-/// The methods whose frames held most, per collection.
+/// The methods whose frames have the most roots, per collection.
 pub(super) fn methods(sum: &RootStatsTotals, columns: usize, style: Style) -> Option<Panel> {
     let gcs = sum.gcs.max(1);
-    let stands = [
-        Stand { name: "frames that hold most, per GC", gap: Some(0), left: true },
-        Stand { name: "slots", gap: Some(2), left: false },
-        Stand { name: "pinned", gap: Some(2), left: false },
+    let names = [
+        Column::left("frames that hold most, per GC", 0),
+        Column::right("slots", 2),
+        Column::right("pinned", 2),
     ];
     let width = room(columns, 15);
     let rows: Vec<Vec<Cell>> = sum
@@ -88,10 +89,10 @@ pub(super) fn methods(sum: &RootStatsTotals, columns: usize, style: Style) -> Op
             vec![(fits(&m.name, width, style), role), (average(m.slots, gcs), role), pinned]
         })
         .collect();
-    (!rows.is_empty()).then(|| table(style, &stands, &rows, columns))
+    (!rows.is_empty()).then(|| table(style, &names, &rows, columns))
 }
 
-/// Those without a name stand back.
+/// Entries without a name are dim.
 fn bucket(name: &str) -> Role {
     if name.starts_with('(') && name.ends_with(')') { Role::Dim } else { Role::Plain }
 }
@@ -101,13 +102,13 @@ fn average(total: u64, gcs: u64) -> String {
     if average >= 9.95 { compact(average.round() as u64, 5) } else { format!("{average:.1}") }
 }
 
-/// The largest of what roots hold directly.
+/// The types of the largest objects that roots refer to.
 pub(super) fn types(sum: &RootStatsTotals, units: Units, columns: usize, style: Style) -> Option<Panel> {
-    let stands = [
-        Stand { name: "held directly, most in a GC", gap: Some(0), left: true },
-        Stand { name: "by", gap: Some(2), left: true },
-        Stand { name: "roots", gap: Some(2), left: false },
-        Stand { name: "bytes", gap: Some(2), left: false },
+    let names = [
+        Column::left("held directly, most in a GC", 0),
+        Column::left("by", 2),
+        Column::right("roots", 2),
+        Column::right("bytes", 2),
     ];
     let width = room(columns, if units == Units::Bytes { 35 } else { 30 });
     let rows: Vec<Vec<Cell>> = sum
@@ -123,10 +124,10 @@ pub(super) fn types(sum: &RootStatsTotals, units: Units, columns: usize, style: 
             ]
         })
         .collect();
-    (!rows.is_empty()).then(|| table(style, &stands, &rows, columns))
+    (!rows.is_empty()).then(|| table(style, &names, &rows, columns))
 }
 
-/// A headline and lines below it, the rest counted.
+/// A title, the items below it, and the number of items left out.
 fn list(title: &str, mut items: Vec<String>, all: usize, columns: usize, style: Style) -> Vec<String> {
     if items.is_empty() {
         return items;
@@ -141,7 +142,7 @@ fn list(title: &str, mut items: Vec<String>, all: usize, columns: usize, style: 
     lines
 }
 
-/// What may not move, and because of whom.
+/// Pinned objects, and what pins them.
 pub(super) fn pinned(sum: &RootStatsTotals, units: Units, columns: usize, style: Style) -> Vec<String> {
     let rows = sum.pinned();
     let items = rows.iter().take(LINES).map(|p| pinned_line(p, sum.gcs, units, columns, style)).collect();
@@ -210,10 +211,9 @@ pub(super) fn induced(sum: &InducedTotals, columns: usize, style: Style) -> Opti
         .iter()
         .take(LINES)
         .map(|row| {
-            let times = if row.count == 1 { "time" } else { "times" };
             let name = fits(&row.method, columns.saturating_sub(8).clamp(SHORTEST, NAME), style);
             let paused = duration(row.pause_ns, style.unicode).replace(' ', "\u{a0}");
-            format!("{name} {}\u{a0}{times}, {paused}", count(row.count))
+            format!("{name} {}, {paused}", plural(row.count, "time").replace(' ', "\u{a0}"))
         })
         .collect();
     if rows.len() > parts.len() {
@@ -222,13 +222,13 @@ pub(super) fn induced(sum: &InducedTotals, columns: usize, style: Style) -> Opti
     Some(parts.join(style.dot()))
 }
 
-/// Whose the roots are.
+/// Roots by origin.
 pub(super) fn origins(sum: &RootStatsTotals) -> String {
     let gcs = sum.gcs.max(1);
     let [app, runtime, unknown] = [sum.origins.app, sum.origins.runtime, sum.origins.unknown];
     format!(
-        "per GC {} are the program's, {} the runtime's (our event session's among them), {} could be \
-        either's (strings, arrays, lists)",
+        "per GC {} of the application, {} of the runtime (including gcwatch's event session), {} of unknown origin \
+        (strings, arrays, lists)",
         average(app, gcs),
         average(runtime, gcs),
         average(unknown, gcs),

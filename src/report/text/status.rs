@@ -1,4 +1,4 @@
-//! The last line of a live terminal: what is going on right now.
+//! The live line, the last one of a terminal: figures of the last seconds.
 
 use std::collections::VecDeque;
 
@@ -9,13 +9,13 @@ use crate::report::share::Share;
 use crate::report::style::{Line, Role, Style};
 use crate::report::units::{count, duration, percent};
 
-/// "Now" is this long.
+/// The time that the line covers.
 const WINDOW_NS: u64 = 5_000_000_000;
 /// Pauses in the sparkline.
 const SPARKS: usize = 24;
 
-/// Collections that are kept of it; no program has so many.
-const MOST: usize = 1 << 16;
+/// Collections that are kept for it; no program has so many.
+const MAX_RECENT: usize = 1 << 16;
 
 /// The last few seconds of collections.
 #[derive(Debug, Default)]
@@ -41,7 +41,7 @@ impl Status {
 
     fn forget(&mut self, now: u64) {
         let old = |(at, _): &(u64, Share)| at.saturating_add(WINDOW_NS) < now;
-        while self.recent.len() > MOST || self.recent.front().is_some_and(old) {
+        while self.recent.len() > MAX_RECENT || self.recent.front().is_some_and(old) {
             self.recent.pop_front();
         }
     }
@@ -132,7 +132,7 @@ mod tests {
         for columns in 8..80 {
             assert!(status.line(&state, style, columns).chars().count() < columns);
         }
-        // Long after the last one nothing is going on, and nothing is invented.
+        // Long after the last collection the figures are 0.
         state.elapsed_ns = 60_000_000_000;
         assert!(status.line(&state, style, 80).contains("0.0/s · paused 0 %"));
     }

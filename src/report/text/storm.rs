@@ -1,4 +1,4 @@
-//! More collections than anyone can read, folded into a line a second.
+//! Folds collections into one line per second when there are more than anyone can read.
 
 use std::collections::VecDeque;
 
@@ -10,10 +10,10 @@ use crate::report::units::{count, millis, percent};
 /// A storm is more lines than this within [`SECOND`], and over below half of it.
 const LIMIT: usize = 50;
 const SECOND: u64 = 1_000_000_000;
-/// As many gen2 collections a second stand out; more are part of the storm.
-const RARE: usize = 5;
+/// Up to this number a second, gen2 collections get their own lines.
+const MAX_GEN2: usize = 5;
 /// Collections of the last second that are kept; no program has so many.
-const MOST: usize = 1 << 14;
+const MAX_RECENT: usize = 1 << 14;
 
 /// Collections that share a line.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ struct Fold {
     shortest_ns: Option<u64>,
     longest_ns: Option<u64>,
     paused_ns: u64,
-    /// The only one's own line, in case there will be no other.
+    /// The line of the first collection, for a fold that gets no other.
     single: Option<String>,
 }
 
@@ -48,7 +48,7 @@ impl Storm {
     pub(super) fn swallows(&mut self, gc: &Gc, odd: bool) -> bool {
         let Some(at) = gc.at_ns else { return false };
         let old = |&(first, _): &(u64, Option<Generation>)| first.saturating_add(SECOND) <= at;
-        while self.recent.len() >= MOST || self.recent.front().is_some_and(old) {
+        while self.recent.len() >= MAX_RECENT || self.recent.front().is_some_and(old) {
             let gone = self.recent.pop_front();
             self.recent_gen2 -=
                 usize::from(gone.is_some_and(|(_, generation)| generation == Some(Generation::GEN2)));
@@ -57,7 +57,7 @@ impl Storm {
         self.recent_gen2 += usize::from(gc.generation == Some(Generation::GEN2));
         let limit = if self.raging { LIMIT / 2 } else { LIMIT };
         self.raging = self.recent.len() > limit;
-        let rare = gc.generation == Some(Generation::GEN2) && self.recent_gen2 <= RARE;
+        let rare = gc.generation == Some(Generation::GEN2) && self.recent_gen2 <= MAX_GEN2;
         self.raging && !rare && !odd && gc.complete()
     }
 
@@ -81,10 +81,10 @@ impl Storm {
             paused_ns: 0,
             single: None,
         });
-        // Most are shown in no line: none is made for them.
+        // Only the line of the first one may be shown.
         fold.single = fold.counts.iter().all(|n| *n == 0).then(line);
         fold.last = gc.number;
-        // A background collection is told after younger ones.
+        // A background collection comes after younger ones.
         fold.from_ns = fold.from_ns.min(at);
         fold.to_ns = fold.to_ns.max(at.saturating_add(pause));
         fold.counts[gc.generation.map_or(3, |generation| generation.min(Generation::GEN2).index())] += 1;

@@ -1,8 +1,8 @@
-//! What is said at the end: the table that people paste.
+//! The summary at the end of the text.
 
-use super::header::{NAME, title};
+use super::header::{MAX_TITLE, title};
 use super::histogram::{shares, sizes};
-use super::panel::{Cell, Panel, Stand, flow, table};
+use super::panel::{Panel, flow};
 use super::root_stats;
 use crate::gc::facts::{BackgroundGc, Lost};
 use crate::gc::generation::Generation;
@@ -12,10 +12,11 @@ use crate::gc::summary::{INCOMPLETE, Samples, Summary, Tally};
 use crate::report::model::{End, Facts};
 use crate::report::share::Share;
 use crate::report::style::{Line, Role, Style, WIDE_COLUMNS, join, wrap};
-use crate::report::units::{Units, bytes, compact, count, duration, generation_label, percent};
+use crate::report::table::{Cell, Column, table};
+use crate::report::units::{Units, bytes, compact, count, duration, generation_label, percent, plural};
 use crate::report::{blocking, missing};
 
-/// Everything of one summary.
+/// What the summary is made of.
 struct Page<'a> {
     sum: &'a Summary,
     lost: &'a Lost,
@@ -52,7 +53,7 @@ pub(super) fn summary(
             lines.push(String::new());
             lines.extend(flow(panels, columns));
         }
-        lines.extend(page.held());
+        lines.extend(page.root_stats());
     }
     lines.push(String::new());
     lines.extend(page.notes());
@@ -68,8 +69,7 @@ impl Page<'_> {
         let sum = self.sum;
         let mut first = match sum.gcs {
             0 => "no collections".to_owned(),
-            1 => "1 collection".to_owned(),
-            n => format!("{} collections", count(n)),
+            n => plural(n, "collection"),
         };
         if let Some(ns) = self.facts.watch.duration_ns {
             first += &format!(" in {}", self.time(ns));
@@ -92,7 +92,7 @@ impl Page<'_> {
         join(self.style, &parts, 2, self.columns)
     }
 
-    /// What of it can be the program's own.
+    /// How much of the pauses can be the program's own work.
     fn own_share(&self) -> Option<String> {
         let remark = Share::of_all(self.sum).remark(self.facts.watch.duration_ns.filter(|&ns| ns > 0)?)?;
         let off = self.sum.blocked_by_watching.count > 0;
@@ -102,15 +102,18 @@ impl Page<'_> {
     /// One row per generation and kind.
     fn generations(&self) -> Panel {
         let wide = self.columns >= WIDE_COLUMNS;
-        let right = |name| Stand { name, gap: None, left: false };
-        let close = |name| Stand { name, gap: Some(1), left: false };
-        let mut columns = vec![Stand { name: "gen", gap: Some(0), left: true }];
-        columns.extend(["count", "paused", "p50"].map(right));
-        columns.extend(wide.then(|| right("p90")));
-        columns.extend(["p99", "max"].map(right));
-        columns.extend(wide.then(|| right("of the time")));
+        let mut columns = vec![Column::left("gen", 0)];
+        columns.extend(["count", "paused", "p50"].map(Column::spread));
+        columns.extend(wide.then(|| Column::spread("p90")));
+        columns.extend(["p99", "max"].map(Column::spread));
+        columns.extend(wide.then(|| Column::spread("of the time")));
         if self.has_blocks() {
-            columns.extend([right(""), close("moved"), right(""), close("survived")]);
+            columns.extend([
+                Column::spread(""),
+                Column::right("moved", 1),
+                Column::spread(""),
+                Column::right("survived", 1),
+            ]);
         }
         let mut rows: Vec<Vec<Cell>> = Vec::new();
         for ((generation, kind), group) in &self.sum.groups {
@@ -138,7 +141,7 @@ impl Page<'_> {
         table(self.style, &columns, &rows, self.columns.saturating_sub(1))
     }
 
-    /// At `basic` no block is seen, and two columns of nothing would be shown.
+    /// Whether any block was seen; at `basic` none is, and the columns are left out.
     fn has_blocks(&self) -> bool {
         self.sum.groups.values().any(|group| group.moved.is_some() || group.survived.is_some())
     }
@@ -190,14 +193,10 @@ impl Page<'_> {
         sizes("surviving blocks by size", &self.sum.surviving.as_ref()?.sizes, self.units, self.style)
     }
 
-    /// Kinds, and below them the flags that are there.
+    /// Roots by kind, and below them the flags that occur.
     fn roots(&self) -> Option<Panel> {
         let roots = self.sum.roots.as_ref()?;
-        let columns = [
-            Stand { name: "roots per GC", gap: Some(0), left: true },
-            Stand { name: "median", gap: Some(2), left: false },
-            Stand { name: "max", gap: Some(2), left: false },
-        ];
+        let columns = [Column::left("roots per GC", 0), Column::right("median", 2), Column::right("max", 2)];
         let row = |name: &str, tally: &Tally| -> Vec<Cell> {
             let cell = |n: Option<u64>| match n {
                 None => ("-".to_owned(), Role::Dim),
@@ -214,7 +213,7 @@ impl Page<'_> {
         Some(table(self.style, &columns, &rows, self.columns))
     }
 
-    /// Shares of a whole: without what other parts contain.
+    /// Promoted bytes by kind of root, without `overflow`, which `dependent handle` contains.
     fn promoted(&self) -> Option<Panel> {
         let parts: Vec<(String, u64)> = MarkKind::ALL
             .into_iter()
@@ -225,8 +224,8 @@ impl Page<'_> {
         shares("promoted by, all GCs", &parts, self.units, self.style)
     }
 
-    /// By name.
-    fn held(&self) -> Vec<String> {
+    /// The root stats: tables, then lists.
+    fn root_stats(&self) -> Vec<String> {
         let (style, units, columns) = (self.style, self.units, self.columns);
         let Some(sum) = self.sum.roots.as_ref().and_then(|r| r.stats.as_ref()) else { return Vec::new() };
         let mut lines = Vec::new();
@@ -252,7 +251,7 @@ impl Page<'_> {
         lines
     }
 
-    /// Sentences, each begun by what it is about.
+    /// Sentences; each begins with its subject.
     fn notes(&self) -> Vec<String> {
         let mut lines = Vec::new();
         let mut note = |about: &str, role: Role, text: String| {
@@ -270,8 +269,8 @@ impl Page<'_> {
         }
         let others = self.sum.other_suspensions;
         if others.count > 0 {
-            let times = if others.count == 1 { "time" } else { "times" };
-            let text = format!("{} {times} for other reasons, {}", count(others.count), self.time(others.ns));
+            let times = plural(others.count, "time");
+            let text = format!("{times} for other reasons, {}", self.time(others.ns));
             note("also stopped", Role::Plain, text);
         }
         if let Some(text) = self.absent_numbers() {
@@ -303,7 +302,7 @@ impl Page<'_> {
         }
         if let Some(text) = self.missing() {
             let [_, _, lost, half_armed] = self.sum.incomplete;
-            note("cut off", if lost + half_armed > 0 { Role::Alarm } else { Role::Plain }, text);
+            note("not counted", if lost + half_armed > 0 { Role::Alarm } else { Role::Plain }, text);
         }
         if let Some(stepped_back) = &self.facts.watch.stepped_back {
             let text = format!("at {}: {}", self.time(stepped_back.at_ns), stepped_back.reason);
@@ -324,7 +323,7 @@ impl Page<'_> {
         lines
     }
 
-    /// Reasons by their short names, the most frequent first.
+    /// The reasons of the collections by their short names, the most frequent first.
     fn why(&self) -> Option<String> {
         let mut reasons: Vec<(&str, u64)> = Vec::new();
         for (reason, n) in &self.sum.reasons {
@@ -339,22 +338,23 @@ impl Page<'_> {
         (!texts.is_empty()).then(|| texts.join(self.style.dot()))
     }
 
-    /// Why numbers jump.
+    /// Explains the numbers that no collection has.
     fn absent_numbers(&self) -> Option<String> {
-        const NAMED: usize = 4;
+        const MAX_NAMED: usize = 4;
         let numbers = &self.sum.numbers;
         let count = numbers.without_gc();
         if count == 0 || !missing::nothing(self.lost, self.sum) {
             return None;
         }
         let named: Vec<String> =
-            numbers.some_without_gc().take(NAMED).map(|number| format!("#{number}")).collect();
-        let more = if count > NAMED as u64 { format!(" {}", self.style.ellipsis()) } else { String::new() };
+            numbers.some_without_gc().take(MAX_NAMED).map(|number| format!("#{number}")).collect();
+        let more =
+            if count > MAX_NAMED as u64 { format!(" {}", self.style.ellipsis()) } else { String::new() };
         let are = if count == 1 { "is no collection" } else { "are no collections" };
         Some(format!("{}{more} {are}: a NoGC region takes a number without collecting", named.join(", ")))
     }
 
-    /// What it cost.
+    /// What watching cost.
     fn watching(&self) -> Vec<String> {
         let mut parts = Vec::new();
         if let Some(cost) = self.sum.cost {
@@ -377,7 +377,7 @@ impl Page<'_> {
         parts
     }
 
-    /// What roots were seen of.
+    /// In which collections roots were seen.
     fn windows(&self) -> Option<String> {
         let what = match self.facts.watch.sample?.between {
             Level::Basic => "roots and moves",
@@ -385,13 +385,12 @@ impl Page<'_> {
         };
         let windows = self.facts.watch.windows;
         let with_roots = self.sum.roots.as_ref().map_or(0, |roots| roots.gcs);
-        let taken = if windows.taken == 1 { "window" } else { "windows" };
         let before = self.facts.watch.stepped_back.as_ref().map_or("", |_| "before that and ");
         let mut text = format!(
-            "{what} are those of {} of {} GCs, {before}in {} {taken}",
+            "{what} are those of {} of {} GCs, {before}in {}",
             count(with_roots),
             count(self.sum.gcs),
-            count(windows.taken)
+            plural(windows.taken, "window")
         );
         let mut skipped = Vec::new();
         if windows.busy > 0 {
@@ -407,7 +406,7 @@ impl Page<'_> {
     }
 
     fn missing(&self) -> Option<String> {
-        let names = ["began before the watch", "ended after it", "lost events", "half armed"];
+        let names = ["began before the watch", "ended after it", "lost events", "armed too late"];
         let parts: Vec<String> = INCOMPLETE
             .iter()
             .zip(names)
@@ -415,10 +414,8 @@ impl Page<'_> {
             .filter(|(_, n)| *n > 0)
             .map(|((_, name), n)| format!("{} {name}", count(n)))
             .collect();
-        let gcs = if self.sum.incomplete_gcs() == 1 { "GC" } else { "GCs" };
-        (!parts.is_empty()).then(|| {
-            format!("{} {gcs}, counted nowhere ({})", count(self.sum.incomplete_gcs()), parts.join(", "))
-        })
+        let gcs = plural(self.sum.incomplete_gcs(), "incomplete GC");
+        (!parts.is_empty()).then(|| format!("{gcs} ({})", parts.join(", ")))
     }
 
     /// What watching did to background collections.
@@ -441,7 +438,7 @@ impl Page<'_> {
                 off(full.count, background == 0, "while we watch", remedy)
             }
             BackgroundGc::OffUntilExit if full.count > 0 => {
-                let until = format!("until {} ends", title(&self.facts.target, NAME, self.style));
+                let until = format!("until {} ends", title(&self.facts.target, MAX_TITLE, self.style));
                 off(full.count, background == 0, &until, remedy)
             }
             BackgroundGc::OffInWindows if sum.gen2_blocking_with_profiler.count > 0 => {

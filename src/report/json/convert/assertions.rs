@@ -14,7 +14,7 @@ pub(crate) fn assertions(verdicts: &[Verdict]) -> Vec<Assertion> {
         disturbed_by: v.disturbed_by.iter().map(|d| d.name()).collect(),
         holds: v.holds,
         gcs_seen: v.gcs_seen.map(|n| Int::saturating(n).0),
-        gcs: v.broken_by.iter().map(|b| b.number).collect(),
+        gcs: v.violations.iter().map(|b| b.number).collect(),
     };
     verdicts.iter().map(one).collect()
 }

@@ -8,26 +8,26 @@ use crate::gc::root_stats::{RootStats, RootStatsTotals};
 use crate::report::json::number::Convert;
 use crate::report::json::types::root_stats as wire;
 
-/// Rows of a list; the model has them all.
-const ROWS: usize = 100;
+/// Rows of a list in JSON; the model has all of them.
+const MAX_ROWS: usize = 100;
 
 /// Whether a list has more rows than are written.
-pub(crate) fn cut(holders: &RootStats) -> bool {
-    let statics = holders.statics.as_ref().map_or(0, Vec::len);
-    [holders.methods.len(), holders.types.len(), holders.pinned.len(), statics].iter().any(|n| *n > ROWS)
+pub(crate) fn cut(stats: &RootStats) -> bool {
+    let statics = stats.statics.as_ref().map_or(0, Vec::len);
+    [stats.methods.len(), stats.types.len(), stats.pinned.len(), statics].iter().any(|n| *n > MAX_ROWS)
 }
 
 fn text(name: &Option<Name>) -> Option<String> {
     name.as_ref().map(|name| name.to_string())
 }
 
-pub(crate) fn origins(to: &mut Convert, holders: &RootStats) -> wire::RootOrigins {
-    let of = holders.origins;
+pub(crate) fn origins(to: &mut Convert, stats: &RootStats) -> wire::RootOrigins {
+    let of = stats.origins;
     wire::RootOrigins { runtime: to.int(of.runtime), app: to.int(of.app), unknown: to.int(of.unknown) }
 }
 
-pub(crate) fn methods(to: &mut Convert, holders: &RootStats) -> Vec<wire::RootMethod> {
-    let rows = holders.methods.iter().take(ROWS).map(|m| wire::RootMethod {
+pub(crate) fn methods(to: &mut Convert, stats: &RootStats) -> Vec<wire::RootMethod> {
+    let rows = stats.methods.iter().take(MAX_ROWS).map(|m| wire::RootMethod {
         name: m.name.to_string(),
         slots: to.int(m.slots),
         objects: to.int(m.objects),
@@ -36,8 +36,8 @@ pub(crate) fn methods(to: &mut Convert, holders: &RootStats) -> Vec<wire::RootMe
     rows.collect()
 }
 
-pub(crate) fn types(to: &mut Convert, holders: &RootStats) -> Vec<wire::RootType> {
-    let rows = holders.types.iter().take(ROWS).map(|t| wire::RootType {
+pub(crate) fn types(to: &mut Convert, stats: &RootStats) -> Vec<wire::RootType> {
+    let rows = stats.types.iter().take(MAX_ROWS).map(|t| wire::RootType {
         name: t.name.to_string(),
         kind: t.kind.name(),
         flags: t.flags.names().collect(),
@@ -48,8 +48,8 @@ pub(crate) fn types(to: &mut Convert, holders: &RootStats) -> Vec<wire::RootType
     rows.collect()
 }
 
-pub(crate) fn statics(to: &mut Convert, holders: &RootStats) -> Option<Vec<wire::RootStatic>> {
-    let rows = holders.statics.as_ref()?.iter().take(ROWS).map(|s| wire::RootStatic {
+pub(crate) fn statics(to: &mut Convert, stats: &RootStats) -> Option<Vec<wire::RootStatic>> {
+    let rows = stats.statics.as_ref()?.iter().take(MAX_ROWS).map(|s| wire::RootStatic {
         field: s.field.to_string(),
         type_name: s.type_name.to_string(),
         bytes: to.int(s.bytes),
@@ -59,8 +59,8 @@ pub(crate) fn statics(to: &mut Convert, holders: &RootStats) -> Option<Vec<wire:
     Some(rows.collect())
 }
 
-pub(crate) fn pinned(to: &mut Convert, holders: &RootStats) -> Vec<wire::Pinned> {
-    let rows = holders.pinned.iter().take(ROWS).map(|p| wire::Pinned {
+pub(crate) fn pinned(to: &mut Convert, stats: &RootStats) -> Vec<wire::Pinned> {
+    let rows = stats.pinned.iter().take(MAX_ROWS).map(|p| wire::Pinned {
         type_name: p.type_name.to_string(),
         by: p.by,
         handle_type: p.handle_type,
@@ -91,7 +91,7 @@ pub(crate) fn growth(to: &mut Convert, rows: Vec<GrowthRow>) -> Vec<wire::Growth
 
 pub(crate) fn induced(to: &mut Convert, sum: &InducedTotals) -> Option<Vec<wire::InducedBy>> {
     let rows = sum.rows()?;
-    let rows = rows.iter().take(ROWS).map(|row| wire::InducedBy {
+    let rows = rows.iter().take(MAX_ROWS).map(|row| wire::InducedBy {
         method: row.method.to_string(),
         count: to.int(row.count),
         pause_ns: to.int(row.pause_ns),
@@ -100,7 +100,7 @@ pub(crate) fn induced(to: &mut Convert, sum: &InducedTotals) -> Option<Vec<wire:
 }
 
 pub(crate) fn method_sums(to: &mut Convert, sum: &RootStatsTotals) -> Vec<wire::MethodSum> {
-    let rows = sum.methods().into_iter().take(ROWS).map(|m| wire::MethodSum {
+    let rows = sum.methods().into_iter().take(MAX_ROWS).map(|m| wire::MethodSum {
         name: m.name.to_string(),
         gcs: to.int(m.gcs),
         slots: to.int(m.slots),
@@ -110,7 +110,7 @@ pub(crate) fn method_sums(to: &mut Convert, sum: &RootStatsTotals) -> Vec<wire::
 }
 
 pub(crate) fn type_sums(to: &mut Convert, sum: &RootStatsTotals) -> Vec<wire::TypeSum> {
-    let rows = sum.types().into_iter().take(ROWS).map(|t| wire::TypeSum {
+    let rows = sum.types().into_iter().take(MAX_ROWS).map(|t| wire::TypeSum {
         name: t.name.to_string(),
         kind: t.kind.name(),
         gcs: to.int(t.gcs),
@@ -121,7 +121,7 @@ pub(crate) fn type_sums(to: &mut Convert, sum: &RootStatsTotals) -> Vec<wire::Ty
 }
 
 pub(crate) fn pinned_sums(to: &mut Convert, sum: &RootStatsTotals) -> Vec<wire::PinnedSum> {
-    let rows = sum.pinned().into_iter().take(ROWS).map(|p| wire::PinnedSum {
+    let rows = sum.pinned().into_iter().take(MAX_ROWS).map(|p| wire::PinnedSum {
         type_name: p.type_name.to_string(),
         by: p.by,
         handle_type: p.handle_type,

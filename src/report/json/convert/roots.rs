@@ -52,8 +52,8 @@ pub(crate) fn roots(to: &mut Convert, gc: &Gc) -> Option<wire::Roots> {
         statics: named.and_then(|h| root_stats::statics(to, h)),
         pinned: named.map(|h| root_stats::pinned(to, h)),
         lists_cut: named.map(root_stats::cut),
-        list: seen.and_then(|r| Some((r.list.as_ref()?, r.kinds_known))).map(|(all, told)| {
-            let roots = all.iter().map(|r| root(r, told));
+        list: seen.and_then(|r| Some((r.list.as_ref()?, r.kinds_known))).map(|(all, kinds_known)| {
+            let roots = all.iter().map(|r| root(r, kinds_known));
             roots.collect()
         }),
     })
@@ -91,12 +91,12 @@ pub(crate) fn promoted(
     })
 }
 
-fn root(root: &Root, told: bool) -> wire::Root {
+fn root(root: &Root, kinds_known: bool) -> wire::Root {
     wire::Root {
         object: Address(root.object),
-        id: told.then_some(Address(root.id)),
-        kind: told.then(|| root.kind.name()),
-        flags: told.then(|| root.flags.names().collect()),
+        id: kinds_known.then_some(Address(root.id)),
+        kind: kinds_known.then(|| root.kind.name()),
+        flags: kinds_known.then(|| root.flags.names().collect()),
         since_gc: root.since_gc,
     }
 }
