@@ -23,7 +23,7 @@ pub(super) type BlockOffset = u32;
 pub(super) const ABSENT: BlockOffset = u32::MAX;
 
 /// The header of an event. A compressed header has only the fields that differ from the previous header.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Blob {
     pub(super) metadata_id: u32,
     pub(super) sequence: u32,
@@ -43,26 +43,6 @@ pub(super) struct Blob {
     pub(super) payload_held: u32,
     /// Bytes of deferred payloads before this event.
     pub(super) deferred_before: u32,
-}
-
-impl Blob {
-    const START: Self = Self {
-        metadata_id: 0,
-        sequence: 0,
-        capture_thread: 0,
-        processor: 0,
-        thread: 0,
-        stack_id: 0,
-        timestamp: 0,
-        activity: ABSENT,
-        related_activity: ABSENT,
-        label_list: 0,
-        sorted: false,
-        payload_size: 0,
-        payload: 0,
-        payload_held: 0,
-        deferred_before: 0,
-    };
 }
 
 /// Reads the events of a block.
@@ -89,7 +69,7 @@ impl BlobReader {
         // Later versions may append fields to the header, so its size is used.
         bytes.skip_to(header_size.into())?;
         Ok(Self {
-            blob: Blob::START,
+            blob: Blob { activity: ABSENT, related_activity: ABSENT, ..Blob::default() },
             at: bytes.position(),
             compressed: flags & COMPRESSED_HEADERS != 0,
             version6,

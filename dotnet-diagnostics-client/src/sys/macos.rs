@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
 use rustix::io::Errno;
@@ -13,7 +13,7 @@ use rustix::process::{Pid, test_kill_process};
 
 use crate::process_facts::ProcessFacts;
 
-use super::socket_place::{SocketDirectory, SocketPlace};
+use super::socket_place::{SocketDirectory, SocketPlace, shared_directories};
 
 pub(crate) fn exists(pid: u32) -> bool {
     let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
@@ -33,15 +33,6 @@ pub(crate) fn facts(pid: u32) -> ProcessFacts {
 /// The name has the start time in seconds here. Only a system call without a safe binding tells it.
 pub(crate) fn start_time(_pid: u32) -> Option<u64> {
     None
-}
-
-/// On macOS each user has a `TMPDIR` of its own, so the processes of other users are not found in it.
-pub(crate) fn shared_directories() -> Vec<PathBuf> {
-    let mut directories = vec![std::env::temp_dir()];
-    if directories[0] != Path::new("/tmp") {
-        directories.push("/tmp".into());
-    }
-    directories
 }
 
 pub(crate) fn socket_place(pid: u32) -> SocketPlace {

@@ -31,9 +31,7 @@ pub(crate) use basic::{Pin, children, cpu_ticks, environ, has_variable, is_stopp
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) use linux::{children, cpu_ticks, environ, has_variable, is_stopped, uid};
 #[cfg(unix)]
-pub(crate) use os::{
-    OwnNamespaces, is_listening, may_connect, shared_directories, socket, socket_place, sockets, start_time,
-};
+pub(crate) use os::{OwnNamespaces, is_listening, may_connect, socket, socket_place, sockets, start_time};
 pub(crate) use os::{exists, facts, pids};
 #[cfg(windows)]
 pub(crate) use os::{pipe_exists, pipe_names};
@@ -44,4 +42,4 @@ pub use process_files::{ProcessFiles, ProcessRights};
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) use process_files::{connect, run_as_user, run_as_user_within};
 #[cfg(unix)]
-pub(crate) use socket_place::{SocketDirectory, SocketPlace};
+pub(crate) use socket_place::{SocketDirectory, SocketPlace, shared_directories};

@@ -48,8 +48,8 @@ impl Rights {
         self.users[3]
     }
 
-    /// Whether they are more than an ordinary user has. A path chosen by somebody else could then make this process do
-    /// what that somebody may not do.
+    /// Whether they are more than an ordinary user has. A path chosen by another user could then make this process do
+    /// what that other user may not do.
     pub(crate) fn are_privileged(&self) -> bool {
         self.users[1] == 0 || self.users[3] == 0 || self.capabilities != 0
     }
@@ -83,7 +83,7 @@ impl Rights {
                     "gcwatch may not take the rights of user {user}, to whom the process belongs ({e}); it needs CAP_SETUID and CAP_SETGID"
                 )));
             }
-            // The user is the same, and only groups differ: who is that user can get the rights of its groups anyway.
+            // The user is the same and only groups differ: that user can get the rights of its groups anyway.
             Ok(()) | Err(_) => {}
         }
         let same_namespace = self.user_namespace.is_some() && self.user_namespace == own.user_namespace;

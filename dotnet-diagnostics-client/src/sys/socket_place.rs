@@ -1,6 +1,19 @@
 //! Where the socket of a process can be.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// Where runtimes have their sockets unless `TMPDIR` names another directory.
+pub(crate) const DEFAULT_DIRECTORY: &str = "/tmp";
+
+/// Where processes have their sockets if their `TMPDIR` is the one of this process, or none. On macOS each user has a
+/// `TMPDIR` of its own, so the processes of other users are not found there.
+pub(crate) fn shared_directories() -> Vec<PathBuf> {
+    let mut directories = vec![std::env::temp_dir()];
+    if directories[0] != Path::new(DEFAULT_DIRECTORY) {
+        directories.push(DEFAULT_DIRECTORY.into());
+    }
+    directories
+}
 
 /// What the socket of a process is called, and in which directories it can be.
 #[derive(Debug)]

@@ -4,14 +4,12 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use super::super::socket_place::DEFAULT_DIRECTORY;
 use super::proc::read;
 
 /// Variables or arguments of a process that are read; the rest is left out. Programs have far fewer. An empty one takes
 /// one byte in the process and many times that here, so a process could otherwise make this one run out of memory.
 const MAX_ENTRIES: usize = 16_384;
-
-/// Where runtimes have their sockets unless `TMPDIR` names another directory.
-pub(super) const DEFAULT_DIRECTORY: &str = "/tmp";
 
 fn split_nul(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     bytes.strip_suffix(b"\0").unwrap_or(bytes).split(|b| *b == 0)

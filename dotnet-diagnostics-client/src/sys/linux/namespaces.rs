@@ -3,18 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::super::socket_place::{SocketDirectory, SocketPlace};
-use super::environ::{DEFAULT_DIRECTORY, temporary_directory};
+use super::super::socket_place::{SocketDirectory, SocketPlace, shared_directories};
+use super::environ::temporary_directory;
 use super::proc::{proc, start_time, status};
-
-/// Where the processes in this process's namespaces have their sockets unless their `TMPDIR` differs.
-pub(crate) fn shared_directories() -> Vec<PathBuf> {
-    let mut directories = vec![std::env::temp_dir()];
-    if directories[0] != Path::new(DEFAULT_DIRECTORY) {
-        directories.push(DEFAULT_DIRECTORY.into());
-    }
-    directories
-}
 
 /// Identifies a namespace of a process. `None` where it cannot be read.
 fn namespace(pid: u32, kind: &str) -> Option<PathBuf> {
