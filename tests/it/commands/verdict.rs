@@ -8,7 +8,7 @@ use serde_json::json;
 use xtask::Clr;
 
 use crate::it::suite::Suite;
-use crate::it::support::{DEADLINE, Document, Gcwatch, account, brief, number, until};
+use crate::it::support::{Document, Gcwatch, account, brief, end_of, number};
 
 /// Collects in every generation, gen2 among them for its large objects.
 const WORK: &str = "work=150000 live=5000";
@@ -216,13 +216,7 @@ fn closed_pipe(clr: &Clr) -> Result<()> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
     let mut first = String::new();
     BufReader::new(child.stdout.take().context("piped")?).read_line(&mut first)?;
-    let waited = until("the end of gcwatch", DEADLINE, || Ok(child.try_wait()?.is_some()));
-    if let Err(error) = waited {
-        child.kill()?;
-        child.wait()?;
-        return Err(error);
-    }
-    let status = child.wait()?;
+    let status = end_of(child)?;
     ensure!(status.code() == Some(10), "{status} after {first}");
     Ok(())
 }

@@ -6,10 +6,9 @@ use std::fs;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use xtask::Clr;
-use xtask::testkit::Target;
 
 use crate::it::suite::{Need, Suite};
-use crate::it::support::{DEADLINE, Gcwatch, Json, lines, number, until, wait_for_start};
+use crate::it::support::{DEADLINE, Json, end_lines, number, start_lines, until};
 
 pub(crate) fn register(suite: &mut Suite) {
     suite.each("dynamic_methods::their_callers_are_not_blamed", &[Need::Proc], not_blamed);
@@ -22,14 +21,7 @@ fn not_blamed(clr: &Clr) -> Result<()> {
     let told = clr.version.major >= 10;
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("lines.ndjson");
-    let mut program = Target::app(clr, "lambdas", &[], &[])?;
-    program.wait_line("ready ", DEADLINE)?;
-    let mut gcwatch = Gcwatch::on(clr)
-        .args("attach --level roots --format ndjson -o")
-        .arg(&path)
-        .arg(program.pid().to_string())
-        .spawn()?;
-    wait_for_start(&mut gcwatch, &path)?;
+    let (mut program, gcwatch) = start_lines(clr, "lambdas", &path)?;
     program.ask("pin", "pinned", DEADLINE)?;
     let mut asked = Vec::new();
     for (how, first, second) in [
@@ -44,11 +36,7 @@ fn not_blamed(clr: &Clr) -> Result<()> {
     until("the last line", DEADLINE, || {
         Ok(whole_lines(&fs::read(&path)?)?.iter().any(|line| line["type"] == "gc" && line["number"] == *last))
     })?;
-    program.send_line("exit")?;
-    ensure!(program.wait(DEADLINE)?.success(), "{program:?}");
-    let status = gcwatch.wait(DEADLINE)?;
-    ensure!(status.success(), "{status}: {gcwatch:?}");
-    let lines = lines(&fs::read(&path)?)?;
+    let lines = end_lines(program, gcwatch, &path)?;
     for (index, how, first, second) in asked {
         let gc = lines.iter().find(|line| line["type"] == "gc" && line["number"] == index);
         let frames = gc.with_context(|| format!("no GC {index}"))?.list("/triggered_by/frames")?;

@@ -4,12 +4,12 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use dotnet_diagnostics_client::nettrace::{Item, Reader};
+use dotnet_diagnostics_client::nettrace::Item;
 use serde_json::Value;
 use xtask::Clr;
 
 use crate::it::suite::{Heap, Suite};
-use crate::it::support::{Document, Gcwatch, Json, brief};
+use crate::it::support::{Document, Gcwatch, Json, RUNTIME, brief, each_item};
 
 /// How often so little work collects is the runtime's business: with server GC, budgets grow with what it has measured.
 const WORK: &str = "work=100000 gcs=8 live=8000 seed=9 threads=2";
@@ -261,24 +261,18 @@ fn cost(summary: &Value, complete: &[&Value], heap: Heap) -> Result<()> {
 fn stops(summary: &Value, document: &Document, recording: &Path) -> Result<()> {
     const SUSPEND_BEGIN: u32 = 9;
     const RESTART_END: u32 = 3;
-    let mut reader = Reader::new();
-    reader.feed(&std::fs::read(recording)?);
-    reader.finish();
     let (mut announced, mut open) = (0, 0);
-    while let Some(item) = reader.next_item()? {
-        match item {
-            Item::Event(event) if &*event.metadata.provider == "Microsoft-Windows-DotNETRuntime" => {
-                match event.metadata.event_id {
-                    SUSPEND_BEGIN => open += 1,
-                    // Stops can share a restart. One that the program's end cut off has no length and counts nowhere.
-                    RESTART_END => announced += std::mem::take(&mut open),
-                    _ => {}
-                }
-            }
-            Item::End(_) => break,
+    each_item(recording, |item| {
+        let Item::Event(event) = item else { return Ok(()) };
+        match event.metadata.event_id {
+            _ if &*event.metadata.provider != RUNTIME => {}
+            SUSPEND_BEGIN => open += 1,
+            // Stops can share a restart. One that the program's end cut off has no length and is not counted.
+            RESTART_END => announced += std::mem::take(&mut open),
             _ => {}
         }
-    }
+        Ok(())
+    })?;
     let mut begun = summary.uint("/other_suspensions/count")?;
     for gc in document.gcs()? {
         // The later part of a stop that two collections share has no suspension of its own.

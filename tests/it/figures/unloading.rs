@@ -1,15 +1,12 @@
 //! Modules are unloaded while they are watched: a program loads and unloads a copy of itself, whose methods make handles
 //! and collect, as collections go on.
 
-use std::fs;
-
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use xtask::Clr;
-use xtask::testkit::Target;
 
 use crate::it::suite::{Need, Suite};
-use crate::it::support::{DEADLINE, Gcwatch, Json, lines, number, wait_for_start};
+use crate::it::support::{DEADLINE, Json, end_lines, number, start_lines};
 
 pub(crate) fn register(suite: &mut Suite) {
     suite.each("unloading::churn_of_collectible_contexts", &[Need::Proc], churn);
@@ -20,24 +17,11 @@ const PLUGINS: u64 = 40;
 fn churn(clr: &Clr) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("lines.ndjson");
-    let mut program = Target::app(clr, "plugins", &[], &[])?;
-    program.wait_line("ready ", DEADLINE)?;
-    let mut gcwatch = Gcwatch::on(clr)
-        .args("attach --level roots --format ndjson -o")
-        .arg(&path)
-        .arg(program.pid().to_string())
-        .spawn()?;
-    wait_for_start(&mut gcwatch, &path)?;
+    let (mut program, gcwatch) = start_lines(clr, "plugins", &path)?;
     let churned = program.ask(&format!("churn {PLUGINS}"), "churned ", DEADLINE)?;
     ensure!(number(&churned, "unloaded")? == PLUGINS, "watching keeps a module loaded: {churned}");
     let last = number(&program.ask("collect", "collected ", DEADLINE)?, "index")?;
-    program.send_line("exit")?;
-    let status = program.wait(DEADLINE)?;
-    ensure!(status.success(), "{status}: {program:?}");
-    let status = gcwatch.wait(DEADLINE)?;
-    ensure!(status.success(), "{status}: {gcwatch:?}");
-
-    let lines = lines(&fs::read(&path)?)?;
+    let lines = end_lines(program, gcwatch, &path)?;
     let gcs: Vec<&Value> = lines.iter().filter(|line| line["type"] == "gc").collect();
     let asked_by = |gc: &Value, method: &str| {
         gc["triggered_by"]["frames"]

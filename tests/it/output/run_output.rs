@@ -7,9 +7,7 @@ use anyhow::{Context, Result, ensure};
 use xtask::Clr;
 
 use crate::it::suite::{Need, Suite};
-use crate::it::support::{
-    DEADLINE, Document, Ended, GcFacts, Gcwatch, check_counts, fact, lines, number, until,
-};
+use crate::it::support::{Document, Ended, GcFacts, Gcwatch, check_counts, end_of, fact, lines, number};
 
 const WORK: &str = "work=150000 live=5000";
 
@@ -91,13 +89,7 @@ fn closed_pipe(clr: &Clr) -> Result<()> {
         let mut said = String::new();
         stderr.read_to_string(&mut said).map(|_| said)
     });
-    let waited = until("the end of gcwatch", DEADLINE, || Ok(child.try_wait()?.is_some()));
-    if let Err(error) = waited {
-        child.kill()?;
-        child.wait()?;
-        return Err(error);
-    }
-    let status = child.wait()?;
+    let status = end_of(child)?;
     let Ok(said) = said.join() else { anyhow::bail!("reading panicked") };
     let said = said?;
     ensure!(first.contains(r#""type":"start""#), "first line: {first}");

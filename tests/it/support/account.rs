@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use dotnet_diagnostics_client::nettrace::{Item, Reader};
+use dotnet_diagnostics_client::nettrace::Item;
 
-use super::own_events::{RUNTIME, u32_at, u64_at};
+use super::own_events::{u32_at, u64_at};
+use super::stream::{RUNTIME, each_item};
 
 /// An event of the runtime's provider, times from the recording's start.
 #[derive(Debug)]
@@ -107,15 +108,11 @@ pub(crate) fn account(path: &Path) -> Result<Account> {
 }
 
 fn events(path: &Path) -> Result<(Vec<Happened>, u64)> {
-    let bytes = std::fs::read(path).with_context(|| format!("no {}", path.display()))?;
-    let mut reader = Reader::new();
-    reader.feed(&bytes);
-    reader.finish();
     let (mut all, mut lost, mut clock) = (Vec::new(), 0, None);
-    loop {
-        match reader.next_item()? {
-            Some(Item::Trace(trace)) => clock = Some(trace.clone()),
-            Some(Item::Event(event)) if &*event.metadata.provider == RUNTIME => {
+    each_item(path, |item| {
+        match item {
+            Item::Trace(trace) => clock = Some((*trace).clone()),
+            Item::Event(event) if &*event.metadata.provider == RUNTIME => {
                 let clock = clock.as_ref().context("an event before the clock")?;
                 all.push(Happened {
                     at: u64::try_from(clock.nanoseconds(event.timestamp)).unwrap_or(0),
@@ -124,11 +121,11 @@ fn events(path: &Path) -> Result<(Vec<Happened>, u64)> {
                     payload: event.payload.to_vec(),
                 });
             }
-            Some(Item::Lost(some)) => lost += some.events,
-            Some(Item::End(_)) | None => break,
-            Some(_) => {}
+            Item::Lost(some) => lost += some.events,
+            _ => {}
         }
-    }
+        Ok(())
+    })?;
     all.sort_by_key(|event| event.at);
     Ok((all, lost))
 }

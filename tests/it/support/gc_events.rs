@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
-use dotnet_diagnostics_client::nettrace::{Item, Reader};
+use anyhow::{Context, Result};
+
+use super::stream::each_event;
 
 const RUNTIME: &str = "Microsoft-Windows-DotNETRuntime";
 
@@ -121,25 +122,14 @@ const REASONS: [(u32, &str); 31] = [
 
 /// The collections in a file by number; those whose statistics are not whole there are left out.
 pub(crate) fn read_gcs(path: &Path) -> Result<BTreeMap<u64, GcEvents>> {
-    let bytes = std::fs::read(path).with_context(|| format!("the runtime wrote no {}", path.display()))?;
-    let mut reader = Reader::new();
-    reader.feed(&bytes);
-    reader.finish();
     let mut gcs = BTreeMap::new();
     // Heap histories follow the global one on its thread, GCHeapStats follows GCEnd.
     let (mut told_by, mut ended_by) = (BTreeMap::new(), BTreeMap::new());
-    loop {
-        match reader.next_item()? {
-            Some(Item::Event(e)) if &*e.metadata.provider == RUNTIME => {
-                let fields = Fields(e.payload);
-                event(&mut gcs, &mut told_by, &mut ended_by, e.thread_id, e.metadata.event_id, fields)
-                    .with_context(|| format!("event {}", e.metadata.event_id))?;
-            }
-            Some(Item::Lost(lost)) => bail!("the runtime's own session lost {} events", lost.events),
-            Some(Item::End(_)) | None => break,
-            Some(_) => {}
-        }
-    }
+    each_event(path, |e| {
+        let fields = Fields(e.payload);
+        event(&mut gcs, &mut told_by, &mut ended_by, e.thread_id, e.metadata.event_id, fields)
+            .with_context(|| format!("event {}", e.metadata.event_id))
+    })?;
     gcs.retain(|_, gc| gc.ended && gc.told && gc.per_heap.len() == gc.heaps as usize);
     Ok(gcs)
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use dotnet_diagnostics_client::nettrace::{Item, Reader};
 
-use super::own_events::RUNTIME;
+use super::stream::RUNTIME;
 
 /// GCStart, GCEnd, RestartEEEnd, RestartEEBegin, SuspendEEEnd, SuspendEEBegin.
 const EVENTS: [u32; 6] = [1, 2, 3, 7, 8, 9];

@@ -18,6 +18,7 @@ pub(crate) mod repeated;
 mod roots;
 mod schema;
 mod scripted;
+mod stream;
 mod tables;
 mod watched;
 
@@ -35,13 +36,16 @@ pub(crate) use own_events::{
 };
 pub(crate) use own_marks::{MARKS, read_marks};
 pub(crate) use place::{keep_places, places};
-pub(crate) use process::{Footprint, Guard, signal};
+pub(crate) use process::{Footprint, Guard, end_of, signal};
 pub(crate) use ranges::{check_ranges, generation_of};
 pub(crate) use roots::{NULL, PAIRS, Tally};
 pub(crate) use schema::schema;
 pub(crate) use scripted::{By, Scripted};
+pub(crate) use stream::{RUNTIME, each_item};
 pub(crate) use tables::{exists, quoted, tables};
-pub(crate) use watched::{GcFacts, attach_json, check_counts, start_attach, wait_for_start};
+pub(crate) use watched::{
+    GcFacts, attach_json, check_counts, end_lines, start_attach, start_lines, wait_for_start,
+};
 
 use std::thread;
 use std::time::{Duration, Instant};

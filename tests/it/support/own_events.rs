@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
-use dotnet_diagnostics_client::nettrace::{Item, Reader};
+use anyhow::{Context, Result, ensure};
+use dotnet_diagnostics_client::nettrace::Item;
 
-pub(super) const RUNTIME: &str = "Microsoft-Windows-DotNETRuntime";
+use super::stream::{RUNTIME, each_event, each_item};
+
 const GC_START: u32 = 1;
 const RESTART_END: u32 = 3;
 const RESTART_BEGIN: u32 = 7;
@@ -49,51 +50,39 @@ pub(crate) fn environment(file: &str) -> [(&str, &str); 4] {
 /// The ranges in such a file by number of the collection. For programs without background collections: there a
 /// range belongs to the collection that started last.
 pub(crate) fn read_ranges(path: &Path) -> Result<BTreeMap<u64, Ranges>> {
-    let bytes = std::fs::read(path).with_context(|| format!("the runtime wrote no {}", path.display()))?;
-    let mut reader = Reader::new();
-    reader.feed(&bytes);
-    reader.finish();
     let mut all: BTreeMap<u64, Ranges> = BTreeMap::new();
     let mut current = None;
-    loop {
-        match reader.next_item()? {
-            Some(Item::Event(event)) if &*event.metadata.provider == RUNTIME => {
-                let payload = event.payload;
-                match event.metadata.event_id {
-                    GC_START => {
-                        let number = u64::from(u32_at(payload, 0)?);
-                        ensure!(!all.contains_key(&number), "the runtime started GC {number} twice");
-                        all.entry(number).or_default().generation = u32_at(payload, 4)?;
-                        current = Some(number);
+    each_event(path, |event| {
+        let payload = event.payload;
+        match event.metadata.event_id {
+            GC_START => {
+                let number = u64::from(u32_at(payload, 0)?);
+                ensure!(!all.contains_key(&number), "the runtime started GC {number} twice");
+                all.entry(number).or_default().generation = u32_at(payload, 4)?;
+                current = Some(number);
+            }
+            id @ (SURVIVING_RANGES | MOVED_RANGES) => {
+                let number = current.context("ranges before the first collection")?;
+                let into = all.entry(number).or_default();
+                let count = u32_at(payload, 4)? as usize;
+                for n in 0..count {
+                    if id == MOVED_RANGES {
+                        let at = RANGES_AT + n * 24;
+                        into.moved.push((
+                            u64_at(payload, at)?,
+                            u64_at(payload, at + 8)?,
+                            u64_at(payload, at + 16)?,
+                        ));
+                    } else {
+                        let at = RANGES_AT + n * 16;
+                        into.surviving.push((u64_at(payload, at)?, u64_at(payload, at + 8)?));
                     }
-                    id @ (SURVIVING_RANGES | MOVED_RANGES) => {
-                        let number = current.context("ranges before the first collection")?;
-                        let into = all.entry(number).or_default();
-                        let count = u32_at(payload, 4)? as usize;
-                        for n in 0..count {
-                            if id == MOVED_RANGES {
-                                let at = RANGES_AT + n * 24;
-                                into.moved.push((
-                                    u64_at(payload, at)?,
-                                    u64_at(payload, at + 8)?,
-                                    u64_at(payload, at + 16)?,
-                                ));
-                            } else {
-                                let at = RANGES_AT + n * 16;
-                                into.surviving.push((u64_at(payload, at)?, u64_at(payload, at + 8)?));
-                            }
-                        }
-                    }
-                    _ => {}
                 }
             }
-            Some(Item::Lost(lost)) => {
-                bail!("the runtime's own session lost {} events: the test needs less work", lost.events)
-            }
-            Some(Item::End(_)) | None => break,
-            Some(_) => {}
+            _ => {}
         }
-    }
+        Ok(())
+    })?;
     Ok(all.into_iter().map(|(number, ranges)| (number, ranges.sorted())).collect())
 }
 
@@ -102,34 +91,29 @@ pub(crate) fn read_ranges(path: &Path) -> Result<BTreeMap<u64, Ranges>> {
 /// A stop ends when its thread says so (RestartEEEnd), or earlier: once it lets the others go (RestartEEBegin), another
 /// thread may stop them again before it comes to say so.
 pub(crate) fn stopped_ns(path: &Path) -> Result<u64> {
-    let bytes = std::fs::read(path)?;
-    let mut reader = Reader::new();
-    reader.feed(&bytes);
-    reader.finish();
     // By thread: begin, and whether it has let go.
     let mut open: BTreeMap<u64, (i64, bool)> = BTreeMap::new();
     let mut stops = Vec::new();
-    loop {
-        match reader.next_item()? {
-            Some(Item::Event(event)) if &*event.metadata.provider == RUNTIME => {
-                let (thread, at) = (event.thread_id, event.timestamp);
-                match event.metadata.event_id {
-                    SUSPEND_BEGIN => {
-                        stops.extend(open.values().filter(|(_, gone)| *gone).map(|(begin, _)| (*begin, at)));
-                        open.retain(|_, (_, gone)| !*gone);
-                        open.insert(thread, (at, false));
-                    }
-                    RESTART_BEGIN => {
-                        open.entry(thread).and_modify(|(_, gone)| *gone = true);
-                    }
-                    RESTART_END => stops.extend(open.remove(&thread).map(|(begin, _)| (begin, at))),
-                    _ => {}
-                }
-            }
-            Some(Item::End(_)) | None => break,
-            Some(_) => {}
+    each_item(path, |item| {
+        let Item::Event(event) = item else { return Ok(()) };
+        if &*event.metadata.provider != RUNTIME {
+            return Ok(());
         }
-    }
+        let (thread, at) = (event.thread_id, event.timestamp);
+        match event.metadata.event_id {
+            SUSPEND_BEGIN => {
+                stops.extend(open.values().filter(|(_, gone)| *gone).map(|(begin, _)| (*begin, at)));
+                open.retain(|_, (_, gone)| !*gone);
+                open.insert(thread, (at, false));
+            }
+            RESTART_BEGIN => {
+                open.entry(thread).and_modify(|(_, gone)| *gone = true);
+            }
+            RESTART_END => stops.extend(open.remove(&thread).map(|(begin, _)| (begin, at))),
+            _ => {}
+        }
+        Ok(())
+    })?;
     stops.sort_unstable();
     let (mut total, mut until) = (0, i64::MIN);
     for (begin, end) in stops {
@@ -165,32 +149,23 @@ pub(crate) fn read_mechanisms(path: &Path) -> Result<BTreeMap<u64, Mechanisms>> 
     const LOH_COMPACT: u32 = 208;
     // After the instance, six sizes, the heap's number of reductions and two sets of reasons.
     const COMPACT_REASON_AT: usize = 62;
-    let bytes = std::fs::read(path).with_context(|| format!("the runtime wrote no {}", path.display()))?;
-    let mut reader = Reader::new();
-    reader.feed(&bytes);
-    reader.finish();
     let mut all: BTreeMap<u64, Mechanisms> = BTreeMap::new();
     let mut current = 0;
-    loop {
-        match reader.next_item()? {
-            Some(Item::Event(event)) if &*event.metadata.provider == RUNTIME => {
-                let payload = event.payload;
-                if event.metadata.event_id == GC_START {
-                    current = u64::from(u32_at(payload, 0)?);
-                }
-                let of = all.entry(current).or_default();
-                match event.metadata.event_id {
-                    GLOBAL => {
-                        of.compacting = u32_at(payload, 24)? & 2 != 0;
-                    }
-                    PER_HEAP => of.heaps_compacting += u32_at(payload, COMPACT_REASON_AT)? >> 31,
-                    LOH_COMPACT => of.loh_compacted = true,
-                    _ => {}
-                }
-            }
-            Some(Item::Lost(lost)) => bail!("the runtime's own session lost {} events", lost.events),
-            Some(Item::End(_)) | None => return Ok(all),
-            Some(_) => {}
+    each_event(path, |event| {
+        let payload = event.payload;
+        if event.metadata.event_id == GC_START {
+            current = u64::from(u32_at(payload, 0)?);
         }
-    }
+        let of = all.entry(current).or_default();
+        match event.metadata.event_id {
+            GLOBAL => {
+                of.compacting = u32_at(payload, 24)? & 2 != 0;
+            }
+            PER_HEAP => of.heaps_compacting += u32_at(payload, COMPACT_REASON_AT)? >> 31,
+            LOH_COMPACT => of.loh_compacted = true,
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(all)
 }

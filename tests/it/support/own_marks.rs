@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
-use dotnet_diagnostics_client::nettrace::{Item, Reader};
+use anyhow::{Context, Result};
 
-use super::own_events::{RUNTIME, u32_at, u64_at};
+use super::own_events::{u32_at, u64_at};
+use super::stream::each_event;
 
 const GC_START: u32 = 1;
 const GC_END: u32 = 2;
@@ -29,38 +29,28 @@ pub(crate) const MARKS: [&str; 10] = [
 /// By number of the collection and by name. An event belongs to the collection that started last and has not ended:
 /// a foreground one runs while the background one stands still.
 pub(crate) fn read_marks(path: &Path) -> Result<BTreeMap<u64, BTreeMap<&'static str, u64>>> {
-    let bytes = std::fs::read(path).with_context(|| format!("the runtime wrote no {}", path.display()))?;
-    let mut reader = Reader::new();
-    reader.feed(&bytes);
-    reader.finish();
     let mut all: BTreeMap<u64, BTreeMap<&str, u64>> = BTreeMap::new();
     let mut open: Vec<u64> = Vec::new();
-    loop {
-        match reader.next_item()? {
-            Some(Item::Event(event)) if &*event.metadata.provider == RUNTIME => {
-                let payload = event.payload;
-                match event.metadata.event_id {
-                    GC_START => {
-                        let number = u64::from(u32_at(payload, 0)?);
-                        open.push(number);
-                        all.entry(number).or_default();
-                    }
-                    GC_END => {
-                        let number = u64::from(u32_at(payload, 0)?);
-                        open.retain(|one| *one != number);
-                    }
-                    MARK_WITH_TYPE => {
-                        let number = open.last().context("a mark outside of collections")?;
-                        let name = MARKS.get(u32_at(payload, 6)? as usize).context("an unknown MarkType")?;
-                        *all.entry(*number).or_default().entry(name).or_default() += u64_at(payload, 10)?;
-                    }
-                    _ => {}
-                }
+    each_event(path, |event| {
+        let payload = event.payload;
+        match event.metadata.event_id {
+            GC_START => {
+                let number = u64::from(u32_at(payload, 0)?);
+                open.push(number);
+                all.entry(number).or_default();
             }
-            Some(Item::Lost(lost)) => ensure!(lost.events == 0, "the runtime's own session lost events"),
-            Some(Item::End(_)) | None => break,
-            Some(_) => {}
+            GC_END => {
+                let number = u64::from(u32_at(payload, 0)?);
+                open.retain(|one| *one != number);
+            }
+            MARK_WITH_TYPE => {
+                let number = open.last().context("a mark outside of collections")?;
+                let name = MARKS.get(u32_at(payload, 6)? as usize).context("an unknown MarkType")?;
+                *all.entry(*number).or_default().entry(name).or_default() += u64_at(payload, 10)?;
+            }
+            _ => {}
         }
-    }
+        Ok(())
+    })?;
     Ok(all)
 }

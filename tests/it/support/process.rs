@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
+use std::process::{Child, ExitStatus};
 
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
+
+use super::{DEADLINE, until};
 
 /// Sends a signal to a process that a test started.
 pub(crate) fn signal(pid: u32, signal: Signal) -> Result<()> {
@@ -23,6 +26,17 @@ impl Drop for Guard {
         // Mostly it has ended long ago. Its parent, or init, collects it.
         let _ = signal(self.0, Signal::KILL);
     }
+}
+
+/// How a process ended; one that does not end is killed.
+pub(crate) fn end_of(mut child: Child) -> Result<ExitStatus> {
+    let waited = until("the end of gcwatch", DEADLINE, || Ok(child.try_wait()?.is_some()));
+    if let Err(error) = waited {
+        child.kill()?;
+        child.wait()?;
+        return Err(error);
+    }
+    Ok(child.wait()?)
 }
 
 /// Kills what a process that a test started has started itself.

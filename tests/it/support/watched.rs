@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use serde_json::Value;
 use xtask::Clr;
 use xtask::testkit::Target;
 
-use super::{DEADLINE, Document, Gcwatch, Json, number, until};
+use super::{DEADLINE, Document, Gcwatch, Json, lines, number, until};
 
 /// What a program counted itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +59,29 @@ pub(crate) fn start_attach(clr: &Clr, pid: u32, options: &str, document: &Path) 
         .spawn()?;
     wait_for_start(&mut gcwatch, document)?;
     Ok(gcwatch)
+}
+
+/// Starts a program and attaches to it at `roots` with lines of NDJSON to come; returns when it is watched.
+pub(crate) fn start_lines(clr: &Clr, app: &str, path: &Path) -> Result<(Target, Target)> {
+    let mut program = Target::app(clr, app, &[], &[])?;
+    program.wait_line("ready ", DEADLINE)?;
+    let mut gcwatch = Gcwatch::on(clr)
+        .args("attach --level roots --format ndjson -o")
+        .arg(path)
+        .arg(program.pid().to_string())
+        .spawn()?;
+    wait_for_start(&mut gcwatch, path)?;
+    Ok((program, gcwatch))
+}
+
+/// Lets such a program end, and gives all lines.
+pub(crate) fn end_lines(mut program: Target, mut gcwatch: Target, path: &Path) -> Result<Vec<Value>> {
+    program.send_line("exit")?;
+    let status = program.wait(DEADLINE)?;
+    ensure!(status.success(), "{status}: {program:?}");
+    let status = gcwatch.wait(DEADLINE)?;
+    ensure!(status.success(), "{status}: {gcwatch:?}");
+    lines(&std::fs::read(path)?)
 }
 
 /// The document begins when the watch does.

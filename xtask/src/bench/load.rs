@@ -158,7 +158,10 @@ impl Bench {
     fn pool(&mut self, figures: &[Figure], name: &str) {
         for what in [TIME, PAUSE] {
             let same: Vec<&Figure> = figures.iter().filter(|figure| figure.what == what).collect();
-            self.run.figures.extend(Figure::pool(&same, name));
+            // A selection of cases is not what the name says.
+            if self.cases.is_empty() {
+                self.run.figures.extend(Figure::pool(&same, name));
+            }
         }
     }
 
@@ -171,7 +174,9 @@ impl Bench {
             let each = small.values(tool).iter().zip(large.values(tool));
             figure = figure.with(tool, each.map(|(small, large)| (large - small) / more).collect());
         }
-        self.add(name, figure);
+        if self.cases.is_empty() {
+            self.add(name, figure);
+        }
     }
 }
 
