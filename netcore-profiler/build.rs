@@ -4,9 +4,9 @@
 //!
 //! - `NETCORE_PROFILER_PREBUILT=<file>` embeds that file instead (a signed build, a distribution's).
 //! - `NETCORE_PROFILER_SKIP=1` embeds nothing, for `cargo check` of a target without its linker.
-//! - `NETCORE_PROFILER_MAX_CALLBACK=<n>` answers only `ICorProfilerCallback` to `ICorProfilerCallback<n>`.
-//! - `NETCORE_PROFILER_MEASURED=floor|plain` builds a library that reports nothing, for benchmarks to measure
-//!   against: late arming with empty callbacks, or the flag always on and `S_OK` to everything.
+//! - `NETCORE_PROFILER_MAX_CALLBACK=<n>` answers only to `ICorProfilerCallback` up to `ICorProfilerCallback<n>`.
+//! - `NETCORE_PROFILER_MEASURED=floor|plain` builds a library that reports nothing, to compare with in benchmarks:
+//!   late arming with empty callbacks, or the flag always on and `S_OK` from every callback.
 
 use std::env;
 use std::error::Error;
@@ -65,11 +65,11 @@ fn compile(target: &str, os: &str, linker_variable: &str, library: &Path) -> Res
     rustc.args(["--check-cfg", "cfg(max_callback, values(any()))", "--cap-lints", "warn"]);
     rustc.args(["--check-cfg", "cfg(measured, values(\"floor\", \"plain\"))"]);
     rustc.args(["--target", target]);
-    // The loops that see every range and root are written so that optimising for size costs them nothing.
+    // Optimising for size does not slow the loops over ranges and roots, which are written for that.
     for option in ["opt-level=s", "panic=abort", "strip=symbols", "lto=fat", "codegen-units=1"] {
         rustc.arg(format!("-C{option}"));
     }
-    // Stacks are walked along them (`agent/names/stack.rs`).
+    // `agent/names/stack.rs` walks stacks along frame pointers.
     rustc.arg("-Cforce-frame-pointers=yes");
     let linker = env::var_os("RUSTC_LINKER").or_else(|| env::var_os(linker_variable));
     match os {
@@ -80,13 +80,13 @@ fn compile(target: &str, os: &str, linker_variable: &str, library: &Path) -> Res
             // One file for glibc and musl: no library, no start files, no packed relocations.
             rustc.arg("-Ctarget-feature=-crt-static");
             if target.starts_with("aarch64") {
-                // The choice of atomics at run time needs an initialiser.
+                // Choosing the atomics at run time needs an initialiser.
                 rustc.arg("-Ctarget-feature=-outline-atomics");
             }
             if target.contains("musl") {
                 rustc.arg("-Clink-self-contained=no");
             }
-            // A bare linker adds neither by itself, and takes options without the compiler's prefix.
+            // A bare linker adds neither start files nor libraries, and takes options without the compiler's prefix.
             let stem = linker.as_deref().and_then(|path| Path::new(path).file_stem());
             let bare = stem.is_some_and(|stem| stem.to_string_lossy().ends_with("ld"));
             rustc.arg("-Cforce-unwind-tables=no");
@@ -105,8 +105,8 @@ fn compile(target: &str, os: &str, linker_variable: &str, library: &Path) -> Res
         }
         _ => {}
     }
-    if let Ok(most) = env::var(MAX_CALLBACK) {
-        rustc.args(["--cfg", &format!("max_callback=\"{most}\"")]);
+    if let Ok(version) = env::var(MAX_CALLBACK) {
+        rustc.args(["--cfg", &format!("max_callback=\"{version}\"")]);
     }
     if let Ok(measured) = env::var(MEASURED) {
         rustc.args(["--cfg", &format!("measured=\"{measured}\"")]);
@@ -124,7 +124,7 @@ fn compile(target: &str, os: &str, linker_variable: &str, library: &Path) -> Res
     }
     Err(format!(
         "the profiler library could not be compiled for {target} ({status}); \
-         where its linker is missing, {PREBUILT} or {SKIP} go around it"
+         without a linker for it, set {PREBUILT} or {SKIP}"
     )
     .into())
 }
@@ -152,7 +152,7 @@ fn user_flags() -> Vec<String> {
     kept
 }
 
-/// A content hash for a file name; nothing rests on its being hard to forge.
+/// A content hash for a file name. It need not be hard to forge.
 fn fnv1a_128(bytes: &[u8]) -> u128 {
     const PRIME: u128 = (1 << 88) + 0x13b;
     let basis = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;

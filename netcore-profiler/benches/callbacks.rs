@@ -1,7 +1,7 @@
-//! What a range or a root costs inside the callbacks, beside a copy of the same bytes. `cargo xtask bench` runs it.
+//! The cost of a range or a root in the callbacks, compared with a copy of the same bytes. `cargo xtask bench` runs it.
 //!
 //! A line for each round and kind: `KIND ranges=N ns=X copy_ns=Y`, both per range or root. Without `--bench` (as
-//! `cargo test` runs it) it plays one small round.
+//! `cargo test` runs it) it runs one small round.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -11,7 +11,7 @@
     clippy::print_stdout,
     dead_code,
     unused_imports,
-    reason = "no code of the library"
+    reason = "not part of the library"
 )]
 
 #[path = "../mock/mod.rs"]
@@ -29,7 +29,7 @@ const BATCH: usize = 512;
 const REGION: usize = 4 << 20;
 const HEAP: usize = 0x7f00_0000_0000;
 
-/// A batch of arrays as the runtime gives them.
+/// A batch of arrays as the runtime passes them.
 struct Batch {
     old: Vec<usize>,
     new: Vec<usize>,
@@ -55,15 +55,15 @@ fn main() {
                 begin(library);
                 let mut written = 0;
                 for batch in &batches {
-                    // The runtime has just written the batch: it is in the nearest cache.
+                    // The runtime has just written the batch, so it is in the L1 cache.
                     copy(kind, batch);
                     let began = Instant::now();
-                    tell(library, kind, batch);
+                    report(library, kind, batch);
                     ns += began.elapsed().as_nanos();
                     let began = Instant::now();
                     copy(kind, batch);
                     copy_ns += began.elapsed().as_nanos();
-                    // So that what was written to the runtime lies in memory that is used again.
+                    // So that the mock runtime reuses its memory.
                     written += clr.take_written().len();
                 }
                 // SAFETY: no arguments.
@@ -93,7 +93,7 @@ fn regions(count: usize) -> Vec<GenerationRange> {
     (0..count).map(region).collect()
 }
 
-/// Ascending addresses with sizes of small objects and runs of them, slid together over the gaps between them.
+/// Ascending addresses with sizes of small objects and runs of them, compacted over the gaps between them.
 fn batches(ranges: usize) -> Vec<Batch> {
     let mut random = Random(7);
     let (mut address, mut end) = (HEAP, HEAP);
@@ -121,7 +121,7 @@ fn begin(library: &Library) {
     unsafe { (library.table().GarbageCollectionStarted)(library.callback(), 5, collected.as_ptr(), 1) };
 }
 
-fn tell(library: &Library, kind: &str, batch: &Batch) {
+fn report(library: &Library, kind: &str, batch: &Batch) {
     let (table, this, count) = (library.table(), library.callback(), BATCH as u32);
     let (old, new, bytes) = (batch.old.as_ptr(), batch.new.as_ptr(), batch.bytes.as_ptr());
     // SAFETY: arguments as the interface documents them.
@@ -137,23 +137,23 @@ fn tell(library: &Library, kind: &str, batch: &Batch) {
     }
 }
 
-/// The same bytes into one place, as the least that anybody who keeps them has to do.
+/// Copies the same bytes, the least that a profiler which keeps them must do.
 fn copy(kind: &str, batch: &Batch) {
-    let mut kept = [[0_usize; BATCH]; 3];
-    kept[0].copy_from_slice(&batch.old);
+    let mut target = [[0_usize; BATCH]; 3];
+    target[0].copy_from_slice(&batch.old);
     match kind {
         "moved" => {
-            kept[1].copy_from_slice(&batch.new);
-            kept[2].copy_from_slice(&batch.bytes);
+            target[1].copy_from_slice(&batch.new);
+            target[2].copy_from_slice(&batch.bytes);
         }
-        "surviving" => kept[2].copy_from_slice(&batch.bytes),
+        "surviving" => target[2].copy_from_slice(&batch.bytes),
         _ => {
             let mut small = [[0_u32; BATCH]; 2];
-            kept[1].copy_from_slice(&batch.new);
+            target[1].copy_from_slice(&batch.new);
             small[0].copy_from_slice(&batch.kinds);
             small[1].copy_from_slice(&batch.flags);
             black_box(&small);
         }
     }
-    black_box(&kept);
+    black_box(&target);
 }

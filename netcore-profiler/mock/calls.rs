@@ -1,4 +1,4 @@
-//! What the program's own threads do: they make and free handles and ask for collections, each with a stack.
+//! What the program's own threads do: they allocate and free handles and induce collections, each with a stack.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -12,24 +12,24 @@ use super::info::{RUNTIME_PROVIDER, clr, lock};
 use super::world::{is_dynamic, method, write_text};
 use super::{Clr, Library};
 
-/// The stack of whoever calls.
+/// The stack of the calling thread.
 #[derive(Debug, Default)]
 pub struct Calls {
     /// Its methods, innermost first.
     pub stack: Mutex<Vec<usize>>,
-    /// The same as return addresses tell it, with methods that were made at run time, which the runtime's walk leaves
-    /// out. No more than two are sure to be asked for: the addresses are those of the profiler's own frames.
+    /// The same along the frame pointers, with dynamic methods, which `DoStackSnapshot` leaves out. At most two are
+    /// sure to be asked for: the addresses are those of the profiler's own frames.
     pub linked: Mutex<Vec<usize>>,
     asked: AtomicUsize,
-    /// How often it was walked.
+    /// How often `DoStackSnapshot` was called.
     pub walks: AtomicU32,
 }
 
-/// A method of the runtime's that passes a call on.
+/// A dynamic method of the runtime that passes a call on.
 pub const STUB: usize = method(17);
 
 impl Calls {
-    /// Whoever calls from now on does so from these methods.
+    /// Sets the stack of all further calls.
     pub fn come_from(&self, stack: &[usize]) {
         *lock(&self.stack) = stack.iter().copied().filter(|method| !is_dynamic(*method)).collect();
         *lock(&self.linked) = stack.to_vec();
@@ -37,7 +37,7 @@ impl Calls {
 }
 
 impl Library {
-    /// Delivers an event of the runtime's as its provider fires it.
+    /// Delivers an event of the runtime's provider.
     pub fn fire(&self, clr: &Clr, id: u32, payload: &[u8]) {
         if clr.mask().1 & HIGH_EVENT_PIPE == 0 {
             return;
@@ -63,7 +63,7 @@ impl Library {
         }
     }
 
-    /// `SetGCHandle`, where somebody listens.
+    /// `SetGCHandle`, if a session listens.
     pub fn make_handle(&self, clr: &Clr, handle: u64, kind: u32) {
         if clr.handle_sessions.load(SeqCst) > 0 {
             let object = 0_u64.to_le_bytes();
@@ -72,13 +72,13 @@ impl Library {
         }
     }
 
-    /// `GCTriggered`: the program asks for a collection.
-    pub fn ask_for_collection(&self, clr: &Clr) {
+    /// `GCTriggered`: the program induces a collection.
+    pub fn induce_collection(&self, clr: &Clr) {
         const INDUCED: u32 = 1;
         self.fire(clr, 35, &[&INDUCED.to_le_bytes()[..], &[0; 2]].concat());
     }
 
-    /// `DestroyGCHandle`, where somebody listens.
+    /// `DestroyGCHandle`, if a session listens.
     pub fn free_handle(&self, clr: &Clr, handle: u64) {
         if clr.handle_sessions.load(SeqCst) > 0 {
             self.fire(clr, 31, &[&handle.to_le_bytes()[..], &[0; 2]].concat());
@@ -112,7 +112,7 @@ unsafe extern "system" fn stack_snapshot(
     S_OK
 }
 
-/// Whatever the address: the next of the methods that are linked.
+/// The next one of `linked`, whatever the address.
 unsafe extern "system" fn function_from_ip(
     this: *mut c_void,
     _ip: *const u8,
@@ -128,7 +128,7 @@ unsafe extern "system" fn function_from_ip(
     S_OK
 }
 
-/// Methods that were made at run time have a name and nothing else.
+/// Dynamic methods only have a name.
 unsafe extern "system" fn dynamic_info(
     _this: *mut c_void,
     function: usize,
@@ -145,7 +145,7 @@ unsafe extern "system" fn dynamic_info(
     S_OK
 }
 
-/// Threads have no numbers here.
+/// Threads have no ids here.
 unsafe extern "system" fn current_thread(_this: *mut c_void, _thread: *mut usize) -> HResult {
     E_FAIL
 }

@@ -1,4 +1,4 @@
-//! Collections, as the runtime plays them to a profiler.
+//! Collections, as the runtime reports them to a profiler.
 
 use std::ptr;
 use std::sync::Barrier;
@@ -13,12 +13,12 @@ use super::{Clr, Library};
 /// Entries of a batch.
 const BATCH: usize = 512;
 
-/// What one heap has to tell.
+/// What one heap reports.
 #[derive(Debug, Default, Clone)]
 pub struct Heap {
     pub moved: Vec<MovedRange>,
     pub surviving: Vec<SurvivingRange>,
-    /// Objects found to be finalizable.
+    /// Number of objects queued for finalization.
     pub queued: u32,
 }
 
@@ -63,12 +63,12 @@ impl Library {
         }
     }
 
-    /// Plays a collection.
+    /// Runs a collection.
     pub fn collect(&self, clr: &Clr, collection: &Collection) {
         self.collect_with(clr, collection, || {});
     }
 
-    /// Plays a collection in which something happens after the first half of the ranges.
+    /// Runs a collection in which something happens after the first half of the ranges.
     pub fn collect_with(&self, clr: &Clr, collection: &Collection, midway: impl Fn() + Sync) {
         let table = self.table();
         if collection.delivers_start && !collection.is_old {
@@ -91,7 +91,7 @@ impl Library {
                     if !collection.is_old {
                         self.deliver(clr, 202, &[0; 18]);
                     }
-                    // Dead objects are looked for when all heaps have marked.
+                    // Finalizable objects are found when all heaps have marked.
                     marked.wait();
                     for _ in 0..heap.queued {
                         if clr.is_armed() {
@@ -124,7 +124,7 @@ impl Library {
                 let old: Vec<usize> = ranges.iter().map(|range| range.old as usize).collect();
                 let new: Vec<usize> = ranges.iter().map(|range| range.new as usize).collect();
                 let bytes: Vec<usize> = ranges.iter().map(|range| range.bytes as usize).collect();
-                self.tell_moved(&old, &new, &bytes, is_old);
+                self.report_moved(&old, &new, &bytes, is_old);
             }
         }
         if heap.moved.is_empty() {
@@ -134,12 +134,12 @@ impl Library {
             if clr.is_armed() {
                 let starts: Vec<usize> = ranges.iter().map(|range| range.start as usize).collect();
                 let bytes: Vec<usize> = ranges.iter().map(|range| range.bytes as usize).collect();
-                self.tell_surviving(&starts, &bytes, is_old);
+                self.report_surviving(&starts, &bytes, is_old);
             }
         }
     }
 
-    fn tell_moved(&self, old: &[usize], new: &[usize], bytes: &[usize], is_old: bool) {
+    fn report_moved(&self, old: &[usize], new: &[usize], bytes: &[usize], is_old: bool) {
         let (table, this, count) = (self.table(), self.callback(), old.len() as u32);
         // SAFETY: arguments as the interface documents them.
         unsafe {
@@ -158,7 +158,7 @@ impl Library {
         }
     }
 
-    fn tell_surviving(&self, starts: &[usize], bytes: &[usize], is_old: bool) {
+    fn report_surviving(&self, starts: &[usize], bytes: &[usize], is_old: bool) {
         let (table, this, count) = (self.table(), self.callback(), starts.len() as u32);
         // SAFETY: arguments as the interface documents them.
         unsafe {
@@ -202,7 +202,7 @@ impl Library {
                 (table.ConditionalWeakTableElementReferences)(this, collection.pairs, start, start, start);
             }
             let answer = (table.ObjectReferences)(this, 0x1000, 0x2000, 0, ptr::null());
-            assert!(!succeeded(answer), "the walk over all objects is not ended");
+            assert!(!succeeded(answer), "the walk over all objects is ended");
         }
     }
 
@@ -213,7 +213,7 @@ impl Library {
         unsafe { (self.table().Initialize)(self.callback(), clr.unknown()) }
     }
 
-    /// `InitializeForAttach` and, where that succeeded, `ProfilerAttachComplete`.
+    /// `InitializeForAttach` and, if that succeeds, `ProfilerAttachComplete`.
     pub fn attach(&self, clr: &'static Clr, config: &str) -> HResult {
         // SAFETY: arguments as the interface documents them.
         unsafe {

@@ -1,5 +1,4 @@
-//! `ICorProfilerInfo` to `ICorProfilerInfo14`, as far as the profiler calls it. Any other method
-//! fails the test.
+//! `ICorProfilerInfo` to `ICorProfilerInfo14`, as far as the profiler uses them. Any other method fails the test.
 
 use std::collections::HashMap;
 use std::ffi::c_void;
@@ -19,13 +18,13 @@ use netcore_profiler::info::{
 use netcore_profiler::wire::{self, GcTotals, Hello, NoteCode, Record};
 
 const SLOTS: usize = 115;
-/// `CORPROF_E_CONCURRENT_GC_NOT_PROFILABLE`, what a refused mask answers here.
+/// `CORPROF_E_CONCURRENT_GC_NOT_PROFILABLE`, the result of refused calls.
 pub const REFUSED: HResult = 0x8013_1376_u32 as i32;
 pub const RUNTIME_PROVIDER: usize = 0x7000;
 const OUR_PROVIDER: usize = 0x8000;
 pub const SESSION: u64 = 0x5e55;
 const HANDLE_SESSION: u64 = 0x5e56;
-const DEAF_SESSION: u64 = 0x5e57;
+const EMPTY_SESSION: u64 = 0x5e57;
 
 /// An event that the profiler wrote.
 #[derive(Debug, Clone)]
@@ -34,19 +33,19 @@ pub struct Written {
     pub payload: Vec<u8>,
 }
 
-/// The runtime. It lives as long as the process: the library may call it from its own thread.
+/// The runtime. It is never freed, because the library may call it from its own threads.
 #[repr(C)]
 pub struct Clr {
     table: &'static [*const c_void; SLOTS],
     pub references: AtomicU32,
-    /// Whether there is an `ICorProfilerInfo12`, and `14`.
+    /// Whether there is an `ICorProfilerInfo12`, and an `ICorProfilerInfo14`.
     pub has_info12: AtomicBool,
     pub has_info14: AtomicBool,
     pub environment: Mutex<HashMap<String, String>>,
     /// Every mask that was set, refused ones too.
     pub masks: Mutex<Vec<(u32, u32)>>,
     mask: Mutex<(u32, u32)>,
-    /// So many times to come, the flag is refused.
+    /// How many more times the flag is refused.
     pub refusals: AtomicU32,
     pub bounds: Mutex<Vec<GenerationRange>>,
     pub written: Mutex<Vec<Written>>,
@@ -55,18 +54,18 @@ pub struct Clr {
     switched: Mutex<Option<ProviderCallback>>,
     pub session: AtomicU64,
     pub handle_sessions: AtomicU32,
-    /// The runtime makes events of handles, whether or not anybody hears them.
+    /// Whether handle events are enabled, even if no session listens.
     pub makes_handle_events: AtomicBool,
     pub fails_sessions: AtomicBool,
     pub detach_requests: AtomicU32,
-    /// So many of them to come are refused.
+    /// How many more of them are refused.
     pub detach_refusals: AtomicU32,
     pub calls_after: AtomicU32,
-    /// Nothing may be called any more.
+    /// From here on no call is allowed.
     pub is_over: AtomicBool,
     pub world: World,
     pub calls: Calls,
-    /// An event that is held while it is written, 0 for none, and whether one is.
+    /// The id of an event whose writing is held up, 0: none; and whether one is held up.
     pub held_event: AtomicU32,
     pub is_held: AtomicBool,
 }
@@ -121,20 +120,20 @@ impl Clr {
         self.mask().0 & MONITOR_GC != 0
     }
 
-    /// Somebody begins or ceases to listen to the profiler's provider.
+    /// A first listener of the profiler's provider comes, or the last one goes.
     pub fn switch_provider(&self, on: bool) {
         let callback = *lock(&self.switched);
         let callback = callback.expect("the provider has a callback");
-        // SAFETY: the profiler's callback, with arguments as the runtime's.
+        // SAFETY: the profiler's callback, with the arguments of the runtime.
         unsafe { callback(ptr::null(), on.into(), 4, 3, 0, ptr::null(), ptr::null_mut()) };
     }
 
-    /// Takes what has been written so far.
+    /// Takes all events that were written.
     pub fn take_written(&self) -> Vec<Written> {
         std::mem::take(&mut lock(&self.written))
     }
 
-    /// The note, or what else is looked for, among all that was written.
+    /// Whether a note was written.
     pub fn has_note(&self, code: NoteCode) -> bool {
         lock(&self.written).iter().any(
             |event| matches!(wire::decode(event.id, &event.payload), Ok(Record::Note(note)) if note.code == code),
@@ -142,7 +141,7 @@ impl Clr {
     }
 }
 
-/// Waits for something that another thread does.
+/// Waits for what another thread does.
 #[track_caller]
 pub fn wait_for(what: &str, limit: Duration, mut happened: impl FnMut() -> bool) {
     let deadline = Instant::now() + limit;
@@ -164,7 +163,7 @@ pub fn totals(written: &[Written]) -> GcTotals<'_> {
     totals
 }
 
-/// All greetings among events.
+/// All hellos among events.
 pub fn hellos(written: &[Written]) -> Vec<Hello> {
     let hello = |event: &Written| match event.record() {
         Record::Hello(hello) => Some(hello),
@@ -176,7 +175,7 @@ pub fn hellos(written: &[Written]) -> Vec<Hello> {
 impl Written {
     #[track_caller]
     pub fn record(&self) -> Record<'_> {
-        wire::decode(self.id, &self.payload).expect("the profiler writes what can be read")
+        wire::decode(self.id, &self.payload).expect("the profiler writes valid events")
     }
 }
 
@@ -187,7 +186,7 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// # Safety
 /// `this` came from [`Clr::unknown`].
 pub(super) unsafe fn clr<'a>(this: *mut c_void) -> &'a Clr {
-    // SAFETY: by the contract; it is leaked, so it lives.
+    // SAFETY: by the contract; the runtime is leaked.
     let clr = unsafe { &*this.cast_const().cast::<Clr>() };
     if clr.is_over.load(SeqCst) {
         clr.calls_after.fetch_add(1, SeqCst);
@@ -207,8 +206,8 @@ unsafe fn text(units: *const u16) -> String {
 }
 
 unsafe extern "system" fn unexpected() -> HResult {
-    // Aborts the test program, since it cannot unwind into the library.
-    panic!("the profiler called a method of ICorProfilerInfo that it has no business with")
+    // This aborts the test program, because it cannot unwind into the library.
+    panic!("the profiler called a method of ICorProfilerInfo that it must not call")
 }
 
 unsafe extern "system" fn query(this: *mut c_void, iid: *const Guid, out: *mut *mut c_void) -> HResult {
@@ -313,7 +312,7 @@ unsafe extern "system" fn environment(
 unsafe extern "system" fn set_environment(this: *mut c_void, name: *const u16, value: *const u16) -> HResult {
     // SAFETY: as above.
     unsafe {
-        assert!(value.is_null(), "it only removes");
+        assert!(value.is_null(), "it only removes variables");
         let removed = lock(&clr(this).environment).remove(&text(name));
         if removed.is_some() { S_OK } else { 0x8007_00cb_u32 as i32 }
     }
@@ -338,9 +337,9 @@ unsafe extern "system" fn start_session(
             return REFUSED;
         }
         if keywords == 0 {
-            // As the runtime does only when a session begins: it looks anew at who listens to what.
+            // Like the runtime, which recomputes this only when a session starts.
             clr.makes_handle_events.store(clr.handle_sessions.load(SeqCst) > 0, SeqCst);
-            *session = DEAF_SESSION;
+            *session = EMPTY_SESSION;
             return S_OK;
         }
         if keywords == 2 {
@@ -358,7 +357,7 @@ unsafe extern "system" fn start_session(
 unsafe extern "system" fn stop_session(this: *mut c_void, session: u64) -> HResult {
     // SAFETY: as above.
     let clr = unsafe { clr(this) };
-    if session == DEAF_SESSION {
+    if session == EMPTY_SESSION {
         return S_OK;
     }
     if session == HANDLE_SESSION {
@@ -438,10 +437,10 @@ unsafe extern "system" fn define_event(
         let described = wire::describe::events().find(|event| event.id == id).unwrap();
         assert_eq!((text(name).as_str(), keywords), (described.name, described.keywords));
         let params = std::slice::from_raw_parts(params, count as usize);
-        let told: Vec<(String, u32)> = params.iter().map(|p| (text(p.name), p.kind)).collect();
-        let meant: Vec<(String, u32)> =
+        let found: Vec<(String, u32)> = params.iter().map(|p| (text(p.name), p.kind)).collect();
+        let expected: Vec<(String, u32)> =
             described.fields().map(|(name, kind)| (name.to_owned(), kind as u32)).collect();
-        assert_eq!(told, meant);
+        assert_eq!(found, expected);
         clr(this).events_defined.fetch_add(1, SeqCst);
         *event = 0x9000 + id as usize;
     }

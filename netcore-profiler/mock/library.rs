@@ -1,4 +1,4 @@
-//! The library as a process loads it.
+//! The library, loaded as by the runtime.
 
 use std::ffi::c_void;
 use std::fs;
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 type GetClassObject = unsafe extern "system" fn(*const Guid, *const Guid, *mut *mut c_void) -> HResult;
 
-/// The embedded library in a file of its own, so that each test has its own globals, and loaded.
+/// The embedded library, loaded from a file of its own, so that each test has its own globals.
 pub struct Library {
     loaded: libloading::Library,
     directory: TempDir,
@@ -33,7 +33,7 @@ struct FactoryTable {
 }
 
 impl Library {
-    /// Does what the runtime does up to `Initialize`.
+    /// Loads it like the runtime, up to `Initialize`.
     pub fn load() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join(LIBRARY_FILE_NAME);
@@ -53,7 +53,7 @@ impl Library {
         Self { loaded, directory, callback }
     }
 
-    /// Where it lies.
+    /// Path of the file.
     pub fn path(&self) -> PathBuf {
         self.directory.path().join(LIBRARY_FILE_NAME)
     }
@@ -78,7 +78,7 @@ impl Library {
 
     /// The profiler's table of functions.
     pub fn table(&self) -> &Callback11Table {
-        // SAFETY: `CreateInstance` gave an object with this table.
+        // SAFETY: `CreateInstance` returned an object with this table.
         unsafe { &**self.callback.cast::<*const Callback11Table>() }
     }
 
@@ -87,7 +87,7 @@ impl Library {
         self.callback
     }
 
-    /// `dlclose`, as after a refused or ended stay. The directory is given back for looking at.
+    /// `dlclose`, as after a refused attach or a detach. Returns the directory, which exists until it is dropped.
     pub fn unload(self) -> TempDir {
         self.loaded.close().unwrap();
         self.directory

@@ -1,9 +1,9 @@
-//! A CLR of our own making, for tests: it loads the built library as the runtime would, answers
-//! `ICorProfilerInfo`, plays collections, and writes down all that it was asked.
+//! A mock CLR for tests: it loads the built library like the runtime, answers
+//! `ICorProfilerInfo`, runs collections, and records all calls.
 //!
-//! It follows the runtime in what matters to a profiler: ranges and roots are told only while
+//! It behaves like the runtime in what matters to a profiler: ranges and roots are reported only while
 //! `COR_PRF_MONITOR_GC` is on, in batches of 512; the first versions of callbacks get a batch only
-//! where the second answered with success; every heap reports on a thread of its own.
+//! if the second returned success; every heap reports on a thread of its own.
 
 #![allow(unreachable_pub, reason = "a module of every test program that includes it")]
 

@@ -1,4 +1,4 @@
-//! Classes, methods and modules of the mock runtime: each number says what it stands for.
+//! Classes, methods and modules of the mock runtime: an identifier tells what it stands for.
 
 use std::collections::HashSet;
 use std::ffi::c_void;
@@ -22,22 +22,22 @@ const S_FALSE: HResult = 1;
 pub struct World {
     /// Number of classes that objects have.
     pub classes: AtomicUsize,
-    /// Modules that were unloaded: nothing may be asked about them.
+    /// Modules that were unloaded, about which the profiler must not ask.
     pub unloaded: Mutex<HashSet<usize>>,
-    /// The module whose metadata is open, 0 for none.
+    /// The module whose metadata is open; 0: none.
     pub open: AtomicUsize,
-    /// Definitions that may be read before reading waits; `u64::MAX` for ever.
+    /// How many definitions may be read before reading waits; `u64::MAX`: all.
     pub readable: AtomicU64,
     pub waiting: AtomicBool,
     gate: Mutex<()>,
     changed: Condvar,
     pub looked_at: AtomicU32,
-    /// Types that were looked for by name.
+    /// How many types were searched by name.
     pub types_sought: AtomicU32,
 }
 
 impl World {
-    /// Lets so many more definitions be read.
+    /// Lets this many more definitions be read.
     pub fn let_read(&self, count: u64) {
         let _guard = lock(&self.gate);
         self.readable.store(count, SeqCst);
@@ -78,7 +78,7 @@ pub fn is_array(class: usize) -> bool {
     (class - CLASSES) / 8 % 7 == 6
 }
 
-/// Every ninth method was made at run time.
+/// Every ninth method is dynamic.
 pub fn is_dynamic(function: usize) -> bool {
     (function - METHODS) / 8 % 9 == 8
 }
@@ -206,11 +206,11 @@ unsafe extern "system" fn none(_this: *mut c_void, _out: *mut *mut c_void) -> HR
     E_FAIL
 }
 
-/// Writes text with its zero and gives its length with it.
+/// Writes text with its zero, and returns the length with the zero.
 pub(super) unsafe fn write_text(text: &str, to: *mut u16, room: u32) -> u32 {
     let units: Vec<u16> = text.encode_utf16().chain([0]).collect();
     assert!(units.len() <= room as usize);
-    // SAFETY: there is room.
+    // SAFETY: there is room for them.
     unsafe { ptr::copy_nonoverlapping(units.as_ptr(), to, units.len()) };
     units.len() as u32
 }
@@ -294,7 +294,7 @@ unsafe extern "system" fn method_props(
     S_OK
 }
 
-/// Module 9 is the framework's library, which has every type that is looked for.
+/// Module 9 is the framework's library, which has every type that is searched.
 unsafe extern "system" fn find_type(
     this: *mut c_void,
     _name: *const u16,
@@ -330,7 +330,7 @@ unsafe extern "system" fn enum_methods(
     S_OK
 }
 
-/// No such thing, whatever it is.
+/// Nothing is found.
 unsafe extern "system" fn nothing(_this: *mut c_void) -> HResult {
     E_FAIL
 }
@@ -345,7 +345,7 @@ fn metadata_table() -> [*const c_void; 73] {
     table
 }
 
-/// The functions of `ICorProfilerInfo` that tell of the world, by slot.
+/// The functions of `ICorProfilerInfo` for classes, methods and modules, by slot.
 pub fn functions() -> [(usize, *const c_void); 11] {
     [
         (3, object_class as *const c_void),

@@ -1,5 +1,5 @@
-//! What the library asks of the process it is loaded into: nothing but a C library, of any kind and
-//! age. A dependency or a versioned symbol here would fail in somebody's container.
+//! The library needs nothing but a C library, of any kind and age. A dependency or a versioned symbol would fail in
+//! some container.
 #![cfg(target_os = "linux")]
 #![allow(
     clippy::unwrap_used,
@@ -7,12 +7,12 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,
-    reason = "tests say what is wrong by failing"
+    reason = "a test may panic"
 )]
 
 use netcore_profiler::{LIBRARY, LIBRARY_FILE_NAME, LIBRARY_HASH};
 
-/// Functions that every libc has had for ages.
+/// Functions that every libc has.
 const EXPECTED: [&str; 33] = [
     "__errno_location",
     "abort",
@@ -121,7 +121,7 @@ fn it_needs_no_library_and_no_version() {
 }
 
 #[test]
-fn it_uses_only_old_functions_and_offers_two() {
+fn it_imports_only_old_functions_and_exports_two() {
     let sections = sections();
     let symbols = sections.iter().find(|section| section.kind == SHT_DYNSYM).unwrap();
     let names = sections[symbols.link].offset;
@@ -138,7 +138,7 @@ fn it_uses_only_old_functions_and_offers_two() {
 }
 
 #[test]
-fn its_name_tells_its_content() {
+fn its_name_contains_its_hash() {
     assert_eq!(LIBRARY_HASH.len(), 32);
     assert_eq!(LIBRARY_FILE_NAME, format!("libnetcore_profiler-{LIBRARY_HASH}.so"));
 }

@@ -1,12 +1,11 @@
-//! The built library in the hands of a runtime of our own making: what it is told has to come out
-//! again, whatever else happens.
+//! The built library in a mock runtime.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,
-    reason = "tests say what is wrong by failing"
+    reason = "a test may panic"
 )]
 
 #[path = "../mock/mod.rs"]

@@ -1,4 +1,4 @@
-//! When the event mask is written, and what happens when it cannot be.
+//! When the event mask is written, and what happens if the runtime refuses it.
 
 use std::time::Duration;
 
@@ -24,10 +24,10 @@ fn some_ranges() -> Collection {
 fn attached_it_is_armed_from_mark_to_end() {
     let (library, clr) = (Library::load(), Clr::new());
     assert_eq!(library.attach(clr, "gcwatch=3 arming=late"), 0);
-    assert_eq!(take_masks(clr), [ON, OFF], "with the flag first, then without");
+    assert_eq!(take_masks(clr), [ON, OFF], "first with the flag, then without");
     for _ in 0..3 {
         library.collect(clr, &some_ranges());
-        assert_eq!(take_masks(clr), [ON, OFF], "once a collection, although every heap marks");
+        assert_eq!(take_masks(clr), [ON, OFF], "once in a collection, although each heap marks");
     }
 }
 
@@ -103,7 +103,7 @@ fn after_three_refusals_in_a_row_it_stays_on() {
     }
     let limit = Duration::from_secs(120);
     wait_for("falling back", limit, || clr.has_note(NoteCode::FELL_BACK_ALWAYS) && clr.is_armed());
-    wait_for("telling so", limit, || {
+    wait_for("the hello", limit, || {
         hellos(&lock(&clr.written)).iter().any(|hello| hello.arming == Arming::ALWAYS)
     });
     clr.take_written();
@@ -112,12 +112,12 @@ fn after_three_refusals_in_a_row_it_stays_on() {
     let written = clr.take_written();
     assert!(totals(&written).flags.has(GcFlags::ARMED));
     assert_eq!((totals(&written).moved.blocks, totals(&written).toggle_failures), (9000, 3));
-    assert_eq!(take_masks(clr), [], "nothing is switched any more");
+    assert_eq!(take_masks(clr), [], "the mask is not written any more");
 }
 
 /// The same runtime without `ICorProfilerCallback10`, or with a session that delivers nothing.
 #[test]
-fn a_runtime_that_delivers_nothing_is_watched_all_the_time() {
+fn without_delivered_events_the_flag_stays_on() {
     let (library, clr) = (Library::load(), Clr::new());
     assert_eq!(library.attach(clr, "gcwatch=3"), 0);
     for _ in 0..3 {
@@ -130,7 +130,7 @@ fn a_runtime_that_delivers_nothing_is_watched_all_the_time() {
 }
 
 #[test]
-fn without_a_session_it_is_watched_all_the_time_from_the_start() {
+fn without_a_session_the_flag_stays_on_from_the_start() {
     let (library, clr) = (Library::load(), Clr::new());
     clr.fails_sessions.store(true, std::sync::atomic::Ordering::SeqCst);
     assert_eq!(library.attach(clr, "gcwatch=3"), 0);
@@ -140,9 +140,9 @@ fn without_a_session_it_is_watched_all_the_time_from_the_start() {
     assert_eq!(totals(&clr.take_written()).moved.blocks, 9000);
 }
 
-/// `ProfilerAttachComplete` writes the mask on another thread than the collection's, where it is still on.
+/// `ProfilerAttachComplete` writes the mask on another thread than that of the collection.
 #[test]
-fn a_mask_written_in_mid_collection_is_told() {
+fn a_mask_written_during_a_collection_makes_it_half_armed() {
     let (library, clr) = (Library::load(), Clr::new());
     assert_eq!(library.start(clr, "gcwatch=3"), 0);
     clr.take_written();
@@ -153,7 +153,7 @@ fn a_mask_written_in_mid_collection_is_told() {
     let written = clr.take_written();
     let found = totals(&written);
     assert!(found.flags.has(GcFlags::HALF_ARMED) && !found.flags.has(GcFlags::ARMED));
-    assert!(found.moved.blocks < 9000, "the mask did make a difference");
+    assert!(found.moved.blocks < 9000, "the mask made a difference");
     library.collect(clr, &some_ranges());
     let written = clr.take_written();
     assert!(totals(&written).flags.has(GcFlags::ARMED));

@@ -1,4 +1,4 @@
-//! Totals and raw rows against what the runtime told.
+//! Totals and raw rows, compared with what the mock runtime reported.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use netcore_profiler::wire::{
 use crate::mock::info::{lock, totals};
 use crate::mock::{Clr, Collection, Heap, Library, Random, Written};
 
-/// Regions of a heap, out of order as the runtime gives them, with gaps between.
+/// Regions of a heap, unordered as from the runtime, with gaps between them.
 fn regions() -> Vec<GenerationRange> {
     let mut regions: Vec<GenerationRange> = (0..40)
         .map(|index| GenerationRange {
@@ -76,17 +76,17 @@ fn collection(number: u32, heaps: Vec<Heap>, roots: Vec<Root>) -> Collection {
     }
 }
 
-/// Independent sums: buckets by looking for the upper end, generations by looking at every region.
-fn check_ranges(told: &[(u64, u64)], found: &RangeTotals<'_>, regions: &[GenerationRange]) {
-    assert_eq!(found.blocks, told.len() as u64);
-    assert_eq!(found.bytes, told.iter().map(|range| range.1).sum::<u64>());
+/// Adds up independently: buckets by their upper ends, generations by looking at every region.
+fn check_ranges(reported: &[(u64, u64)], found: &RangeTotals<'_>, regions: &[GenerationRange]) {
+    assert_eq!(found.blocks, reported.len() as u64);
+    assert_eq!(found.bytes, reported.iter().map(|range| range.1).sum::<u64>());
     let mut by_generation = [(0, 0); BLOCK_GENERATIONS];
-    for (address, bytes) in told {
+    for (address, bytes) in reported {
         let cell = &mut by_generation[generation_of(*address, regions)];
         *cell = (cell.0 + 1, cell.1 + bytes);
     }
     assert_eq!(found.by_generation, by_generation);
-    check_histogram(told.iter().map(|range| range.1), &found.histogram, true);
+    check_histogram(reported.iter().map(|range| range.1), &found.histogram, true);
 }
 
 fn check_histogram(values: impl Iterator<Item = u64> + Clone, found: &Histogram<'_>, with_bytes: bool) {
@@ -103,8 +103,8 @@ fn check_histogram(values: impl Iterator<Item = u64> + Clone, found: &Histogram<
     }
 }
 
-fn check_totals(told: &Collection, found: &GcTotals<'_>, regions: &[GenerationRange]) {
-    let all_moved = || told.heaps.iter().flat_map(|heap| &heap.moved);
+fn check_totals(reported: &Collection, found: &GcTotals<'_>, regions: &[GenerationRange]) {
+    let all_moved = || reported.heaps.iter().flat_map(|heap| &heap.moved);
     let really = |range: &&MovedRange| range.old != range.new;
     let moved: Vec<_> = all_moved().filter(really).map(|range| (range.old, range.bytes)).collect();
     check_ranges(&moved, &found.moved, regions);
@@ -113,12 +113,16 @@ fn check_totals(told: &Collection, found: &GcTotals<'_>, regions: &[GenerationRa
     let stayed: Vec<u64> = all_moved().filter(|range| !really(range)).map(|range| range.bytes).collect();
     assert_eq!(found.stayed_blocks, stayed.len() as u64);
     assert_eq!(found.stayed_bytes, stayed.iter().sum::<u64>());
-    let surviving: Vec<_> =
-        told.heaps.iter().flat_map(|heap| &heap.surviving).map(|range| (range.start, range.bytes)).collect();
+    let surviving: Vec<_> = reported
+        .heaps
+        .iter()
+        .flat_map(|heap| &heap.surviving)
+        .map(|range| (range.start, range.bytes))
+        .collect();
     check_ranges(&surviving, &found.surviving, regions);
 
     let mut cells: BTreeMap<(u8, u8), u64> = BTreeMap::new();
-    for root in told.roots.iter().filter(|root| root.object != 0) {
+    for root in reported.roots.iter().filter(|root| root.object != 0) {
         let kind = if root.kind.0 > 3 { 0xff } else { root.kind.0 };
         let flags = if root.flags.0 > 15 { 0xff } else { root.flags.0 };
         *cells.entry((kind, flags)).or_default() += 1;
@@ -126,17 +130,17 @@ fn check_totals(told: &Collection, found: &GcTotals<'_>, regions: &[GenerationRa
     let listed: BTreeMap<(u8, u8), u64> =
         found.roots.counts.iter().map(|cell| ((cell.kind.0, cell.flags.0), cell.count)).collect();
     assert_eq!(listed, cells);
-    assert_eq!(found.roots.nulls, told.roots.iter().filter(|root| root.object == 0).count() as u64);
-    assert_eq!(found.dependent_pairs, u64::from(told.pairs));
-    let queued: u64 = told.heaps.iter().map(|heap| u64::from(heap.queued)).sum();
+    assert_eq!(found.roots.nulls, reported.roots.iter().filter(|root| root.object == 0).count() as u64);
+    assert_eq!(found.dependent_pairs, u64::from(reported.pairs));
+    let queued: u64 = reported.heaps.iter().map(|heap| u64::from(heap.queued)).sum();
     assert_eq!(found.finalizable_queued, queued);
     assert_eq!((found.missing_ranges, found.missing_range_bytes, found.missing_roots), (0, 0, 0));
-    assert_eq!(found.gc_number, told.number);
+    assert_eq!(found.gc_number, reported.number);
     assert_eq!(found.bounds_ranges as usize, regions.len());
 }
 
 #[test]
-fn totals_are_what_was_told_by_all_heaps() {
+fn totals_are_those_of_all_heaps() {
     let (library, clr) = (Library::load(), Clr::new());
     *lock(&clr.bounds) = regions();
     assert_eq!(library.attach(clr, "gcwatch=3"), 0);
@@ -144,11 +148,11 @@ fn totals_are_what_was_told_by_all_heaps() {
     let mut random = Random(11);
     for number in 1..=20 {
         let heaps = heaps(1 + number % 8, &mut random);
-        let told = collection(number as u32, heaps, roots(&mut random));
-        library.collect(clr, &told);
+        let reported = collection(number as u32, heaps, roots(&mut random));
+        library.collect(clr, &reported);
         let written = clr.take_written();
         let found = totals(&written);
-        check_totals(&told, &found, &regions());
+        check_totals(&reported, &found, &regions());
         assert_eq!(found.gc_seq, number as u64);
         assert_eq!((found.collected, found.reason), (0b1_0111, 1));
         let expected = GcFlags::STARTED.with(GcFlags::ARMED).with(GcFlags::BOUNDS_KNOWN);
@@ -171,7 +175,7 @@ fn an_empty_collection_has_empty_totals() {
     library.collect(clr, &empty);
     let written = clr.take_written();
     check_totals(&empty, &totals(&written), &regions());
-    assert_eq!(totals(&written).moved.histogram.max, 0, "nothing is left of the one before");
+    assert_eq!(totals(&written).moved.histogram.max, 0, "nothing is left of the previous one");
     assert_eq!(totals(&written).walk_ns, 0);
 }
 
@@ -218,21 +222,21 @@ fn rows(written: &[Written], gc_seq: u64) -> Rows {
 }
 
 #[test]
-fn raw_rows_are_what_was_told_in_numbered_parts() {
+fn raw_rows_come_in_numbered_parts() {
     let (library, clr) = (Library::load(), Clr::new());
     *lock(&clr.bounds) = regions();
     assert_eq!(library.attach(clr, "gcwatch=3 blocks=1"), 0);
     clr.take_written();
     let mut random = Random(21);
     for number in 1..=8 {
-        let told = collection(number, heaps(4, &mut random), roots(&mut random));
-        library.collect(clr, &told);
+        let reported = collection(number, heaps(4, &mut random), roots(&mut random));
+        library.collect(clr, &reported);
         let written = clr.take_written();
         let totals = totals(&written);
-        check_totals(&told, &totals, &regions());
+        check_totals(&reported, &totals, &regions());
         let found = rows(&written, totals.gc_seq);
 
-        let heaps = || told.heaps.iter();
+        let heaps = || reported.heaps.iter();
         let mut moved: Vec<_> =
             heaps().flat_map(|heap| &heap.moved).map(|row| (row.old, row.new, row.bytes)).collect();
         moved.sort_unstable();
@@ -242,7 +246,7 @@ fn raw_rows_are_what_was_told_in_numbered_parts() {
         surviving.sort_unstable();
         assert!(found.surviving == surviving);
         let mut roots: Vec<_> =
-            told.roots.iter().map(|row| (row.object, row.root_id, row.kind.0, row.flags.0)).collect();
+            reported.roots.iter().map(|row| (row.object, row.root_id, row.kind.0, row.flags.0)).collect();
         roots.sort_unstable();
         assert!(found.roots == roots);
 
@@ -271,30 +275,30 @@ fn a_runtime_with_only_the_first_callbacks_is_counted_too() {
     *lock(&clr.bounds) = regions();
     assert_eq!(library.attach(clr, "gcwatch=3 arming=always blocks=1"), 0);
     clr.take_written();
-    let mut told = collection(0, heaps(3, &mut Random(31)), roots(&mut Random(32)));
-    told.is_old = true;
-    told.pairs = 0;
+    let mut reported = collection(0, heaps(3, &mut Random(31)), roots(&mut Random(32)));
+    reported.is_old = true;
+    reported.pairs = 0;
     let huge = MovedRange { old: 0x10_0000, new: 0x20_0000, bytes: 5 << 30 };
-    told.heaps[0].moved.push(huge);
-    library.collect(clr, &told);
-    // What a 32-bit length can say.
-    told.heaps[0].moved.last_mut().unwrap().bytes = u64::from(u32::MAX);
-    for range in told.heaps.iter_mut().flat_map(|heap| &mut heap.surviving) {
+    reported.heaps[0].moved.push(huge);
+    library.collect(clr, &reported);
+    // The largest 32-bit length.
+    reported.heaps[0].moved.last_mut().unwrap().bytes = u64::from(u32::MAX);
+    for range in reported.heaps.iter_mut().flat_map(|heap| &mut heap.surviving) {
         range.bytes = range.bytes.min(u64::from(u32::MAX));
     }
-    // And what the first version tells of a root.
-    for root in &mut told.roots {
+    // What the first version reports of a root.
+    for root in &mut reported.roots {
         *root = Root { object: root.object, root_id: 0, kind: RootKind::UNKNOWN, flags: RootFlags::UNKNOWN };
     }
     let written = clr.take_written();
     let found = totals(&written);
-    check_totals(&told, &found, &regions());
-    let mut expected: Vec<_> = told.roots.iter().map(|root| (root.object, 0, 0xff, 0xff)).collect();
+    check_totals(&reported, &found, &regions());
+    let mut expected: Vec<_> = reported.roots.iter().map(|root| (root.object, 0, 0xff, 0xff)).collect();
     expected.sort_unstable();
     assert!(rows(&written, found.gc_seq).roots == expected);
     assert!(found.flags.has(GcFlags::V1_CALLBACKS.with(GcFlags::MOVED_AT_LEAST)));
     assert!(found.flags.has(GcFlags::ARMED));
-    let clamped = told.heaps.iter().flat_map(|heap| &heap.surviving);
+    let clamped = reported.heaps.iter().flat_map(|heap| &heap.surviving);
     let some_clamped = clamped.into_iter().any(|range| range.bytes == u64::from(u32::MAX));
     assert_eq!(found.flags.has(GcFlags::SURVIVING_AT_LEAST), some_clamped);
     library.collect(clr, &Collection::default());
@@ -312,7 +316,7 @@ fn a_start_without_end_and_an_end_without_start_are_survived() {
         Collection { tells_start: false, ..collection(8, heaps(2, &mut random), roots(&mut random)) };
     library.collect(clr, &collection(7, heaps(2, &mut random), roots(&mut random)));
     clr.take_written();
-    // One start, two ends: the runtime's full collection after a first attempt.
+    // One start, two ends: a full collection after a first attempt.
     library.collect(clr, &second);
     let written = clr.take_written();
     let found = totals(&written);
@@ -321,7 +325,10 @@ fn a_start_without_end_and_an_end_without_start_are_survived() {
     assert!(!found.flags.has(GcFlags::STARTED) && !found.flags.has(GcFlags::BOUNDS_KNOWN));
     let blocks = |heap: &Heap| heap.moved.iter().filter(|range| range.old != range.new).count() as u64;
     assert_eq!(found.moved.blocks, second.heaps.iter().map(blocks).sum::<u64>());
-    assert_eq!(found.moved.by_generation[5].0, found.moved.blocks, "without bounds all is unknown");
+    assert_eq!(
+        found.moved.by_generation[5].0, found.moved.blocks,
+        "without bounds all generations are unknown"
+    );
 
     let bare_end = Collection {
         tells_start: false,
@@ -340,7 +347,7 @@ fn a_start_without_end_and_an_end_without_start_are_survived() {
     assert!(!clr.is_armed());
 }
 
-/// Nulls where arrays should be, and counts that say otherwise.
+/// Null pointers for arrays, with counts that are not 0.
 #[test]
 fn null_arrays_are_empty() {
     use std::ptr::null;
@@ -348,7 +355,7 @@ fn null_arrays_are_empty() {
     assert_eq!(library.attach(clr, "gcwatch=3 arming=always blocks=1"), 0);
     clr.take_written();
     let (table, this) = (library.table(), library.callback());
-    // SAFETY: that this is safe is what is tested.
+    // SAFETY: the test shows that the profiler does not use null arrays.
     unsafe {
         (table.GarbageCollectionStarted)(this, 5, null(), 0);
         (table.MovedReferences2)(this, 9, null(), null(), null());

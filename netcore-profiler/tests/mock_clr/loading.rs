@@ -1,4 +1,4 @@
-//! The way in: who is let in, and what is left behind by who is not.
+//! Loading: what is accepted, and that a refused load leaves nothing behind.
 
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -43,23 +43,23 @@ fn other_classes_are_not_available() {
 }
 
 #[test]
-fn it_reports_in() {
+fn hello_describes_the_profiler() {
     let (library, clr) = (Library::load(), Clr::new());
     assert_eq!(library.attach(clr, "gcwatch=3 arming=always blocks=1"), 0);
-    let [hello] = hellos(&clr.take_written())[..] else { panic!("one greeting") };
+    let [hello] = hellos(&clr.take_written())[..] else { panic!("one hello") };
     assert_eq!((hello.abi, hello.load, hello.arming), (ABI_VERSION, Load::ATTACH, Arming::ALWAYS));
     assert_eq!((hello.blocks, hello.clr_version), (true, [9, 8, 7, 6]));
     assert!(hello.slots >= 8 && !hello.lease_connected && hello.tick_ns > 0);
 
     let (library, clr) = (Library::load(), Clr::new());
     assert_eq!(library.start(clr, "gcwatch=3"), 0);
-    let [hello] = hellos(&clr.take_written())[..] else { panic!("one greeting") };
+    let [hello] = hellos(&clr.take_written())[..] else { panic!("one hello") };
     assert_eq!((hello.load, hello.arming, hello.blocks), (Load::STARTUP, Arming::LATE, false));
-    assert!(lock(&clr.environment).is_empty(), "its configuration is nobody else's business");
+    assert!(lock(&clr.environment).is_empty(), "the profiler removes its configuration");
 }
 
 #[test]
-fn who_cannot_be_served_is_refused_and_left_as_before() {
+fn a_refused_load_leaves_nothing_behind() {
     let library = Library::load();
     for (config, expected) in [
         ("", CONFIG_MISSING),
@@ -81,7 +81,7 @@ fn who_cannot_be_served_is_refused_and_left_as_before() {
     clr.has_info12.store(false, SeqCst);
     assert_eq!(library.attach(clr, "gcwatch=3"), RUNTIME_TOO_OLD);
     assert_untouched(clr);
-    // After all that it still serves.
+    // After all refusals a load succeeds.
     let clr = Clr::new();
     assert_eq!(library.attach(clr, "gcwatch=3"), 0);
 }
@@ -101,13 +101,13 @@ fn a_refused_mask_refuses_the_attach() {
     assert_eq!(library.attach(clr, "gcwatch=3"), REFUSED);
     assert_eq!(clr.references.load(SeqCst), 0);
     assert_eq!(clr.session.load(SeqCst), 0);
-    assert_eq!(library.attach(clr, "gcwatch=3"), 0, "the next one is served");
-    assert_eq!(clr.providers_made.load(SeqCst), 1, "by the same provider");
+    assert_eq!(library.attach(clr, "gcwatch=3"), 0, "the next one succeeds");
+    assert_eq!(clr.providers_made.load(SeqCst), 1, "with the same provider");
 }
 
-/// Without a lease and without word of the provider's listeners it would stay for ever.
+/// Without a lease, and without news of the provider's listeners, the profiler would never leave.
 #[test]
-fn a_lease_that_cannot_be_had_is_refused_where_it_is_the_only_one() {
+fn a_lease_that_cannot_be_connected_is_refused_if_it_is_needed() {
     let (library, clr) = (Library::load(), Clr::new());
     clr.has_info14.store(false, SeqCst);
     let config = "gcwatch=3 lease=/nonexistent/socket";
@@ -117,7 +117,7 @@ fn a_lease_that_cannot_be_had_is_refused_where_it_is_the_only_one() {
     assert_eq!(library.attach(clr, "gcwatch=3"), 0);
 
     let (library, clr) = (Library::load(), Clr::new());
-    assert_eq!(library.attach(clr, config), 0, "the provider is the lease");
+    assert_eq!(library.attach(clr, config), 0, "the provider replaces the lease");
     assert!(!hellos(&clr.take_written())[0].lease_connected);
 }
 
@@ -126,14 +126,13 @@ fn a_lease_that_cannot_be_had_is_refused_where_it_is_the_only_one() {
 fn a_variable_is_taken_from_the_environment_at_startup() {
     const NAME: &str = "GCWATCH_TEST_OF_UNSET";
     let (library, clr) = (Library::load(), Clr::new());
-    // SAFETY: no other test reads or writes the environment through the C library at the same time
-    // in a way that a changed variable of ours could disturb.
+    // SAFETY: no other test uses this variable or changes the environment through the C library.
     unsafe { std::env::set_var(NAME, "x") };
     assert_eq!(library.start(clr, &format!("gcwatch=3 unset={NAME}")), 0);
     assert_eq!(std::env::var_os(NAME), None);
 }
 
-/// A refused attach is followed by `dlclose`; an accepted one leaves code that may still run.
+/// After a refused attach the runtime calls `dlclose`; after an accepted one our code may still run.
 #[cfg(target_os = "linux")]
 #[test]
 fn only_an_accepted_library_stays_mapped() {

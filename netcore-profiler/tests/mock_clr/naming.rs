@@ -1,4 +1,4 @@
-//! Types of roots and names, against what the runtime's identifiers stand for.
+//! Types of roots and names, compared with what the mock runtime's identifiers stand for.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
@@ -19,7 +19,7 @@ use crate::mock::{Clr, Collection, Library, Random, Written};
 
 pub(crate) const LIMIT: Duration = Duration::from_secs(120);
 
-/// Real memory of each test: the profiler looks at the method table before it asks for an object's class.
+/// Real memory of each test: the profiler reads the method table before it asks for an object's class.
 pub(crate) fn heap() -> GenerationRange {
     thread_local!(static OBJECTS: OnceCell<&'static [AtomicUsize]> = const { OnceCell::new() });
     let make = || -> &[AtomicUsize] { Vec::from_iter((0..1 << 21).map(|_| AtomicUsize::new(0))).leak() };
@@ -28,10 +28,10 @@ pub(crate) fn heap() -> GenerationRange {
     GenerationRange { generation: 2, start: objects.as_ptr().expose_provenance(), length, reserved: length }
 }
 
-/// Puts an object at every place, of so many classes.
+/// Puts an object into every word, of this many classes.
 fn fill_heap(classes: usize) {
     let (start, count) = (heap().start, heap().length / size_of::<usize>());
-    // SAFETY: memory of the calling test, of that type, for good.
+    // SAFETY: memory of the calling test, of that type, which is never freed.
     let objects =
         unsafe { std::slice::from_raw_parts(ptr::with_exposed_provenance::<AtomicUsize>(start), count) };
     for (index, object) in objects.iter().enumerate() {
@@ -39,7 +39,7 @@ fn fill_heap(classes: usize) {
     }
 }
 
-/// A runtime with so many classes, and the profiler in it.
+/// A runtime with this many classes, with the profiler attached.
 pub(crate) fn attach(classes: usize) -> (Library, &'static Clr) {
     let (library, clr) = (Library::load(), Clr::new());
     clr.world.classes.store(classes, SeqCst);
@@ -53,7 +53,7 @@ pub(crate) fn attach(classes: usize) -> (Library, &'static Clr) {
     (library, clr)
 }
 
-/// Has the profiler find the types that make handles for others, without which it asks for no maker.
+/// Makes the profiler find the helper types, without which it looks no allocating method up.
 pub(crate) fn learn_helpers(library: &Library, clr: &Clr) {
     // SAFETY: arguments as the interface documents them.
     unsafe { (library.table().ModuleLoadFinished)(library.callback(), module(9), S_OK) };
@@ -100,7 +100,7 @@ fn is_pending(written: &[Written]) -> bool {
     totals(written).flags.has(GcFlags::NAMES_PENDING)
 }
 
-/// Waits until names are told, and gives what was written up to then.
+/// Waits until names are complete, and returns what was written up to then.
 fn names(clr: &Clr, written: Vec<Written>, gc_seq: u64) -> Vec<Written> {
     let mut written = written;
     wait_for("the end of naming", LIMIT, || {
@@ -110,7 +110,7 @@ fn names(clr: &Clr, written: Vec<Written>, gc_seq: u64) -> Vec<Written> {
     written
 }
 
-/// Names by module and token; `None` for those that were unloaded.
+/// Names by module and token; `None`: unloaded.
 fn definitions(written: &[Written]) -> BTreeMap<(u64, u32), Option<String>> {
     let mut found = BTreeMap::new();
     for event in written {
@@ -134,7 +134,7 @@ fn unload(library: &Library, clr: &Clr, number: usize) {
 }
 
 #[test]
-fn roots_are_told_with_what_they_hold_and_who_they_are() {
+fn roots_come_with_types_and_names() {
     let (library, clr) = attach(40);
     let mut random = Random(7);
     let mut roots = Vec::new();
@@ -151,8 +151,8 @@ fn roots_are_told_with_what_they_hold_and_who_they_are() {
         roots.extend((0..times).map(|_| root(object, id, kind)));
     }
     let written = collect(&library, clr, roots.clone());
-    let told = rows(&written);
-    let expanded: Vec<Root> = told
+    let sent = rows(&written);
+    let expanded: Vec<Root> = sent
         .iter()
         .flat_map(|row| {
             let root = Root { object: row.object, root_id: row.root_id, kind: row.kind, flags: row.flags };
@@ -161,7 +161,7 @@ fn roots_are_told_with_what_they_hold_and_who_they_are() {
         .collect();
     roots.retain(|root| root.object != 0);
     assert_eq!(expanded, roots);
-    for row in &told {
+    for row in &sent {
         let object = row.object as usize;
         if object < heap().start {
             assert_eq!((row.class_id, row.bytes, row.generation), (0, 0, Generation::UNKNOWN));
@@ -179,7 +179,7 @@ fn roots_are_told_with_what_they_hold_and_who_they_are() {
         match event.record() {
             Record::Class(class) => {
                 let id = class.class_id as usize;
-                assert!(classes.insert(id), "{id:x} is told twice");
+                assert!(classes.insert(id), "{id:x} is sent twice");
                 if is_array(id) {
                     assert_eq!((class.shape, class.element_class as usize), (ClassShape::ARRAY, id - 8));
                 } else {
@@ -190,7 +190,7 @@ fn roots_are_told_with_what_they_hold_and_who_they_are() {
             }
             Record::Method(method) => {
                 let id = method.function_id as usize;
-                assert!(methods.insert(id), "{id:x} is told twice");
+                assert!(methods.insert(id), "{id:x} is sent twice");
                 let shape = if is_dynamic(id) { MethodShape::DYNAMIC } else { MethodShape::NAMED };
                 assert_eq!(method.shape, shape);
             }
@@ -199,7 +199,7 @@ fn roots_are_told_with_what_they_hold_and_who_they_are() {
     }
     assert_eq!((classes.len(), methods.len()), (40, 30));
 
-    // While so many roots are looked up, all names may have been read.
+    // All names may have been sent while the roots were looked up.
     let written = if is_pending(&written) { names(clr, written, 1) } else { written };
     let named = definitions(&written);
     for id in classes.into_iter().filter(|id| !is_array(*id)) {
@@ -230,7 +230,7 @@ fn more_roots_than_there_is_room_for_are_counted() {
     assert_eq!(rows(&written).len(), 3, "and the next begins anew");
 }
 
-/// Collects again and again until each of the roots has been looked up and what they mean is named.
+/// Collects repeatedly until all roots were looked up and have names.
 fn collect_until_named(
     library: &Library,
     clr: &Clr,
@@ -240,22 +240,22 @@ fn collect_until_named(
 ) {
     let mut written = written;
     wait_for("all names", Duration::from_secs(120), || {
-        // Where looking up took too long, a part is left out for now.
+        // If looking up takes too long, some roots stay without a type for now.
         written.extend(collect(library, clr, roots.to_vec()));
         let named = definitions(&written);
         wanted.iter().all(|definition| matches!(named.get(definition), Some(Some(_))))
     });
 }
 
-/// New classes and methods for ever, many more than are known at once: the last ones have names like the first.
+/// Many more classes and methods than are known at once: the last ones get names like the first.
 #[test]
-fn classes_and_methods_do_not_wear_names_out() {
+fn names_do_not_run_out() {
     const ROOTS: usize = 5000;
     // Three times as many as there is room for, and then a collection that finds no room.
     const EACH: usize = 3 * 65_536 / 4 * 3 / 2 / ROOTS * ROOTS + 2 * ROOTS;
     let (library, clr) = attach(EACH);
-    // What a reader knows: all that was told since it was to forget.
-    let (mut told, mut forgotten, mut known) = (0, 0, Vec::new());
+    // What a reader knows: everything since the last `Forget`.
+    let (mut sent, mut forgotten, mut known) = (0, 0, Vec::new());
     let began = Instant::now();
     for first in (0..EACH).step_by(ROOTS) {
         let object =
@@ -267,7 +267,7 @@ fn classes_and_methods_do_not_wear_names_out() {
             let written = collect(&library, clr, roots.clone());
             let count =
                 |is: fn(&Record<'_>) -> bool| written.iter().filter(|event| is(&event.record())).count();
-            told += count(|record| matches!(record, Record::Class(_) | Record::Method(_)));
+            sent += count(|record| matches!(record, Record::Class(_) | Record::Method(_)));
             forgotten += count(|record| matches!(record, Record::Forget));
             let is_done = naming(&written).typed_roots > 0;
             let forget = written.iter().rposition(|event| matches!(event.record(), Record::Forget));
@@ -278,11 +278,11 @@ fn classes_and_methods_do_not_wear_names_out() {
             if is_done {
                 break;
             }
-            assert!(began.elapsed() < Duration::from_secs(180), "{told} told");
+            assert!(began.elapsed() < Duration::from_secs(180), "{sent} sent");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
-    assert!(told > 3 * 49_152, "{told} told");
+    assert!(sent > 3 * 49_152, "{sent} sent");
     assert!(forgotten >= 3, "{forgotten} times");
     let (mut roots, mut wanted) = (Vec::new(), Vec::new());
     for n in EACH - 50..EACH {
@@ -303,7 +303,7 @@ fn classes_and_methods_do_not_wear_names_out() {
 }
 
 #[test]
-fn what_was_seen_of_a_module_that_is_gone_is_not_touched() {
+fn an_unloaded_module_is_not_read() {
     let (library, clr) = attach(40);
     clr.world.let_read(0);
     let roots = handles(40);
@@ -312,10 +312,10 @@ fn what_was_seen_of_a_module_that_is_gone_is_not_touched() {
     wait_for("reading", LIMIT, || clr.world.waiting.load(SeqCst));
     let open = (clr.world.open.load(SeqCst) - module(0)) / 0x1000;
     let other = (open + 1) % 4;
-    // The one that is being read is waited for; another one is, too, since there is one gate.
+    // Unloading any module waits for the definition that is being read, because there is one gate.
     std::thread::scope(|scope| {
         let unloads = scope.spawn(|| unload(&library, clr, other));
-        // Long enough to come to the gate.
+        // Long enough to reach the gate.
         std::thread::sleep(Duration::from_millis(400));
         assert!(!unloads.is_finished());
         assert!(!lock(&clr.world.unloaded).contains(&module(other)), "it waits at the gate");
@@ -328,7 +328,7 @@ fn what_was_seen_of_a_module_that_is_gone_is_not_touched() {
         assert_eq!(gone(name), *id as usize == module(other), "{id:x} {token:x}");
     }
 
-    // Another module at the same address is another matter.
+    // A new module at the same address is read again.
     lock(&clr.world.unloaded).clear();
     let written = collect(&library, clr, roots);
     let forget = written.iter().position(|event| matches!(event.record(), Record::Forget)).unwrap();
@@ -339,7 +339,7 @@ fn what_was_seen_of_a_module_that_is_gone_is_not_touched() {
     assert!(named.keys().any(|(id, _)| *id as usize == module(other)));
 }
 
-/// However long that takes: what comes after it frees what is being read.
+/// Without a limit, because the runtime frees the module afterwards.
 #[test]
 fn unloading_waits_for_the_definition_that_is_being_read() {
     let (library, clr) = attach(40);
@@ -349,10 +349,10 @@ fn unloading_waits_for_the_definition_that_is_being_read() {
     let open = (clr.world.open.load(SeqCst) - module(0)) / 0x1000;
     std::thread::scope(|scope| {
         let unloads = scope.spawn(|| unload(&library, clr, open));
-        // Longer than it was once waited for.
+        // Longer than a former limit.
         std::thread::sleep(Duration::from_millis(1500));
         assert!(!unloads.is_finished(), "it is being read");
-        // The one that is being read, and then one after the other: the unloading waits for the first alone.
+        // The unloading waits for the definition that is being read, but not for the next ones.
         clr.world.let_read(1);
         wait_for("unloading", LIMIT, || unloads.is_finished());
         clr.world.let_read(u64::MAX);
@@ -365,13 +365,14 @@ fn unloading_waits_for_the_definition_that_is_being_read() {
     assert!(named.iter().all(|((id, _), name)| *id as usize == module(open) || name.is_some()));
 }
 
-/// A module is unloaded after a collection has looked up who made a handle, and before it asks for that method's name.
+/// A module is unloaded after a collection has looked up an allocating method, and before it requests the method's
+/// name.
 #[test]
-fn a_module_that_goes_while_its_method_is_told_is_not_read() {
+fn a_module_that_is_unloaded_while_its_method_is_sent_is_not_read() {
     let (library, clr) = attach(8);
     learn_helpers(&library, clr);
-    let (handle, made_by) = (0x9000, method(2));
-    clr.calls.come_from(&[made_by]);
+    let (handle, allocating) = (0x9000, method(2));
+    clr.calls.come_from(&[allocating]);
     library.make_handle(clr, handle, 3);
     assert_eq!(clr.calls.walks.load(SeqCst), 1);
     // An object of another module, which stays.
@@ -387,19 +388,19 @@ fn a_module_that_goes_while_its_method_is_told_is_not_read() {
         collection.join().unwrap()
     });
     let [row] = rows(&written)[..] else { panic!("one root") };
-    assert_eq!((row.allocated_by, row.handle_kind), (made_by as u64, HandleKind(3)));
+    assert_eq!((row.allocated_by, row.handle_kind), (allocating as u64, HandleKind(3)));
     let named = definitions(&names(clr, written, 1));
-    let (id, token) = definition(made_by);
+    let (id, token) = definition(allocating);
     assert_eq!(named[&(id as u64, 0x0600_0000 | token)], None, "it was unloaded");
-    // From then on the method is not known.
+    // From then on the method is unknown.
     let written = collect(&library, clr, roots);
     let [row] = rows(&written)[..] else { panic!("one root") };
     assert_eq!((row.allocated_by, row.handle_kind), (0, HandleKind(3)));
 }
 
 #[test]
-fn looking_up_takes_no_more_than_its_part_of_the_time() {
-    // So many classes that each object's is asked for.
+fn looking_up_stays_within_its_budget() {
+    // So many classes that none is in the cache.
     let (library, clr) = attach(10_000);
     let began = Instant::now();
     let (mut naming_ns, mut untyped) = (0, 0);

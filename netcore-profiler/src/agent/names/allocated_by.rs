@@ -187,7 +187,7 @@ impl AllocatingMethods {
         Some(place)
     }
 
-    /// The innermost method on the calling thread's stack that is not a helper, if that can be told.
+    /// The innermost method on the calling thread's stack that is not a helper, if that is known.
     pub(super) fn of_stack(&self, info: Info) -> Option<Place> {
         if !self.knows_helpers() {
             return None;

@@ -233,7 +233,7 @@ fn rows_that_are_alike_are_small() {
     assert!(packed(&rows).len() < 1000 * 5 + 100, "{}", packed(&rows).len());
 }
 
-/// They were told otherwise before, without a phase.
+/// The first version had rows of another layout, with phase 0.
 #[test]
 fn rows_of_another_layout_are_not_guessed_at() {
     let payload = batch(BatchHeader { gc_seq: 9, part: 0, rows: 0, phase: 0 }, &[] as &[StaticRow]);
