@@ -1,4 +1,4 @@
-//! Changes of single events of a recording. What comes out can be read again, so that the change gets to the model.
+//! Changes single events of a recording. The result can still be read, so that the change reaches the model.
 
 use libfuzzer_sys::fuzzer_mutate;
 
@@ -6,10 +6,10 @@ use super::Stream;
 
 /// Room for a payload to grow.
 const GROWTH: usize = 64;
-/// A payload larger than this does not grow: EventPipe has no larger events.
-const MOST_PAYLOAD: usize = 64 << 10;
+/// A payload that is longer does not grow: EventPipe has no longer events.
+const MAX_PAYLOAD: usize = 64 << 10;
 
-/// Numbers that are the first or the last of their kind.
+/// Numbers at the edges of ranges.
 const EDGES: [u64; 14] = [
     0,
     1,
@@ -27,7 +27,7 @@ const EDGES: [u64; 14] = [
     u64::MAX,
 ];
 
-/// Chance, the same for the same seed.
+/// Random numbers, the same for the same seed.
 struct Dice(u64);
 
 impl Dice {
@@ -41,11 +41,11 @@ impl Dice {
     }
 }
 
-/// Changes the first `size` bytes of `data`, which has more room; the new size.
+/// Changes the first `size` bytes of `data`, which has more room. Returns the new size.
 pub fn mutate(data: &mut [u8], size: usize, seed: u32) -> usize {
     let mut dice = Dice(seed.into());
     let room = data.len();
-    // The container itself now and then.
+    // Now and then change the container itself.
     let parsed = if dice.below(10) == 0 { None } else { Stream::read(&data[..size]) };
     let Some(mut stream) = parsed else { return fuzzer_mutate(data, size, room) };
     for _ in 0..=dice.below(4) {
@@ -64,7 +64,7 @@ fn change(stream: &mut Stream, dice: &mut Dice) {
         0 => stream.events.swap(a, b),
         1 if count > 1 => drop(stream.events.remove(a)),
         2 => stream.events.insert(b, stream.events[a].clone()),
-        // Several in a row, as a collection is.
+        // Several events in a row, like those of a collection.
         3 => {
             let some = stream.events[a..count.min(a + 1 + dice.below(20))].to_vec();
             stream.events.splice(b..b, some);
@@ -79,7 +79,7 @@ fn change(stream: &mut Stream, dice: &mut Dice) {
             stream.events[a].timestamp = at.wrapping_add(EDGES[dice.below(EDGES.len())] as i64);
         }
         7 => stream.events[a].metadata_id = stream.events[b].metadata_id,
-        // An identifier, or a count, of one event in another.
+        // Copy an id or a count of one event to another.
         8 => {
             let from = stream.events[b].payload.clone();
             let size = [1, 2, 4, 8][dice.below(4)];
@@ -94,7 +94,7 @@ fn change(stream: &mut Stream, dice: &mut Dice) {
         _ => {
             let payload = &mut stream.events[a].payload;
             let size = payload.len();
-            if size < MOST_PAYLOAD {
+            if size < MAX_PAYLOAD {
                 payload.resize(size + GROWTH, 0);
             }
             let room = payload.len();

@@ -1,38 +1,38 @@
-//! A recording as its header, its descriptions and a list of events: what a mutator can change and put together again.
+//! A recording as its header, its metadata and a list of events, which a mutator can change and write again.
 
 use dotnet_diagnostics_client::nettrace::{BlockKind, EventBlock, Item, Reader, RepeatedEvent};
 
-/// The thread on which all events are told, so that they keep their order.
+/// The capture thread of all events: on one thread they keep their order.
 const CAPTURE_THREAD: u64 = 1;
-/// Events of one block: a new one begins with the next.
+/// Events of one block.
 const BLOCK_EVENTS: usize = 200;
 
 /// One event.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// Its description in this stream.
+    /// Id of its metadata in this stream.
     pub metadata_id: u32,
-    /// Provider and number, for who chooses among them.
+    /// Provider and event id.
     pub kind: (String, u32),
-    /// The thread it is about.
+    /// The thread that it is about.
     pub thread: u64,
     /// In ticks.
     pub timestamp: i64,
-    /// Its own data.
+    /// Its payload.
     pub payload: Vec<u8>,
 }
 
 /// A recording of version 4.
 #[derive(Clone, Debug)]
 pub struct Stream {
-    /// Header, trace object and descriptions, as they were.
+    /// Header, trace object and metadata, unchanged.
     head: Vec<u8>,
-    /// In the order in which they are told.
+    /// In the order of the stream.
     pub events: Vec<Event>,
 }
 
 impl Stream {
-    /// Reads a recording; `None` where there is nothing to change.
+    /// Reads a recording; `None` where it has no event.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let mut reader = Reader::new();
         reader.feed(bytes);
@@ -64,7 +64,7 @@ impl Stream {
         (!events.is_empty()).then_some(Self { head, events })
     }
 
-    /// Writes it, with as many events as there is room for.
+    /// Writes a recording of at most `most` bytes, with as many events as fit.
     pub fn write(&self, most: usize) -> Vec<u8> {
         let mut out = self.head.clone();
         let mut block = EventBlock::new(CAPTURE_THREAD);

@@ -38,7 +38,7 @@ impl<'a> MovedTotals<'a> {
                 self.sizes.add_four(sizes, bytes);
                 self.distances.add_four(distances, sum(distances));
                 if four.iter().all(|(old, ..)| self.by.bound.holds(*old)) {
-                    merge(&mut self.by.here, BlockCount { blocks: 4, bytes });
+                    self.by.here += BlockCount { blocks: 4, bytes };
                 } else {
                     four.into_iter().for_each(|(old, _, bytes)| self.by.add(old, bytes));
                 }
@@ -47,7 +47,7 @@ impl<'a> MovedTotals<'a> {
             }
         }
         rows.for_each(|row| self.one(row));
-        merge(self.count, self.by.end());
+        *self.count += self.by.end();
         self.sizes.end();
         self.distances.end();
     }
@@ -99,8 +99,8 @@ impl<'a> ByRange<'a> {
 
     fn count(&mut self) {
         let here = std::mem::take(&mut self.here);
-        merge(&mut self.counts[self.bound.generation.index()], here);
-        merge(&mut self.all, here);
+        self.counts[self.bound.generation.index()] += here;
+        self.all += here;
     }
 
     /// Returns the total.
@@ -116,16 +116,8 @@ pub(super) fn sum(values: [u64; 4]) -> u64 {
     values.into_iter().fold(0, u64::saturating_add)
 }
 
-/// Adds one count to another.
-#[inline]
-pub(super) fn merge(count: &mut BlockCount, more: BlockCount) {
-    count.blocks = count.blocks.saturating_add(more.blocks);
-    count.bytes = count.bytes.saturating_add(more.bytes);
-}
-
 /// Adds one block.
 #[inline]
 pub(super) fn add(count: &mut BlockCount, bytes: u64) {
-    count.blocks = count.blocks.saturating_add(1);
-    count.bytes = count.bytes.saturating_add(bytes);
+    *count += BlockCount { blocks: 1, bytes };
 }

@@ -54,7 +54,7 @@ pub(crate) struct Fold {
     /// Events were lost.
     losses: bool,
     /// The stream has events of ranges. That of NativeAOT has none.
-    blocks_told: bool,
+    ranges_seen: bool,
     queue: Queue,
     root_rows: IncomingRootRows,
     /// Reason and stack of the last call that induced a collection.

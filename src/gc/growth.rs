@@ -75,14 +75,14 @@ pub(crate) struct Growth {
 impl Growth {
     /// Adds the next collection. One that has roots without types cannot be the first: such a root may have any of the
     /// types that come later.
-    pub(crate) fn add(&mut self, holders: &RootStats) {
-        if self.gcs == 0 && holders.untyped > 0 {
+    pub(crate) fn add(&mut self, stats: &RootStats) {
+        if self.gcs == 0 && stats.untyped > 0 {
             return;
         }
         self.gcs += 1;
-        self.cut = holders.untyped > 0;
+        self.cut = stats.untyped > 0;
         let mut handles: HashMap<(RootSource, Name), Sum> = HashMap::default();
-        for row in holders.types.iter().filter(|row| row.kind == RootKind::HANDLE) {
+        for row in stats.types.iter().filter(|row| row.kind == RootKind::HANDLE) {
             let source =
                 if row.flags.has(RootFlags::WEAK) { RootSource::WeakHandle } else { RootSource::Handle };
             let sum = handles.entry((source, row.name.clone())).or_default();
@@ -100,7 +100,7 @@ impl Growth {
             let type_name = key.1.clone();
             self.follow(key, Followed { type_name, first, last: sum });
         }
-        for row in holders.statics.iter().flatten() {
+        for row in stats.statics.iter().flatten() {
             let source = if row.thread_static { RootSource::ThreadStatic } else { RootSource::Static };
             let key = (source, row.field.clone());
             let sum = Sum { count: 1, bytes: row.bytes };

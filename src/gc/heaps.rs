@@ -117,9 +117,9 @@ impl Histories {
 
     /// Whether the end of a history is missing: then the survivors of gen2 and LOH differ from the values of
     /// GCHeapStats.
-    fn torn(&self, told: &[GenerationStats]) -> bool {
+    fn torn(&self, stats: &[GenerationStats]) -> bool {
         let differs = |n: usize| {
-            let promoted = told.get(n).and_then(|g| g.promoted_bytes);
+            let promoted = stats.get(n).and_then(|g| g.promoted_bytes);
             promoted.is_some_and(|p| self.sums.get(n).is_some_and(|s| s.survived != p))
         };
         differs(2) || differs(3)

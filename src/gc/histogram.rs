@@ -37,7 +37,7 @@ impl Histogram {
         entry.1 = entry.1.saturating_add(sum);
     }
 
-    /// The first value beyond what was counted so far.
+    /// Adds the first value of a step beyond the last one.
     #[cold]
     fn first(&mut self, index: usize, count: u64, sum: u64) {
         self.steps.resize(index + 1, (0, 0));

@@ -51,7 +51,7 @@ impl Identity {
     /// Moves every known object to its address after this collection.
     fn carry(&mut self, gc: &Gc, bounds: &mut GenerationBounds) {
         let mut carried = Vec::with_capacity(self.known.len());
-        let mut told = vec![false; self.known.len()];
+        let mut in_range = vec![false; self.known.len()];
         // Ranges mostly come by rising address, and there are many more of them than known objects. One comparison
         // shows that no known object lies between the last range and the end of this one.
         let (mut first, mut below, mut above) = (0, 0, self.known.first().map_or(u64::MAX, |k| k.address));
@@ -67,11 +67,11 @@ impl Identity {
             if above - old >= bytes {
                 return;
             }
-            let inside = self.known.iter().zip(&mut told).skip(first);
-            for (known, told) in inside.take_while(|(known, _)| known.address - old < bytes) {
-                let Some(left) = most.checked_sub(1) else { return };
-                most = left;
-                *told = true;
+            let inside = self.known.iter().zip(&mut in_range).skip(first);
+            for (known, in_range) in inside.take_while(|(known, _)| known.address - old < bytes) {
+                let Some(rest) = most.checked_sub(1) else { return };
+                most = rest;
+                *in_range = true;
                 let address = new.wrapping_add(known.address - old);
                 carried.push(Known { address, since: known.since });
             }
@@ -86,7 +86,7 @@ impl Identity {
             self.known.clear();
             return;
         }
-        for (known, _) in self.known.iter().zip(&told).filter(|(_, told)| !**told) {
+        for (known, _) in self.known.iter().zip(&in_range).filter(|(_, in_range)| !**in_range) {
             match bounds.generation(known.address) {
                 // Its generation was collected, and no range holds it: it did not survive.
                 Some(generation) if gc.generation.is_none_or(|gc| gc.condemns(generation)) => {}
@@ -110,7 +110,7 @@ impl Identity {
 /// Whether all ranges are there, and the collection blocked: a background collection frees objects while others run.
 fn usable(gc: &Gc) -> bool {
     let moved = gc.moved.as_ref().is_some_and(|moved| moved.ranges.is_some() && !moved.bytes_at_least);
-    let surviving = gc.surviving.as_ref().is_some_and(|kept| kept.ranges.is_some() && !kept.bytes_at_least);
+    let surviving = gc.surviving.as_ref().is_some_and(|s| s.ranges.is_some() && !s.bytes_at_least);
     gc.complete() && gc.kind == Some(Kind::Blocking) && gc.generation.is_some() && moved && surviving
 }
 

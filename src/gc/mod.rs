@@ -1,4 +1,4 @@
-//! The model: events folded into one record per garbage collection. Pure; knows no IO.
+//! The model: it turns events into one record per garbage collection. It does no IO.
 
 mod block_totals;
 pub(crate) mod events;

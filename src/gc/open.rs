@@ -10,7 +10,8 @@ use super::generation_bounds::GenerationBounds;
 use super::heaps::Histories;
 use super::queue::Naming;
 use super::record::{
-    BlockCount, Gc, GenerationStats, Incomplete, Kind, Level, Moved, Pause, Phase, Surviving, Transition,
+    BlockCount, Gc, GenerationStats, Incomplete, Kind, Level, Moved, Pause, Phase, Reason, Surviving,
+    Transition,
 };
 use super::root_kind::MarkKind;
 use crate::gc::map::HashMap;
@@ -19,18 +20,18 @@ use crate::gc::map::HashMap;
 const MAX_PAUSES: usize = 1024;
 
 /// One collection between its first and its last event.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct OpenGc {
     pub(crate) record: Gc,
     pub(crate) started_ns: u64,
     pub(crate) ended: bool,
     pub(crate) heap_stats_seen: bool,
-    /// Heaps whose history has still to come; `None` until the global history told their number.
+    /// Heaps whose history has still to come; `None` until the global history has come.
     pub(crate) heaps_due: Option<u32>,
     /// GCGenerationRange came, so the keyword for survivors and moves is on.
     ranges_on: bool,
     /// GCGenerationRange came again after the heap histories.
-    pub(crate) end_bounds_told: bool,
+    pub(crate) end_bounds_seen: bool,
     loh_compacted: bool,
     global: Option<GlobalHeapHistory>,
     histories: Histories,
@@ -50,38 +51,15 @@ pub(crate) struct OpenGc {
 }
 
 impl OpenGc {
-    pub(crate) fn new(
-        number: u32,
-        generation: u32,
-        reason: super::record::Reason,
-        kind: Kind,
-        at_ns: u64,
-    ) -> OpenGc {
-        let mut record = Gc::unknown(Level::Basic);
-        record.number = Some(number);
-        record.generation = u8::try_from(generation).ok().map(Generation).filter(|g| *g <= Generation::GEN2);
-        record.reason = Some(reason);
-        record.kind = Some(kind);
-        OpenGc {
-            record,
-            started_ns: at_ns,
-            ended: false,
-            heap_stats_seen: false,
-            heaps_due: None,
-            ranges_on: false,
-            end_bounds_told: false,
-            loh_compacted: false,
-            global: None,
-            histories: Histories::default(),
-            moved_by_generation: Default::default(),
-            surviving_by_generation: Default::default(),
-            bounds_known: true,
-            start_bounds: None,
-            walks: HashMap::default(),
-            damaged: false,
-            naming: Naming::default(),
-            unplaced: Vec::new(),
-        }
+    pub(crate) fn new(number: u32, generation: u32, reason: Reason, kind: Kind, at_ns: u64) -> OpenGc {
+        let record = Gc {
+            number: Some(number),
+            generation: u8::try_from(generation).ok().map(Generation).filter(|g| *g <= Generation::GEN2),
+            reason: Some(reason),
+            kind: Some(kind),
+            ..Gc::unknown(Level::Basic)
+        };
+        OpenGc { record, started_ns: at_ns, bounds_known: true, ..OpenGc::default() }
     }
 
     pub(crate) fn background(&self) -> bool {
@@ -124,15 +102,15 @@ impl OpenGc {
     }
 
     /// The program resumed, but the end of the collection has not come.
-    pub(crate) fn left(&mut self) {
+    pub(crate) fn resumed_without_end(&mut self) {
         self.record.incomplete.get_or_insert(Incomplete::Lost);
         self.damaged |= !self.whole();
     }
 
     /// GCGenerationRange came, at its start or at its end.
-    pub(crate) fn bounds_told(&mut self) {
+    pub(crate) fn bounds_seen(&mut self) {
         self.ranges_on = true;
-        self.end_bounds_told |= self.heaps_due.is_some();
+        self.end_bounds_seen |= self.heaps_due.is_some();
     }
 
     pub(crate) fn pause(&mut self, pause: Pause) {
@@ -167,18 +145,18 @@ impl OpenGc {
 
     pub(crate) fn heap_stats(&mut self, stats: &HeapStatsEvent) {
         self.heap_stats_seen = true;
-        for (index, told) in stats.generations.iter().enumerate() {
+        for (index, sizes) in stats.generations.iter().enumerate() {
             if let Some(g) = self.generation(index) {
-                g.size_after_bytes = told.map(|(size, _)| size);
-                g.promoted_bytes = told.map(|(_, promoted)| promoted);
+                g.size_after_bytes = sizes.map(|(size, _)| size);
+                g.promoted_bytes = sizes.map(|(_, promoted)| promoted);
             }
         }
         let sum = |part: fn(&(u64, u64)) -> u64| {
             Some(stats.generations.iter().flatten().map(part).fold(0, u64::saturating_add))
         };
         let r = &mut self.record;
-        r.heap_after_bytes = sum(|told| told.0);
-        r.promoted_bytes = sum(|told| told.1);
+        r.heap_after_bytes = sum(|sizes| sizes.0);
+        r.promoted_bytes = sum(|sizes| sizes.1);
         r.handles = Some(stats.handles);
         r.pinned_objects = Some(stats.pinned_objects);
         r.finalization_objects = Some(stats.finalization_objects);

@@ -126,8 +126,8 @@ impl Queue {
 
     /// Adds a finished record.
     pub(super) fn push(&mut self, gc: Gc, naming: Naming, now_ns: u64) {
-        let told = if naming.root_rows.is_some() { self.totals_epoch.take() } else { None };
-        let epoch = told.unwrap_or(self.epoch);
+        let totals = if naming.root_rows.is_some() { self.totals_epoch.take() } else { None };
+        let epoch = totals.unwrap_or(self.epoch);
         self.need_names += usize::from(epoch == self.epoch);
         self.waiting_rows += naming.rows();
         self.waiting.push_back(Waiting { gc, naming, epoch, since_ns: now_ns });
@@ -149,10 +149,10 @@ impl Queue {
         self.waiting_rows -= naming.rows();
         self.drop_before(epoch);
         match self.before.front_mut().filter(|(old, _)| *old == epoch) {
-            Some((_, meant)) => self.names.by(meant, |names| name(&mut gc, &naming, names)),
+            Some((_, meant)) => self.names.with(meant, |names| name(&mut gc, &naming, names)),
             None if epoch == self.epoch => name(&mut gc, &naming, &mut self.names),
             // There were no definitions then.
-            None => self.names.by(&mut Definitions::default(), |names| name(&mut gc, &naming, names)),
+            None => self.names.with(&mut Definitions::default(), |names| name(&mut gc, &naming, names)),
         }
         if self.waiting.is_empty() && self.totals_epoch.is_none() {
             self.drop_before(self.epoch);

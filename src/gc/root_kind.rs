@@ -4,7 +4,7 @@ use netcore_profiler::wire;
 
 /// What a root is: `COR_PRF_GC_ROOT_KIND` in the order of JSON, and static fields. A kind that is newer than this
 /// program is [`OTHER`](Self::OTHER).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct RootKind(pub(crate) u8);
 
 impl RootKind {

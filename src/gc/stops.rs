@@ -25,7 +25,7 @@ const FOR_GC_PREP: u32 = 6;
 const MAX_OPEN: usize = 64;
 
 /// One stop, from SuspendEEBegin to RestartEEEnd, on one thread.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Stop {
     reason: u32,
     /// SuspendEEBegin, or the end of the stop before if that was later.
@@ -33,7 +33,7 @@ pub(super) struct Stop {
     /// SuspendEEEnd: from here on the program stands still.
     stopped_ns: Option<u64>,
     /// RestartEEBegin: from here on the stop of another thread may follow.
-    going_on_ns: Option<u64>,
+    resumed_ns: Option<u64>,
     /// The time at which another stop followed. RestartEEEnd may still come.
     over_ns: Option<u64>,
     /// From here on the stop belongs to its last collection: `begin_ns`, or a later GCStart.
@@ -54,7 +54,7 @@ pub(super) struct Stop {
 
 impl Stop {
     fn in_force(&self) -> bool {
-        self.stopped_ns.is_some() && self.going_on_ns.is_none() && self.over_ns.is_none()
+        self.stopped_ns.is_some() && self.resumed_ns.is_none() && self.over_ns.is_none()
     }
 
     /// Whether it was requested for a collection, and none started.
@@ -99,20 +99,7 @@ pub(super) struct Stops {
 impl Stops {
     /// SuspendEEBegin. Returns a stop whose end never came: the thread's last one, or the oldest of too many.
     pub(super) fn begin(&mut self, thread: u64, at_ns: u64, reason: u32) -> Option<Stop> {
-        let stop = Stop {
-            reason,
-            begin_ns: at_ns,
-            stopped_ns: None,
-            going_on_ns: None,
-            over_ns: None,
-            owned_from_ns: at_ns,
-            owner: None,
-            for_background: false,
-            walked: false,
-            damaged: false,
-            collected: false,
-            waiting: None,
-        };
+        let stop = Stop { reason, begin_ns: at_ns, owned_from_ns: at_ns, ..Stop::default() };
         if self.open.len() >= MAX_OPEN && !self.open.contains_key(&thread) {
             let oldest = self.open.iter().min_by_key(|(_, stop)| stop.begin_ns).map(|(thread, _)| *thread);
             let unfinished = oldest.and_then(|oldest| self.open.remove(&oldest));
@@ -132,16 +119,16 @@ impl Stops {
     pub(super) fn stopped(&mut self, thread: u64, at_ns: u64, background_runs: bool) -> Option<&mut Stop> {
         let Some(mut stop) = self.open.remove(&thread) else {
             // Its SuspendEEBegin was lost, or came before the watch. Still it shows that the stop before is over.
-            let let_go = |s: &&mut Stop| s.for_gc() && s.going_on_ns.is_some() && s.over_ns.is_none();
-            return self.open.values_mut().find(let_go);
+            let resumed = |s: &&mut Stop| s.for_gc() && s.resumed_ns.is_some() && s.over_ns.is_none();
+            return self.open.values_mut().find(resumed);
         };
         let mut last = None;
         let mut before_ns = None;
         let there = |s: &Stop| s.stopped_ns.is_some() && s.over_ns.is_none();
         if stop.for_gc() {
             for (&other, before) in self.open.iter_mut().filter(|(_, s)| s.for_gc() && there(s)) {
-                let let_go_ns = before.going_on_ns.unwrap_or(stop.begin_ns);
-                let border_ns = stop.begin_ns.max(let_go_ns).max(before.owned_from_ns);
+                let before_resumed_ns = before.resumed_ns.unwrap_or(stop.begin_ns);
+                let border_ns = stop.begin_ns.max(before_resumed_ns).max(before.owned_from_ns);
                 before.over_ns = Some(border_ns);
                 before_ns = before.stopped_ns;
                 stop.begin_at(border_ns);
@@ -163,9 +150,9 @@ impl Stops {
     }
 
     /// RestartEEBegin.
-    pub(super) fn going_on(&mut self, thread: u64, at_ns: u64) {
+    pub(super) fn resumed(&mut self, thread: u64, at_ns: u64) {
         if let Some(stop) = self.open.get_mut(&thread) {
-            stop.going_on_ns = Some(at_ns);
+            stop.resumed_ns = Some(at_ns);
         }
     }
 
@@ -175,7 +162,7 @@ impl Stops {
         let mut end_ns = stop.over_ns.unwrap_or(at_ns);
         for other in self.open.values_mut() {
             if other.for_gc() && !stop.for_gc() {
-                // Of what came after it there is nothing left for it, of what comes before, all.
+                // A stop of a collection after this one ends it; of one before, this stop gets no time.
                 let border_ns = match other.stopped_ns {
                     Some(at) if Some(at) < stop.stopped_ns => other.over_ns.map_or(0, |_| u64::MAX),
                     _ => other.begin_ns,

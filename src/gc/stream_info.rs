@@ -1,4 +1,4 @@
-//! What a stream tells about its target and about the watching, beside the collections.
+//! Stream info: what the stream says about the target and about the watch itself.
 
 use std::time::Duration;
 
@@ -9,18 +9,18 @@ use super::facts::{Arming, BackgroundGc, GcSettings, Sample, StepBackLimits, Win
 use super::record::Level;
 use crate::escape::{LONGEST_LINE, cut};
 
-/// The profiler came to stay until it costs too much.
+/// The profiler stays loaded until it costs too much. Then gcwatch steps back to windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct StepBackPlan {
-    /// When it came, ns since the watch began.
+    /// The profiler's hello, ns since the watch began.
     pub(crate) since_ns: u64,
     pub(crate) limits: StepBackLimits,
-    /// From window to window, afterwards.
+    /// From the beginning of one window to that of the next, after stepping back.
     pub(crate) every: Duration,
 }
 
 impl StepBackPlan {
-    /// How it is told in the profiler's greeting.
+    /// The window that the profiler's hello then has.
     pub(crate) fn window(limits: StepBackLimits, every_ms: u32) -> wire::Window {
         let StepBackLimits { share_ppm: busy, max_pause_ms: length_ms } = limits;
         wire::Window { number: 1, gcs: wire::Window::STAYS, length_ms, every_ms, busy }
@@ -35,7 +35,7 @@ impl StepBackPlan {
     }
 }
 
-/// Gathered as the events come; each `None` until told.
+/// What is known so far; each field is `None` until its event has come.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StreamInfo {
     pub(crate) command_line: Option<String>,
@@ -44,20 +44,20 @@ pub(crate) struct StreamInfo {
     pub(crate) runtime_version: Option<String>,
     pub(crate) gc: GcSettings,
     pub(crate) hello: Option<wire::Hello>,
-    /// It was the profiler that came first.
+    /// Set where the first profiler was to stay until it costs too much.
     pub(crate) step_back: Option<StepBackPlan>,
     stepped_back: bool,
-    /// The profiler has said that it leaves, and none has come since.
+    /// The last profiler has said goodbye.
     left: bool,
-    /// It was there for a window and has said so, and no background collection has started since.
+    /// The profiler of a window has said goodbye, and no background collection has started since.
     leaving: bool,
     handle_watch_off: bool,
-    /// What the user has to be told: each code once, until it is taken.
+    /// Notes that the user has to see, each code once, until they are taken.
     notices: Vec<wire::Note>,
     ranges_seen: bool,
     fell_back: bool,
     windows: WindowCounts,
-    /// Number of the last window before those that are counted, and how many of these were skipped.
+    /// Number of the last window that is not counted, and how many windows before it were skipped.
     before: (u64, u64),
 }
 
@@ -102,7 +102,7 @@ impl StreamInfo {
         }
     }
 
-    /// What runs, whatever was asked for: with one processor server GC becomes workstation GC.
+    /// The kind of GC that runs, which may not be the requested one: on one processor server GC becomes workstation GC.
     pub(crate) fn server(&mut self, server: bool) {
         if self.gc.server.is_none() {
             self.gc.server = Some(server);
@@ -110,7 +110,7 @@ impl StreamInfo {
         }
     }
 
-    /// Whether this is another stay than the one that was heard of last.
+    /// A profiler's hello. Returns whether it is another profiler than the last one.
     pub(crate) fn hello(&mut self, at_ns: u64, hello: &wire::Hello) -> bool {
         let v = hello.clr_version;
         self.runtime_version = Some(format!("{}.{}.{}", v[0], v[1], v[2]));
@@ -125,7 +125,7 @@ impl StreamInfo {
             let w = &mut self.windows;
             w.taken += 1;
             w.busy = u64::from(window.busy).saturating_sub(self.before.1);
-            // The rest of them left no other trace.
+            // The other windows left no trace in the stream.
             let so_far = u64::from(window.number).saturating_sub(self.before.0);
             w.refused = so_far.saturating_sub(w.taken + w.busy);
         }
@@ -146,7 +146,7 @@ impl StreamInfo {
         }
     }
 
-    /// What the profiler did by itself that the user has to be told, in words.
+    /// The notes that the user has to see, as sentences.
     pub(crate) fn take_notices(&mut self) -> Vec<String> {
         let no_roots = if self.sampled() { "" } else { ", and later collections have no roots" };
         let say = |note: wire::Note| match note.code {
@@ -172,7 +172,7 @@ impl StreamInfo {
         *count += 1;
     }
 
-    /// What came so far is repeated from a file that is not here: its windows are not counted.
+    /// The events so far repeat those of a file that is not here, so its windows are not counted.
     pub(crate) fn repeated(&mut self) {
         let window = self.hello.and_then(|hello| hello.window).unwrap_or_default();
         let busy = if self.stays() { 0 } else { window.busy };
@@ -180,10 +180,10 @@ impl StreamInfo {
         self.windows = WindowCounts::default();
     }
 
-    /// The plan of a sampling watch, and what became of its windows.
+    /// The plan of a sampling watch, and its windows by outcome.
     pub(crate) fn windows(&self) -> (Option<Sample>, WindowCounts) {
         let ms = |ms: u32| Duration::from_millis(ms.into());
-        // Where it was to stay, windows are a matter of stepping back.
+        // A watch that may step back is not a sampling watch.
         let window = self.hello.and_then(|hello| hello.window).filter(|_| self.step_back.is_none());
         let sample = window.map(|w| Sample {
             each: if w.gcs == 0 { WindowLength::Time(ms(w.length_ms)) } else { WindowLength::Gcs(w.gcs) },
@@ -193,22 +193,22 @@ impl StreamInfo {
         (sample, self.windows)
     }
 
-    /// The profiler is there for as long as it does not cost too much.
+    /// Whether the profiler stays loaded until it costs too much.
     pub(crate) fn stays(&self) -> bool {
         self.hello.and_then(|hello| hello.window).is_some_and(|window| window.gcs == wire::Window::STAYS)
     }
 
-    /// The profiler costs too much to stay: it goes, and the watch goes on.
+    /// The profiler costs too much: it is detached, and the watch goes on.
     pub(crate) fn set_stepped_back(&mut self) {
         self.stepped_back = true;
     }
 
-    /// The watch is not over when the profiler that was heard of last has gone.
+    /// Whether the watch goes on when the last profiler has left.
     pub(crate) fn outlasts_profiler(&self) -> bool {
         self.sampled() && (self.stepped_back || !self.stays())
     }
 
-    /// Whether the profiler comes and goes, or may go.
+    /// Whether the profiler is loaded for windows only, or until it costs too much.
     pub(crate) fn sampled(&self) -> bool {
         self.hello.is_some_and(|hello| hello.window.is_some())
     }
@@ -226,24 +226,25 @@ impl StreamInfo {
         self.ranges_seen |= level == Level::Moves;
     }
 
-    /// A collection starts. Whether the profiler is there for a window and keeps background ones from running. When it
-    /// leaves, the runtime takes some 0.4 s to let it go and does not say when it has: the next background one tells.
+    /// A collection starts. Returns whether the profiler is loaded for a window, and so switches background GC off. The
+    /// runtime takes some 0.4 s to detach it and does not say when it is done; the next background collection shows
+    /// that.
     pub(crate) fn starts(&mut self, background: bool) -> bool {
         self.leaving &= !background;
         self.sampled() && (!self.left || self.leaving)
     }
 
-    /// The profiler has said that it leaves.
+    /// Whether the last profiler has said goodbye.
     pub(crate) fn left(&self) -> bool {
         self.left
     }
 
-    /// Too many handles are made to see who makes them.
+    /// Whether the profiler gave up watching handles, because the program makes too many.
     pub(crate) fn handle_watch_off(&self) -> bool {
         self.handle_watch_off
     }
 
-    /// The highest level anything in the stream was seen with.
+    /// The highest level of all events so far.
     pub(crate) fn level(&self) -> Level {
         match (&self.hello, self.ranges_seen) {
             (Some(_), _) => Level::Roots,
@@ -279,16 +280,16 @@ mod tests {
 
     #[test]
     fn what_the_profiler_did_by_itself_is_said_once() {
-        let mut told = StreamInfo::default();
+        let mut info = StreamInfo::default();
         let note = |code| wire::Note { code, hresult: 0x8013_1376_u32 as i32, tick_ns: 0 };
         for _ in 0..1000 {
-            told.note(&note(wire::NoteCode::DETACH_REFUSED));
-            told.note(&note(wire::NoteCode::LEASE_SILENT));
+            info.note(&note(wire::NoteCode::DETACH_REFUSED));
+            info.note(&note(wire::NoteCode::LEASE_SILENT));
         }
-        let said = told.take_notices();
+        let said = info.take_notices();
         assert_eq!(said.len(), 2);
         assert!(said[0].contains("does not let the profiler go (0x80131376)"), "{said:?}");
         assert!(said[1].contains("silent for more than 10 s") && said[1].contains("no roots"), "{said:?}");
-        assert!(told.take_notices().is_empty());
+        assert!(info.take_notices().is_empty());
     }
 }

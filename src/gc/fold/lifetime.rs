@@ -68,7 +68,7 @@ impl Fold {
             None => {}
         }
         if let Some(mut unfinished) = self.slot(owner).take() {
-            unfinished.left();
+            unfinished.resumed_without_end();
             self.emit(unfinished);
         }
         self.first_started.get_or_insert(number);
@@ -104,7 +104,7 @@ impl Fold {
         let given_up = self.unfinished.remove(&number) || self.lease_lost_ns.is_some();
         match self.numbered(Some(number)) {
             Some(gc) => {
-                if gc.end_bounds_told {
+                if gc.end_bounds_seen {
                     gc.end_bounds(&mut bounds);
                 }
                 gc.record.gc_ns = Some(e.at_ns.saturating_sub(gc.started_ns));
@@ -146,7 +146,7 @@ impl Fold {
 
     pub(super) fn blocking_over(&mut self, mut gc: OpenGc) {
         if !gc.whole() {
-            gc.left();
+            gc.resumed_without_end();
         }
         self.emit(gc);
     }
@@ -174,7 +174,7 @@ impl Fold {
             gc.cut_short();
         }
         let naming = std::mem::take(&mut gc.naming);
-        let mut gc = gc.close(&mut self.bounds, self.blocks_told);
+        let mut gc = gc.close(&mut self.bounds, self.ranges_seen);
         self.identity.follow(&mut gc, start_bounds.as_mut());
         self.stream_info.saw(gc.level);
         self.queue.push(gc, naming, self.last_ns);

@@ -26,7 +26,7 @@ impl Fold {
                 }
             }
             RuntimeEvent::SuspendEnd => self.stopped(e),
-            RuntimeEvent::RestartBegin => self.stops.going_on(e.thread, e.at_ns),
+            RuntimeEvent::RestartBegin => self.stops.resumed(e.thread, e.at_ns),
             RuntimeEvent::RestartEnd => self.restart(e),
             RuntimeEvent::GcStart { .. } if self.lease_lost_ns.is_some() => {
                 if let Some(stop) = self.stops.in_force() {
@@ -88,7 +88,7 @@ impl Fold {
         // Hundreds of them come in a row. The first is enough for the collection.
         let owner = if follows { None } else { self.current() };
         if let Some(gc) = self.open(owner) {
-            gc.bounds_told();
+            gc.bounds_seen();
         }
     }
 
@@ -110,7 +110,7 @@ impl Fold {
 
     /// Adds blocks to a collection. Those of a background collection come in a stop of their own.
     fn blocks(&mut self, owner: Option<Owner>, book: impl FnOnce(&mut OpenGc, &mut GenerationBounds, bool)) {
-        self.blocks_told = true;
+        self.ranges_seen = true;
         if let Some(stop) = self.stops.in_force().filter(|stop| stop.for_background) {
             stop.walked = true;
         }

@@ -60,7 +60,7 @@ pub(crate) struct MethodDef {
     pub(crate) status: Status,
     pub(crate) type_token: u32,
     pub(crate) name: String,
-    /// The work of an async method.
+    /// It is the body of an async method.
     pub(crate) is_async: bool,
     pub(crate) params: Vec<String>,
 }
@@ -80,11 +80,11 @@ pub(crate) struct Field {
 pub(crate) struct Definitions {
     pub(super) classes: HashMap<u64, Class>,
     pub(super) methods: HashMap<u64, Method>,
-    /// Whether it is of the framework.
+    /// Whether the module is part of the shared framework.
     pub(super) modules: HashMap<u64, bool>,
     pub(super) types: HashMap<(u64, u32), TypeDef>,
     pub(super) method_defs: HashMap<(u64, u32), MethodDef>,
-    /// Memory of all.
+    /// Memory that they take, in bytes.
     pub(super) bytes: usize,
 }
 

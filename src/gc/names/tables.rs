@@ -4,6 +4,7 @@ mod origins;
 mod text;
 
 use std::collections::BTreeSet;
+use std::hash::Hash;
 
 use super::definitions::{Class, Definitions, Field, Method, MethodDef, TypeDef};
 use super::memory::{entry_bytes, replaced, text_bytes};
@@ -13,7 +14,7 @@ use crate::escape::{LONGEST, cut, escape_untrusted};
 use crate::gc::map::HashMap;
 
 /// Makes texts of the target safe to print, and cuts them to the longest name that is shown.
-fn shown(name: &mut String, params: &mut [String]) {
+fn make_printable(name: &mut String, params: &mut [String]) {
     *name = cut(escape_untrusted(name), LONGEST);
     params.iter_mut().for_each(|param| *param = cut(escape_untrusted(param), LONGEST));
 }
@@ -47,6 +48,21 @@ fn empty<K, V>(map: &mut HashMap<K, V>) {
     }
 }
 
+/// Inserts a definition, and keeps the memory of the tables up to date; `bytes`: the memory that a definition points
+/// to.
+fn insert<K: Eq + Hash, V>(
+    map: &mut HashMap<K, V>,
+    all: &mut usize,
+    key: K,
+    value: V,
+    bytes: impl Fn(&V) -> usize,
+) {
+    let entry = |value: &V| entry_bytes::<(K, V)>() + bytes(value);
+    let now = entry(&value);
+    let before = map.insert(key, value);
+    replaced(all, before.as_ref().map(entry), now);
+}
+
 impl Tables {
     fn names_changed(&mut self) {
         empty(&mut self.class_texts);
@@ -63,51 +79,39 @@ impl Tables {
 
     pub(crate) fn class(&mut self, id: u64, class: Class) {
         self.names_changed();
-        let bytes = |c: &Class| entry_bytes::<(u64, Class)>() + c.args.len() * size_of::<u64>();
-        let now = bytes(&class);
-        let before = self.own.classes.insert(id, class);
-        replaced(&mut self.own.bytes, before.as_ref().map(bytes), now);
+        let bytes = |class: &Class| class.args.len() * size_of::<u64>();
+        insert(&mut self.own.classes, &mut self.own.bytes, id, class, bytes);
     }
 
     pub(crate) fn method(&mut self, id: u64, method: Method) {
         self.names_changed();
-        let bytes = |m: &Method| entry_bytes::<(u64, Method)>() + m.args.len() * size_of::<u64>();
-        let now = bytes(&method);
-        let before = self.own.methods.insert(id, method);
-        replaced(&mut self.own.bytes, before.as_ref().map(bytes), now);
+        let bytes = |method: &Method| method.args.len() * size_of::<u64>();
+        insert(&mut self.own.methods, &mut self.own.bytes, id, method, bytes);
     }
 
     pub(crate) fn module(&mut self, id: u64, path: &str) {
         self.names_changed();
-        let bytes = entry_bytes::<(u64, bool)>();
-        let before = self.own.modules.insert(id, origin::framework(path));
-        replaced(&mut self.own.bytes, before.map(|_| bytes), bytes);
+        insert(&mut self.own.modules, &mut self.own.bytes, id, origin::framework(path), |_| 0);
     }
 
     pub(crate) fn type_def(&mut self, module: u64, token: u32, mut def: TypeDef) {
         self.names_changed();
-        shown(&mut def.name, &mut def.params);
-        let bytes =
-            |def: &TypeDef| entry_bytes::<((u64, u32), TypeDef)>() + text_bytes(&def.name, &def.params);
-        let now = bytes(&def);
-        let before = self.own.types.insert((module, token), def);
-        replaced(&mut self.own.bytes, before.as_ref().map(bytes), now);
+        make_printable(&mut def.name, &mut def.params);
+        let bytes = |def: &TypeDef| text_bytes(&def.name, &def.params);
+        insert(&mut self.own.types, &mut self.own.bytes, (module, token), def, bytes);
     }
 
     pub(crate) fn method_def(&mut self, module: u64, token: u32, mut def: MethodDef) {
         self.names_changed();
-        shown(&mut def.name, &mut def.params);
-        let bytes =
-            |def: &MethodDef| entry_bytes::<((u64, u32), MethodDef)>() + text_bytes(&def.name, &def.params);
-        let now = bytes(&def);
-        let before = self.own.method_defs.insert((module, token), def);
-        replaced(&mut self.own.bytes, before.as_ref().map(bytes), now);
+        make_printable(&mut def.name, &mut def.params);
+        let bytes = |def: &MethodDef| text_bytes(&def.name, &def.params);
+        insert(&mut self.own.method_defs, &mut self.own.bytes, (module, token), def, bytes);
     }
 
     pub(crate) fn field(&mut self, number: u32, mut field: Field) {
-        shown(&mut field.name, &mut []);
+        make_printable(&mut field.name, &mut []);
         self.field_texts.remove(&number);
-        // And its place in the set of slots.
+        // Twice: it has an entry in the set of slots, too.
         let bytes = |f: &Field| 2 * entry_bytes::<(u32, Field)>() + text_bytes(&f.name, &[]);
         let (now, slot) = (bytes(&field), field.slot);
         let before = self.fields.insert(number, field);
@@ -134,7 +138,7 @@ impl Tables {
     }
 
     /// Runs `name` with earlier definitions. Later ones only complete them.
-    pub(crate) fn by<T>(&mut self, before: &mut Definitions, name: impl FnOnce(&mut Tables) -> T) -> T {
+    pub(crate) fn with<T>(&mut self, before: &mut Definitions, name: impl FnOnce(&mut Tables) -> T) -> T {
         self.names_changed();
         self.later = std::mem::replace(&mut self.own, std::mem::take(before));
         let named = name(self);

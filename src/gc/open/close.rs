@@ -8,7 +8,7 @@ use crate::gc::record::{BlockCount, Compacting, Gc, Incomplete, Level, Missing, 
 
 impl OpenGc {
     /// Finishes the record; `bounds` are the latest.
-    pub(in crate::gc) fn close(mut self, bounds: &mut GenerationBounds, blocks_told: bool) -> Gc {
+    pub(in crate::gc) fn close(mut self, bounds: &mut GenerationBounds, ranges_seen: bool) -> Gc {
         for (start, bytes) in std::mem::take(&mut self.unplaced) {
             let generation = bounds.generation(start);
             add(&mut self.surviving_by_generation[generation.unwrap_or(Generation::FROZEN).index()], bytes);
@@ -18,7 +18,7 @@ impl OpenGc {
             r.generation = bounds.generation(r.start);
         }
         // NativeAOT sends generation ranges but no ranges of blocks. That does not mean that nothing moved.
-        if self.ranges_on && blocks_told && self.record.level == Level::Basic {
+        if self.ranges_on && ranges_seen && self.record.level == Level::Basic {
             self.record.level = Level::Moves;
             self.record.moved.get_or_insert_default();
             self.record.surviving.get_or_insert_default();
@@ -132,11 +132,11 @@ impl OpenGc {
         }
         let bytes = |count: &BlockCount| count.bytes;
         let moved = self.record.moved.iter().map(|m| bytes(&m.count).saturating_add(bytes(&m.stayed)));
-        let told = moved.chain(self.record.surviving.iter().map(|s| bytes(&s.count)));
-        let told = told.fold(0, u64::saturating_add);
+        let sent = moved.chain(self.record.surviving.iter().map(|s| bytes(&s.count)));
+        let sent = sent.fold(0, u64::saturating_add);
         let (heaps, survived) = self.histories.survived();
         let full = self.record.generation == Some(Generation::GEN2);
         let extra = if full { 2 * SMALLEST_OBJECT_BYTES * heaps as u64 } else { 0 };
-        told.saturating_add(extra) < survived
+        sent.saturating_add(extra) < survived
     }
 }

@@ -1,7 +1,7 @@
 //! Ranges of moved and surviving blocks, from the runtime's events.
 
 use super::OpenGc;
-use crate::gc::block_totals::{ByRange, MovedTotals, add, merge, sum};
+use crate::gc::block_totals::{ByRange, MovedTotals, add, sum};
 use crate::gc::events::{MovedRow, Ranges, Rows, RowsOf, SurvivingRow};
 use crate::gc::generation_bounds::GenerationBounds;
 use crate::gc::kept_rows::keep_rows;
@@ -74,7 +74,7 @@ impl OpenGc {
             place((start, bytes));
         }
         sizes.end();
-        merge(&mut surviving.count, by.end());
+        surviving.count += by.end();
         self.unplaced[before..].iter().for_each(|(_, bytes)| add(&mut surviving.count, *bytes));
         if keep && rows.len() > 0 {
             let range =

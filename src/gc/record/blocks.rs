@@ -1,5 +1,7 @@
 //! Blocks that moved, and blocks that survived in place.
 
+use std::ops::AddAssign;
+
 use crate::gc::generation::Generation;
 use crate::gc::histogram::Histogram;
 
@@ -8,6 +10,15 @@ use crate::gc::histogram::Histogram;
 pub(crate) struct BlockCount {
     pub(crate) blocks: u64,
     pub(crate) bytes: u64,
+}
+
+impl AddAssign for BlockCount {
+    /// Without an overflow, whatever the target sends.
+    #[inline]
+    fn add_assign(&mut self, more: BlockCount) {
+        self.blocks = self.blocks.saturating_add(more.blocks);
+        self.bytes = self.bytes.saturating_add(more.bytes);
+    }
 }
 
 /// One range of a compacted generation, as the runtime reported it. `old == new`: it survived in place.

@@ -44,7 +44,7 @@ pub(crate) struct Missing {
 }
 
 /// One garbage collection.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Gc {
     /// The runtime's own number, from 1; `None` where neither start nor end was seen.
     pub(crate) number: Option<u32>,
@@ -100,42 +100,7 @@ pub(crate) struct Gc {
 impl Gc {
     /// A record about which nothing is known yet.
     pub(crate) fn unknown(level: Level) -> Gc {
-        Gc {
-            number: None,
-            level,
-            generation: None,
-            kind: None,
-            reason: None,
-            trigger_reason: None,
-            compacting: None,
-            incomplete: None,
-            at_ns: None,
-            pause_ns: None,
-            caused_by_watching_ns: None,
-            gc_ns: None,
-            suspend_ns: None,
-            pauses: Vec::new(),
-            heap_before_bytes: None,
-            heap_after_bytes: None,
-            promoted_bytes: None,
-            committed_bytes: None,
-            heap_count: None,
-            handles: None,
-            pinned_objects: None,
-            finalization_objects: None,
-            finalization_bytes: None,
-            generations: Vec::new(),
-            heaps: Vec::new(),
-            moved: None,
-            surviving: None,
-            roots: None,
-            promoted_by: [None; MarkKind::ALL.len()],
-            induced_by: None,
-            cost: None,
-            profiler_there: false,
-            stops_without_gc: 0,
-            missing: Missing::default(),
-        }
+        Gc { level, ..Gc::default() }
     }
 
     /// Its pause without the measured work for gcwatch: callbacks, and the runtime's walks for them. Without gcwatch

@@ -11,7 +11,7 @@ use crate::gc::names::Name;
 use crate::gc::root_kind::{RootFlags, RootKind};
 
 /// A method in all collections.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct MethodTotals {
     pub(crate) name: Name,
     /// Collections in which its frames had roots.
@@ -23,7 +23,7 @@ pub(crate) struct MethodTotals {
 }
 
 /// Objects of one type that roots of one kind point to, in all collections.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TypeTotals {
     pub(crate) name: Name,
     pub(crate) kind: RootKind,
@@ -39,7 +39,7 @@ pub(crate) struct TypeTotals {
 }
 
 /// Objects of one type that are pinned the same way, in all collections.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct PinnedTotals {
     pub(crate) type_name: Name,
     pub(crate) by: &'static str,
@@ -77,25 +77,24 @@ fn add(to: &mut u64, more: u64) {
 type PinnedKey = (Name, &'static str, Option<&'static str>, Option<Name>);
 
 impl RootStatsTotals {
-    pub(crate) fn add(&mut self, holders: &RootStats) {
+    pub(crate) fn add(&mut self, stats: &RootStats) {
         self.gcs += 1;
-        add(&mut self.untyped, holders.untyped);
-        add(&mut self.origins.runtime, holders.origins.runtime);
-        add(&mut self.origins.app, holders.origins.app);
-        add(&mut self.origins.unknown, holders.origins.unknown);
-        for row in &holders.methods {
+        add(&mut self.untyped, stats.untyped);
+        add(&mut self.origins.runtime, stats.origins.runtime);
+        add(&mut self.origins.app, stats.origins.app);
+        add(&mut self.origins.unknown, stats.origins.unknown);
+        for row in &stats.methods {
             add(&mut self.slots, row.slots);
-            let new =
-                || MethodTotals { name: row.name.clone(), gcs: 0, slots: 0, pinned_slots: 0, own: row.own };
+            let new = || MethodTotals { name: row.name.clone(), own: row.own, ..MethodTotals::default() };
             let Some(sum) = bounded_entry(&mut self.methods, row.name.clone(), new) else { continue };
             sum.gcs += 1;
             add(&mut sum.slots, row.slots);
             add(&mut sum.pinned_slots, row.pinned_slots);
         }
-        self.add_types(&holders.types);
+        self.add_types(&stats.types);
         // The rows of one collection differ by generation.
         let mut now: HashMap<PinnedKey, PinnedTotals> = HashMap::default();
-        for row in &holders.pinned {
+        for row in &stats.pinned {
             let key = (row.type_name.clone(), row.by, row.handle_type, row.allocated_by.clone());
             let sum = now.entry(key).or_insert_with(|| PinnedTotals {
                 type_name: row.type_name.clone(),
@@ -103,18 +102,14 @@ impl RootStatsTotals {
                 handle_type: row.handle_type,
                 allocated_by: row.allocated_by.clone(),
                 generation: row.generation,
-                gcs: 1,
-                max_count: 0,
-                max_bytes: 0,
-                seen_in_gcs: 0,
+                ..PinnedTotals::default()
             });
             add(&mut sum.max_count, row.count);
             add(&mut sum.max_bytes, row.bytes);
             sum.seen_in_gcs = sum.seen_in_gcs.max(row.seen_in_gcs);
         }
         for (key, row) in now {
-            let Some(sum) = bounded_entry(&mut self.pinned, key, || PinnedTotals { gcs: 0, ..row.clone() })
-            else {
+            let Some(sum) = bounded_entry(&mut self.pinned, key, || row.clone()) else {
                 continue;
             };
             sum.gcs += 1;
@@ -137,16 +132,7 @@ impl RootStatsTotals {
             add(bytes, row.bytes);
         }
         for (key, (count, bytes)) in now {
-            let new = || TypeTotals {
-                name: key.0.clone(),
-                kind: key.1,
-                gcs: 0,
-                max_count: 0,
-                max_bytes: 0,
-                last_count: 0,
-                last_bytes: 0,
-                total_count: 0,
-            };
+            let new = || TypeTotals { name: key.0.clone(), kind: key.1, ..TypeTotals::default() };
             let Some(sum) = bounded_entry(&mut self.types, key.clone(), new) else { continue };
             sum.gcs += 1;
             (sum.last_count, sum.last_bytes) = (count, bytes);

@@ -18,7 +18,7 @@ pub(crate) struct Group {
     pub(crate) survived: Option<BlockCount>,
 }
 
-/// The collection that stopped the program longest.
+/// The collection with the longest pauses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Longest {
     pub(crate) number: Option<u32>,
@@ -37,7 +37,7 @@ pub(crate) struct RootsSummary {
     pub(crate) holding: Tally,
     pub(crate) by_kind: [Tally; RootKind::ALL.len()],
     pub(crate) by_flag: [Tally; RootFlags::ALL.len()],
-    /// By name; `None`: no names were told.
+    /// By name; `None`: no names are known.
     pub(crate) stats: Option<RootStatsTotals>,
 }
 

@@ -3,17 +3,17 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Values of which every one differs, such as pauses.
+/// Values that mostly differ, such as pauses.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Samples {
     pub(super) sorted: Vec<u64>,
-    /// Not yet merged in: inserting each one would move half of the list.
+    /// Not merged yet: to insert each value by itself would move half of the list.
     fresh: Vec<u64>,
     pub(super) total: u64,
 }
 
 impl Samples {
-    /// Takes in one value.
+    /// Adds one value.
     pub(crate) fn add(&mut self, value: u64) {
         self.total = self.total.saturating_add(value);
         self.fresh.push(value);
@@ -22,7 +22,7 @@ impl Samples {
         }
     }
 
-    /// Puts the fresh ones where they belong, from the largest down: what is larger than all of them stays untouched.
+    /// Merges the fresh values, the largest first: sorted values that are larger than all of them are not moved.
     fn merge(&mut self) {
         self.fresh.sort_unstable();
         let mut end = self.sorted.len();

@@ -17,14 +17,14 @@ use crate::gc::root_kind::MarkKind;
 pub(crate) struct Summary {
     /// Complete collections.
     pub(crate) gcs: u64,
-    /// Records that are not whole, by reason; they count nowhere else.
+    /// Incomplete records by reason. They are in no other sum.
     pub(crate) incomplete: [u64; 4],
     pub(crate) groups: BTreeMap<(Generation, Kind), Group>,
     /// Sum of all pauses of complete collections, ns.
     pub(crate) pause_ns: u64,
-    /// The same without what was measured of our own work in them, ns.
+    /// The same without the measured work for gcwatch, ns.
     pub(crate) own_pause_at_most_ns: u64,
-    /// Complete collections in whose pauses something was told for us: all that were not seen at `basic`.
+    /// Complete collections in whose pauses the runtime worked for gcwatch: all above level `basic`.
     pub(crate) gcs_above_basic: u64,
     pub(crate) longest: Option<Longest>,
     pub(crate) reasons: BTreeMap<Reason, u64>,
@@ -35,7 +35,7 @@ pub(crate) struct Summary {
     pub(crate) promoted_by: [Option<u64>; MarkKind::ALL.len()],
     pub(crate) heap_after_max_bytes: Option<u64>,
     pub(crate) heap_after_last_bytes: Option<u64>,
-    /// Those of all records, cut off or not.
+    /// Those of all records, also of incomplete ones.
     pub(crate) numbers: Numbers,
     /// Suspensions that belong to no collection.
     pub(crate) other_suspensions: StopTotals,
@@ -60,7 +60,7 @@ impl Summary {
     /// Takes in one collection.
     pub(crate) fn add(&mut self, gc: &Gc) {
         match (gc.number, gc.incomplete) {
-            // Those between it and the next one may have ended before the watch.
+            // The collections between it and the next one may have ended before the watch.
             (None, _) | (_, Some(Incomplete::BeganBefore)) => {}
             (Some(number), Some(Incomplete::EndedAfter)) => self.numbers.add_cut_off(number),
             (Some(number), _) => self.numbers.add(number, gc.stops_without_gc),
@@ -146,21 +146,21 @@ impl Summary {
         }
         if let Some(moved) = &gc.moved {
             let sum = self.moved.get_or_insert_default();
-            sum.count = plus(sum.count, moved.count);
-            sum.stayed = plus(sum.stayed, moved.stayed);
+            sum.count += moved.count;
+            sum.stayed += moved.stayed;
             sum.bytes_at_least |= moved.bytes_at_least;
             sum.sizes.merge(&moved.sizes);
             sum.distances.merge(&moved.distances);
         }
         if let Some(surviving) = &gc.surviving {
             let sum = self.surviving.get_or_insert_default();
-            sum.count = plus(sum.count, surviving.count);
+            sum.count += surviving.count;
             sum.bytes_at_least |= surviving.bytes_at_least;
             sum.sizes.merge(&surviving.sizes);
         }
     }
 
-    /// Number of records that are not whole.
+    /// Number of incomplete records.
     pub(crate) fn incomplete_gcs(&self) -> u64 {
         self.incomplete.iter().sum()
     }
@@ -170,7 +170,7 @@ impl Summary {
         percent_of(self.pause_ns, duration_ns)
     }
 
-    /// The most of that share that can be the program's own: without what was measured of our work in the pauses.
+    /// The same without the measured work for gcwatch: at most this share would be left without gcwatch.
     pub(crate) fn own_pause_percent_at_most(&self, duration_ns: Option<u64>) -> Option<f64> {
         percent_of(self.own_pause_at_most_ns, duration_ns)
     }
@@ -194,24 +194,24 @@ fn percent_of(ns: u64, duration_ns: Option<u64>) -> Option<f64> {
     Some(ns as f64 / duration_ns as f64 * 100.0)
 }
 
-/// Blocks that survived where they lay: those never considered for a move, and those that a
-/// compacting collection left in place. `None`: neither was seen.
+/// Blocks that survived in place: those of generations that were not compacted, and those that a compacting collection
+/// did not move. `None`: neither is known.
 pub(crate) fn survived(gc: &Gc) -> Option<BlockCount> {
     let stayed = gc.moved.as_ref().map(|m| m.stayed);
     let surviving = gc.surviving.as_ref().map(|s| s.count);
     match (surviving, stayed) {
         (None, None) => None,
-        (a, b) => Some(plus(a.unwrap_or_default(), b.unwrap_or_default())),
+        (a, b) => {
+            let mut sum = a.unwrap_or_default();
+            sum += b.unwrap_or_default();
+            Some(sum)
+        }
     }
-}
-
-fn plus(a: BlockCount, b: BlockCount) -> BlockCount {
-    BlockCount { blocks: a.blocks.saturating_add(b.blocks), bytes: a.bytes.saturating_add(b.bytes) }
 }
 
 fn add_blocks(total: &mut Option<BlockCount>, more: Option<BlockCount>) {
     if let Some(more) = more {
-        *total = Some(plus(total.unwrap_or_default(), more));
+        *total.get_or_insert_default() += more;
     }
 }
 

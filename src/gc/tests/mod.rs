@@ -1,9 +1,8 @@
-//! The model against any order of events that the runtime's rules allow, and against any bytes.
+//! Tests the model with any order of events that the runtime's rules allow, and with any bytes.
 //!
-//! [`plan`] says what happens, [`runtime`] makes it happen as events, [`payload`] gives them their bytes;
-//! [`naive`] reads the list of events at leisure, knowing to which collection each belongs, and
-//! [`properties`] holds the model's records against that. [`profiler`] does the same for the profiler's records,
-//! [`hostile`] feeds whatever comes.
+//! [`plan`] says what happens, [`runtime`] makes events of it, and [`payload`] encodes them. [`naive`] knows to which
+//! collection each event belongs and computes the expected record; [`properties`] compares the model's records with it.
+//! [`profiler`] does the same for the profiler's records, [`hostile`] sends arbitrary events.
 
 mod hostile;
 mod naive;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::runtime::{Event, What, region};
 use crate::gc::record::{BlockCount, Incomplete, Kind, Pause, Phase};
 
-/// One collection, as far as the visible events tell.
+/// What the visible events say of one collection.
 #[derive(Debug, Default)]
 pub(super) struct Expected {
     /// All its events are visible, and those of its stops.
@@ -69,8 +69,9 @@ pub(super) fn read(all: &[Event], visible: &[Event]) -> Account {
             others = (others.0 + 1, others.1 + stop.end.saturating_sub(stop.begin));
         }
     }
-    let started: BTreeSet<u32> = gcs.iter().filter(|(_, told)| told.started).map(|(n, _)| *n).collect();
-    for (number, told) in &mut gcs {
+    let started: BTreeSet<u32> =
+        gcs.iter().filter(|(_, expected)| expected.started).map(|(n, _)| *n).collect();
+    for (number, expected) in &mut gcs {
         let own = |events: &[Event]| events.iter().filter(|e| e.gc == Some(*number) && needed(e)).count();
         let its_stops = || every.iter().filter(|(_, s)| s.gcs.contains(number)).map(|(id, _)| stops.get(id));
         let seen = |s: Option<&Stop>| s.is_some_and(|s| s.asked.is_some() && s.stopped.is_some());
@@ -80,24 +81,24 @@ pub(super) fn read(all: &[Event], visible: &[Event]) -> Account {
             let next = of.starts.iter().skip_while(|n| *n != number).nth(1);
             next.is_none_or(|next| !started.contains(next))
         };
-        told.whole = own(visible) == own(all)
+        expected.whole = own(visible) == own(all)
             && its_stops().all(seen)
             && every
                 .iter()
                 .filter(|(_, of)| of.gcs.contains(number) && last_in(of))
                 .all(|(id, _)| over(stops.get(id)));
         let first = its_stops().next().flatten();
-        let began_before = !told.started || !seen(first);
-        told.cut = (!told.whole).then_some(match began_before {
+        let began_before = !expected.started || !seen(first);
+        expected.cut = (!expected.whole).then_some(match began_before {
             true => Incomplete::BeganBefore,
             false => Incomplete::EndedAfter,
         });
-        told.pauses.sort_by_key(|p| p.at_ns);
+        expected.pauses.sort_by_key(|p| p.at_ns);
     }
     (gcs, others)
 }
 
-/// These two may be missing: what they tell is then not known.
+/// These two events may be missing. Then their content is not known.
 fn needed(event: &Event) -> bool {
     !matches!(event.what, What::Triggered { .. } | What::Committed { .. })
 }
@@ -174,7 +175,7 @@ fn borders(stops: &mut BTreeMap<usize, Stop>) {
             if gc.stopped.is_some_and(|at| Some(at) < other.stopped) {
                 other.begin = other.begin.max(gc.end);
             } else {
-                // From there on it is the collection's that asks, though yet another may come first.
+                // From there on the time belongs to the thread that requests a stop, though another may come first.
                 other.end = other.end.min(gc.asked.unwrap());
             }
         }
@@ -185,17 +186,18 @@ fn borders(stops: &mut BTreeMap<usize, Stop>) {
 fn pauses(gcs: &mut BTreeMap<u32, Expected>, visible: &[Event], of: &For, stop: &Stop) -> bool {
     let suspend_ns = stop.stopped.map(|at| at.saturating_sub(stop.begin));
     let mut pause = |number: u32, phase, at_ns: u64, end: u64, suspend_ns, caused_by_watching| {
-        let told = gcs.get_mut(&number).filter(|told| told.started);
-        told.map(|told| {
-            told.pauses.push(Pause {
-                phase,
-                at_ns,
-                ns: end.saturating_sub(at_ns),
-                suspend_ns,
-                caused_by_watching,
-            });
-        })
-        .is_some()
+        let expected = gcs.get_mut(&number).filter(|expected| expected.started);
+        expected
+            .map(|expected| {
+                expected.pauses.push(Pause {
+                    phase,
+                    at_ns,
+                    ns: end.saturating_sub(at_ns),
+                    suspend_ns,
+                    caused_by_watching,
+                });
+            })
+            .is_some()
     };
     let start = |number: u32| {
         let of = |e: &&Event| e.gc == Some(number) && matches!(e.what, What::Start { .. });

@@ -22,7 +22,7 @@ pub(super) struct Background {
     pub(super) work: Work,
     /// An ephemeral collection in its first stop.
     pub(super) first: Option<Work>,
-    /// Foreground collections before its final mark, before its end, and after its end but before all of it is told.
+    /// Foreground collections before its final mark, before its end, and after its end but before its last event.
     pub(super) during: [Option<Work>; 3],
 }
 
@@ -42,7 +42,7 @@ pub(super) enum Step {
     },
 }
 
-/// An event is kept from being written, or a thread asks early.
+/// An event is written late, or a thread requests a stop early.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shift {
     /// Which event, of all that can be shifted.
@@ -56,7 +56,7 @@ pub(super) struct Shift {
 pub(super) struct Plan {
     pub(super) server: bool,
     pub(super) heaps: usize,
-    /// Survivors and moves are told.
+    /// The keyword for survivors and moves is on.
     pub(super) ranges: bool,
     /// A runtime since .NET 5: there is a pinned object heap.
     pub(super) pinned_heap: bool,

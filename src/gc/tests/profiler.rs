@@ -1,4 +1,4 @@
-//! The profiler's records among the runtime's: each collection gets its own totals, and only those that came whole.
+//! The profiler's records among the runtime's: each collection gets its own totals, and only complete ones.
 
 use netcore_profiler::wire::histogram::{BUCKETS, bucket};
 use netcore_profiler::wire::{
@@ -57,7 +57,7 @@ fn seen() -> impl Strategy<Value = Seen> {
     ];
     let moved = vec((0..5_u8, 0..3_u16, 1..5000_u16), 0..6);
     let surviving = vec((0..5_u8, 1..5000_u16), 0..6);
-    // (Neither kind nor flags known: that is how the first version of the callback is told.)
+    // (Unknown kind and unknown flags together mean the first version of the callback.)
     let roots = vec((0..4_u8, 0..18_u8, 0..4_u16), 0..10);
     (moved, surviving, roots, any::<u8>(), fate).prop_map(|(moved, surviving, roots, pairs, fate)| Seen {
         moved,

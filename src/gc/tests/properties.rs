@@ -51,7 +51,7 @@ fn by_number(records: Vec<Gc>) -> Result<BTreeMap<u32, Gc>, TestCaseError> {
     Ok(gcs)
 }
 
-/// What may be off in a complete record where events were lost, and the runtime told so only later.
+/// What may be wrong in a complete record where events were lost, and the runtime reported that later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sure {
     All,
@@ -59,86 +59,91 @@ enum Sure {
     NotAll,
 }
 
-fn same(gc: &Gc, told: &Expected, ranges: bool, sure: Sure) -> Checked {
+fn same(gc: &Gc, expected: &Expected, ranges: bool, sure: Sure) -> Checked {
     prop_assert_eq!(gc.incomplete, None);
-    prop_assert_eq!(gc.generation, Some(Generation(told.generation)));
-    prop_assert_eq!(gc.kind, told.kind);
-    prop_assert_eq!(gc.reason.map(|r| r.0), Some(told.reason));
-    prop_assert_eq!(gc.gc_ns, Some(told.gc_ns));
-    prop_assert_eq!(gc.heap_count, Some(told.heaps));
-    prop_assert_eq!(gc.heaps.len(), told.heaps as usize);
-    prop_assert_eq!(gc.heap_before_bytes, Some(told.before.values().map(|v| v.0).sum()));
-    prop_assert_eq!(gc.heap_after_bytes, Some(told.after.iter().map(|v| v.0).sum()));
-    prop_assert_eq!(gc.promoted_bytes, Some(told.after.iter().map(|v| v.1).sum()));
-    let (pinned, handles, objects, _) = told.counts;
+    prop_assert_eq!(gc.generation, Some(Generation(expected.generation)));
+    prop_assert_eq!(gc.kind, expected.kind);
+    prop_assert_eq!(gc.reason.map(|r| r.0), Some(expected.reason));
+    prop_assert_eq!(gc.gc_ns, Some(expected.gc_ns));
+    prop_assert_eq!(gc.heap_count, Some(expected.heaps));
+    prop_assert_eq!(gc.heaps.len(), expected.heaps as usize);
+    prop_assert_eq!(gc.heap_before_bytes, Some(expected.before.values().map(|v| v.0).sum()));
+    prop_assert_eq!(gc.heap_after_bytes, Some(expected.after.iter().map(|v| v.0).sum()));
+    prop_assert_eq!(gc.promoted_bytes, Some(expected.after.iter().map(|v| v.1).sum()));
+    let (pinned, handles, objects, _) = expected.counts;
     prop_assert_eq!((gc.pinned_objects, gc.handles), (Some(pinned), Some(handles)));
     prop_assert_eq!(gc.finalization_objects, Some(objects));
     for (g, stats) in gc.generations.iter().enumerate() {
-        prop_assert_eq!(stats.size_before_bytes, told.before.get(&g).map(|v| v.0));
-        prop_assert_eq!(stats.fragmentation_bytes, told.before.get(&g).map(|v| v.1));
-        prop_assert_eq!(stats.size_after_bytes, told.after.get(g).map(|v| v.0));
-        prop_assert_eq!(stats.promoted_bytes, told.before.get(&g).map(|v| v.2));
+        prop_assert_eq!(stats.size_before_bytes, expected.before.get(&g).map(|v| v.0));
+        prop_assert_eq!(stats.fragmentation_bytes, expected.before.get(&g).map(|v| v.1));
+        prop_assert_eq!(stats.size_after_bytes, expected.after.get(g).map(|v| v.0));
+        prop_assert_eq!(stats.promoted_bytes, expected.before.get(&g).map(|v| v.2));
     }
-    // Where not a single block was ever told, none is known.
-    let known = sure == Sure::All || gc.level == Level::Moves && told.kind != Some(Kind::Background);
+    // If no block has ever come, none is known.
+    let known = sure == Sure::All || gc.level == Level::Moves && expected.kind != Some(Kind::Background);
     if ranges && known {
         let sum =
             |counts: &[BlockCount]| counts.iter().fold((0, 0), |sum, c| (sum.0 + c.blocks, sum.1 + c.bytes));
         let moved = gc.moved.as_ref().ok_or_else(|| TestCaseError::fail("moved is not known"))?;
         let surviving = gc.surviving.as_ref().ok_or_else(|| TestCaseError::fail("surviving is not known"))?;
-        prop_assert_eq!(sum(&[moved.count]), sum(&told.moved));
-        prop_assert_eq!(moved.stayed, told.stayed);
-        prop_assert_eq!(sum(&[surviving.count]), sum(&told.surviving));
+        prop_assert_eq!(sum(&[moved.count]), sum(&expected.moved));
+        prop_assert_eq!(moved.stayed, expected.stayed);
+        prop_assert_eq!(sum(&[surviving.count]), sum(&expected.surviving));
         prop_assert_eq!(gc.level, Level::Moves);
     }
     if sure == Sure::All {
-        exactly(gc, told, ranges)?;
+        exactly(gc, expected, ranges)?;
     }
     Ok(())
 }
 
-fn exactly(gc: &Gc, told: &Expected, ranges: bool) -> Checked {
-    prop_assert_eq!(gc.trigger_reason, told.trigger);
+fn exactly(gc: &Gc, expected: &Expected, ranges: bool) -> Checked {
+    prop_assert_eq!(gc.trigger_reason, expected.trigger);
     let pauses: Vec<Pause> =
-        told.pauses.iter().map(|p| Pause { phase: told.phase(p), ..p.clone() }).collect();
+        expected.pauses.iter().map(|p| Pause { phase: expected.phase(p), ..p.clone() }).collect();
     prop_assert_eq!(&gc.pauses, &pauses);
     prop_assert_eq!(gc.at_ns, pauses.first().map(|p| p.at_ns));
     let (caused, own): (Vec<_>, Vec<_>) = pauses.iter().partition(|p| p.caused_by_watching);
     prop_assert_eq!(gc.pause_ns, Some(own.iter().map(|p| p.ns).sum()));
     prop_assert_eq!(gc.caused_by_watching_ns, Some(caused.iter().map(|p| p.ns).sum()));
     prop_assert_eq!(gc.suspend_ns, Some(own.iter().filter_map(|p| p.suspend_ns).sum()));
-    prop_assert_eq!(gc.committed_bytes, told.committed);
+    prop_assert_eq!(gc.committed_bytes, expected.committed);
     // A background collection's are not its own.
-    let marked = told.marks.get(&7).copied().or(Some(told.counts.3));
-    let finalization_bytes = marked.filter(|_| told.kind != Some(Kind::Background));
+    let marked = expected.marks.get(&7).copied().or(Some(expected.counts.3));
+    let finalization_bytes = marked.filter(|_| expected.kind != Some(Kind::Background));
     prop_assert_eq!(gc.finalization_bytes, finalization_bytes);
     for (mark_type, sum) in (0..).zip(&gc.promoted_by) {
-        prop_assert_eq!(*sum, told.marks.get(&mark_type).copied());
+        prop_assert_eq!(*sum, expected.marks.get(&mark_type).copied());
     }
     if ranges {
         for (g, stats) in gc.generations.iter().enumerate() {
-            prop_assert_eq!(stats.moved, Some(told.moved[g]), "moved from {}", Generation::COLLECTED[g]);
-            prop_assert_eq!(stats.surviving, Some(told.surviving[g]), "kept in {}", Generation::COLLECTED[g]);
+            prop_assert_eq!(stats.moved, Some(expected.moved[g]), "moved from {}", Generation::COLLECTED[g]);
+            prop_assert_eq!(
+                stats.surviving,
+                Some(expected.surviving[g]),
+                "kept in {}",
+                Generation::COLLECTED[g]
+            );
         }
     }
-    let full = told.generation == 2;
-    prop_assert_eq!(gc.generations[3].compacted, full.then_some(told.loh_compacted));
+    let full = expected.generation == 2;
+    prop_assert_eq!(gc.generations[3].compacted, full.then_some(expected.loh_compacted));
     let soh = gc.generations[0].compacted == Some(true);
     prop_assert!(gc.compacting != Some(Compacting::Yes) || soh);
     Ok(())
 }
 
-/// A record that says it is not whole tells nothing that was added up of a part.
-fn cut(gc: &Gc, told: &Expected, why: Incomplete) -> Checked {
+/// An incomplete record has no sum of a part.
+fn cut(gc: &Gc, expected: &Expected, why: Incomplete) -> Checked {
     prop_assert_eq!(gc.incomplete, Some(why));
     prop_assert_eq!((gc.pause_ns, gc.at_ns, gc.suspend_ns), (None, None, None));
-    prop_assert_eq!(gc.generation, told.started.then_some(Generation(told.generation)));
-    prop_assert_eq!(gc.reason.map(|r| r.0), told.started.then_some(told.reason));
+    prop_assert_eq!(gc.generation, expected.started.then_some(Generation(expected.generation)));
+    prop_assert_eq!(gc.reason.map(|r| r.0), expected.started.then_some(expected.reason));
     // What was announced as a background one may yet have run in its first stop.
-    let announced = matches!(told.kind, Some(Kind::Background)) || gc.kind.is_none() && told.turned;
-    prop_assert!(gc.kind == told.kind.filter(|_| told.started) || announced && gc.kind.is_none());
-    prop_assert_eq!(gc.gc_ns, (told.started && told.ended).then_some(told.gc_ns));
-    if why == Incomplete::EndedAfter || !told.started {
+    let announced = matches!(expected.kind, Some(Kind::Background)) || gc.kind.is_none() && expected.turned;
+    prop_assert!(gc.kind == expected.kind.filter(|_| expected.started) || announced && gc.kind.is_none());
+    prop_assert_eq!(gc.gc_ns, (expected.started && expected.ended).then_some(expected.gc_ns));
+    if why == Incomplete::EndedAfter || !expected.started {
         prop_assert!(gc.moved.is_none() && gc.surviving.is_none());
         prop_assert!(gc.promoted_by.iter().all(Option::is_none));
         prop_assert!(gc.compacting.is_none());
@@ -163,27 +168,27 @@ fn shown(events: &[Event]) -> String {
     events.iter().map(line).collect()
 }
 
-fn explained(result: Checked, gc: Option<&Gc>, told: &Expected, events: &[Event]) -> Checked {
-    result.map_err(|e| TestCaseError::fail(format!("{e}\n{gc:?}\nexpected {told:?}\n{}", shown(events))))
+fn explained(result: Checked, gc: Option<&Gc>, expected: &Expected, events: &[Event]) -> Checked {
+    result.map_err(|e| TestCaseError::fail(format!("{e}\n{gc:?}\nexpected {expected:?}\n{}", shown(events))))
 }
 
 fn check_cut(plan: &Plan, all: &[Event], visible: &[Event]) -> Checked {
-    let (told, others) = naive::read(all, visible);
+    let (expected, others) = naive::read(all, visible);
     let (records, other_suspensions) = fold(plan, visible, &[]);
     let gcs = by_number(records)?;
     apart(&gcs)?;
-    for (number, told) in &told {
+    for (number, expected) in &expected {
         let gc = gcs.get(number);
-        let result = match (gc, told.cut) {
-            (Some(gc), None) => same(gc, told, plan.ranges, Sure::All),
-            (Some(gc), Some(why)) => cut(gc, told, why),
-            (None, _) if !told.started && !told.ended => Ok(()),
+        let result = match (gc, expected.cut) {
+            (Some(gc), None) => same(gc, expected, plan.ranges, Sure::All),
+            (Some(gc), Some(why)) => cut(gc, expected, why),
+            (None, _) if !expected.started && !expected.ended => Ok(()),
             (None, _) => Err(TestCaseError::fail(format!("no record of GC {number}"))),
         };
-        explained(result, gc, told, visible)?;
+        explained(result, gc, expected, visible)?;
     }
     for number in gcs.keys() {
-        prop_assert!(told.contains_key(number), "nothing was told of GC {}", number);
+        prop_assert!(expected.contains_key(number), "nothing was expected of GC {}", number);
     }
     prop_assert_eq!(other_suspensions, others, "stops for other reasons\n{}", shown(visible));
     Ok(())
@@ -195,9 +200,9 @@ proptest! {
     #[test]
     fn whole_streams(plan in plans()) {
         let events = runtime::run(&plan);
-        let (told, _) = naive::read(&events, &events);
-        for (number, told) in &told {
-            prop_assert!(told.whole, "GC {} is not whole: {:?}\n{}", number, told, shown(&events));
+        let (expected, _) = naive::read(&events, &events);
+        for (number, expected) in &expected {
+            prop_assert!(expected.whole, "GC {} is not whole: {:?}\n{}", number, expected, shown(&events));
         }
         check_cut(&plan, &events, &events)?;
         // Nothing is lost, and nothing counted twice.
@@ -224,7 +229,7 @@ proptest! {
         check_cut(&plan, &events, &events[..to])?;
     }
 
-    /// Several events in a row of one thread are lost. The runtime tells at once or, mostly, later.
+    /// Several events in a row of one thread are lost. The runtime reports that at once or, mostly, later.
     #[test]
     fn streams_with_losses(
         plan in plans(), from in any::<u16>(), count in 1..8_usize, late in prop_oneof![Just(0_u16), any::<u16>()],
@@ -245,28 +250,28 @@ proptest! {
         let lost = if late == 0 { at_once() } else { vec![later] };
         let (records, _) = fold(&plan, &left, &lost);
         let gcs = by_number(records)?;
-        let (told, _) = naive::read(&events, &left);
+        let (expected, _) = naive::read(&events, &left);
         let of_stops = victims.iter().any(|n| events[*n].stop.is_some());
         let sure = if late == 0 && !of_stops { Sure::All } else { Sure::NotAll };
-        for (number, told) in &told {
+        for (number, expected) in &expected {
             let gc = gcs.get(number);
             let result = match gc {
                 Some(gc) if gc.complete() => {
                     prop_assert!(
-                        sure == Sure::NotAll || told.whole,
+                        sure == Sure::NotAll || expected.whole,
                         "GC {} is called complete\n{}", number, shown(&left)
                     );
                     // Against what was there before the loss.
                     let (before, _) = naive::read(&events, &events);
                     let mut before = before.into_iter().find(|(n, _)| n == number).unwrap().1;
-                    (before.trigger, before.committed) = (told.trigger, told.committed);
+                    (before.trigger, before.committed) = (expected.trigger, expected.committed);
                     same(gc, &before, plan.ranges, sure)
                 }
                 Some(_) => Ok(()),
-                None if !told.started && !told.ended => Ok(()),
+                None if !expected.started && !expected.ended => Ok(()),
                 None => Err(TestCaseError::fail(format!("no record of GC {number}"))),
             };
-            explained(result, gc, told, &left)?;
+            explained(result, gc, expected, &left)?;
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::plan::{Background, Plan, Shift, Step, Work};
 
-/// One generation of a heap, as its history tells it.
+/// One generation of a heap, as in its history.
 #[derive(Debug, Clone, Default)]
 pub(super) struct HeapGeneration {
     pub(super) before: u64,
@@ -194,7 +194,7 @@ impl Runtime<'_> {
         }
     }
 
-    /// Each heap tells of its blocks on its own thread, in batches; with several heaps they come mixed.
+    /// Each heap sends its blocks on its own thread, in batches; those of several heaps are mixed.
     fn blocks(&mut self, stopper: u64, number: u32, work: &Work) {
         if !self.plan.ranges {
             return;
@@ -331,7 +331,7 @@ fn length(bytes: u16) -> u64 {
     u64::from(bytes) * 8 + 1000
 }
 
-/// What a blocking collection tells of one heap's blocks.
+/// The blocks of one heap in a blocking collection.
 fn walk(plan: &Plan, work: &Work, heap: usize) -> Vec<What> {
     if !work.compacting {
         return survivors(plan, work, heap);

@@ -133,7 +133,7 @@ fn a_text_follows_what_is_told_later_and_ids_that_mean_something_else() {
     assert_eq!(&*t.class_name(40), "(unnamed)");
     t.type_def(APP, 7, def("Other"));
     t.type_def(APP, 8, def("Newer"));
-    let names = t.by(&mut before, |t| [40, 41].map(|id| t.class_name(id)));
+    let names = t.with(&mut before, |t| [40, 41].map(|id| t.class_name(id)));
     assert_eq!([&*names[0], &*names[1]], ["Late", "Newer"]);
     t.class(40, plain(APP, 7, &[]));
     assert_eq!(&*t.class_name(40), "Other");
