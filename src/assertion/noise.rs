@@ -5,11 +5,11 @@ use crate::gc::summary::nearest_rank;
 
 /// Resamples of a bootstrap; fewer where there are very many values.
 const RESAMPLES: usize = 2_000;
-const FEWEST_RESAMPLES: usize = 400;
+const MIN_RESAMPLES: usize = 400;
 /// The maximum number of values in all resamples.
-const MOST_DRAWN: usize = 20_000_000;
+const MAX_DRAWN: usize = 20_000_000;
 /// With fewer values on a side there is no test.
-const FEWEST: usize = 8;
+const MIN_VALUES: usize = 8;
 /// z of a two-sided 99 % interval.
 const Z99: f64 = 2.576;
 
@@ -46,7 +46,7 @@ pub(crate) fn of_values(before: &[u64], after: &[u64], statistic: Statistic) -> 
         Statistic::Total => return untested("depends on the number of collections: see the mean"),
         Statistic::Mean | Statistic::Percentile(_) => {}
     }
-    if before.len() < FEWEST || after.len() < FEWEST {
+    if before.len() < MIN_VALUES || after.len() < MIN_VALUES {
         return untested("too few collections");
     }
     let Some(base) = result(&mut before.to_vec(), statistic).filter(|base| *base > 0.0) else {
@@ -54,7 +54,7 @@ pub(crate) fn of_values(before: &[u64], after: &[u64], statistic: Statistic) -> 
     };
     // The same numbers at every call: a verdict must not depend on the hour.
     let mut dice = fastrand::Rng::with_seed(0x6763_7761_7463_6821);
-    let resamples = (MOST_DRAWN / (before.len() + after.len())).clamp(FEWEST_RESAMPLES, RESAMPLES);
+    let resamples = (MAX_DRAWN / (before.len() + after.len())).clamp(MIN_RESAMPLES, RESAMPLES);
     let mut changes: Vec<f64> = (0..resamples)
         .filter_map(|_| {
             let b = result(&mut resample(before, &mut dice), statistic)?;

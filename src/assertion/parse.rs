@@ -68,7 +68,7 @@ impl fmt::Display for InvalidAssertion {
 
 impl std::error::Error for InvalidAssertion {}
 
-const SHAPE: &str = "a bound reads `metric[.statistic] op value[unit]`, such as `pause.p99 < 10ms`";
+const SHAPE: &str = "an assertion reads `metric[.statistic] op value[unit]`, such as `pause.p99 < 10ms`";
 
 impl FromStr for Assertion {
     type Err = InvalidAssertion;

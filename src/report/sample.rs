@@ -169,7 +169,7 @@ fn root_stats(gc: &mut Gc) {
         pinned_slots,
         own: name.starts_with("Demo."),
     };
-    let held = |name: &str, kind: RootKind, flags: RootFlags, count: u64, bytes: u64| TypeRow {
+    let type_row = |name: &str, kind: RootKind, flags: RootFlags, count: u64, bytes: u64| TypeRow {
         name: name.into(),
         kind,
         flags,
@@ -203,9 +203,9 @@ fn root_stats(gc: &mut Gc) {
             method("(no frame)", 2, 0),
         ],
         types: vec![
-            held("byte[]", RootKind::HANDLE, RootFlags::PINNING, 3, 98_304),
-            held("Demo.Session", RootKind::HANDLE, RootFlags::default(), 4 * number, 96 * number),
-            held("Dictionary<string, Demo.Order>", RootKind::STACK, RootFlags::default(), 2, 160),
+            type_row("byte[]", RootKind::HANDLE, RootFlags::PINNING, 3, 98_304),
+            type_row("Demo.Session", RootKind::HANDLE, RootFlags::default(), 4 * number, 96 * number),
+            type_row("Dictionary<string, Demo.Order>", RootKind::STACK, RootFlags::default(), 2, 160),
         ],
         statics: Some(vec![field("Demo.OrderCache.s_orders", "Demo.Order[]", 8 * MIB + number * 65_536)]),
         pinned: vec![

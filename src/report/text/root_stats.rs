@@ -9,16 +9,16 @@ use crate::report::table::{Cell, Column, table};
 use crate::report::units::{Units, bytes, compact, count, duration, percent, plural};
 
 /// Rows of a table.
-const ROWS: usize = 7;
+const MAX_ROWS: usize = 7;
 /// Lines of a list.
-const LINES: usize = 4;
-/// No name takes more of a line.
-const NAME: usize = 60;
-/// A name that is cut is not made shorter than this.
-const SHORTEST: usize = 16;
+const MAX_LINES: usize = 4;
+/// The maximum width of a name, in columns.
+const MAX_NAME: usize = 60;
+/// The minimum width of a shortened name, in columns.
+const MIN_NAME: usize = 16;
 
-/// As much of a name as there is room for: namespaces go first, from the outermost on; then its
-/// beginning, since its end says most.
+/// Shortens a name to the room there is: leaves out namespaces, from the outermost on, and then its
+/// beginning, because its end says most.
 fn shortened(name: &str, columns: usize, style: Style) -> String {
     let sign = style.ellipsis();
     // Names, and what stands between them: `A.B<C.D>` is `A.B`, `<`, `C.D`, `>`.
@@ -64,7 +64,7 @@ pub(super) fn fits(name: &str, columns: usize, style: Style) -> String {
 /// where there is much.
 fn room(columns: usize, numbers: usize) -> usize {
     let table = if columns >= WIDE_COLUMNS { (columns - GAP) / 2 } else { columns - 1 };
-    table.saturating_sub(numbers).clamp(SHORTEST, NAME)
+    table.saturating_sub(numbers).clamp(MIN_NAME, MAX_NAME)
 }
 
 /// The methods whose frames have the most roots, per collection.
@@ -79,7 +79,7 @@ pub(super) fn methods(sum: &RootStatsTotals, columns: usize, style: Style) -> Op
     let rows: Vec<Vec<Cell>> = sum
         .methods()
         .into_iter()
-        .take(ROWS)
+        .take(MAX_ROWS)
         .map(|m| {
             let role = if m.own { Role::Plain } else { Role::Dim };
             let pinned = match m.pinned_slots {
@@ -114,7 +114,7 @@ pub(super) fn types(sum: &RootStatsTotals, units: Units, columns: usize, style: 
     let rows: Vec<Vec<Cell>> = sum
         .types()
         .into_iter()
-        .take(ROWS)
+        .take(MAX_ROWS)
         .map(|t| {
             vec![
                 (fits(&t.name, width, style), bucket(&t.name)),
@@ -145,12 +145,12 @@ fn list(title: &str, mut items: Vec<String>, all: usize, columns: usize, style: 
 /// Pinned objects, and what pins them.
 pub(super) fn pinned(sum: &RootStatsTotals, units: Units, columns: usize, style: Style) -> Vec<String> {
     let rows = sum.pinned();
-    let items = rows.iter().take(LINES).map(|p| pinned_line(p, sum.gcs, units, columns, style)).collect();
+    let items = rows.iter().take(MAX_LINES).map(|p| pinned_line(p, sum.gcs, units, columns, style)).collect();
     list("pinned, so that it cannot move:", items, rows.len(), columns, style)
 }
 
 fn pinned_line(p: &PinnedTotals, gcs: u64, units: Units, columns: usize, style: Style) -> String {
-    let name = |text: &str| fits(text, columns.saturating_sub(8).clamp(SHORTEST, NAME), style);
+    let name = |text: &str| fits(text, columns.saturating_sub(8).clamp(MIN_NAME, MAX_NAME), style);
     let one = p.max_count == 1;
     let handle = if one { "a handle" } else { "handles" };
     let who = match (p.by, &p.allocated_by) {
@@ -180,10 +180,10 @@ pub(super) fn growth(rows: &[GrowthRow], units: Units, columns: usize, style: St
         more(row.last.bytes, row.first.bytes, 1024) || more(row.last.count, row.first.count, 10)
     };
     let rows: Vec<&GrowthRow> = rows.iter().filter(notable).collect();
-    let items = rows.iter().take(LINES).map(|row| {
-        let name = |text: &str| fits(text, columns.saturating_sub(8).clamp(SHORTEST, NAME), style);
+    let items = rows.iter().take(MAX_LINES).map(|row| {
+        let name = |text: &str| fits(text, columns.saturating_sub(8).clamp(MIN_NAME, MAX_NAME), style);
         let size = |n: u64| bytes(n, units).replace(' ', "\u{a0}");
-        let held = match (row.source, &row.field) {
+        let source = match (row.source, &row.field) {
             (RootSource::Static, Some(field)) => format!("static {}, {}", name(field), name(&row.type_name)),
             (_, Some(field)) => format!("thread-static {}, {}", name(field), name(&row.type_name)),
             (RootSource::WeakHandle, _) => format!("weak handles to {}", name(&row.type_name)),
@@ -198,7 +198,7 @@ pub(super) fn growth(rows: &[GrowthRow], units: Units, columns: usize, style: St
             Some(_) => String::new(),
             None => format!("{}\u{a0}{arrow}\u{a0}{}, ", count(row.first.count), count(row.last.count)),
         };
-        format!("{held}: {numbers}{}\u{a0}{arrow}\u{a0}{}", size(row.first.bytes), size(row.last.bytes))
+        format!("{source}: {numbers}{}\u{a0}{arrow}\u{a0}{}", size(row.first.bytes), size(row.last.bytes))
     });
     let items = items.collect();
     list("grew from the first GC to the last:", items, rows.len(), columns, style)
@@ -209,9 +209,9 @@ pub(super) fn induced(sum: &InducedTotals, columns: usize, style: Style) -> Opti
     let rows = sum.rows()?;
     let mut parts: Vec<String> = rows
         .iter()
-        .take(LINES)
+        .take(MAX_LINES)
         .map(|row| {
-            let name = fits(&row.method, columns.saturating_sub(8).clamp(SHORTEST, NAME), style);
+            let name = fits(&row.method, columns.saturating_sub(8).clamp(MIN_NAME, MAX_NAME), style);
             let paused = duration(row.pause_ns, style.unicode).replace(' ', "\u{a0}");
             format!("{name} {}, {paused}", plural(row.count, "time").replace(' ', "\u{a0}"))
         })
