@@ -127,7 +127,7 @@ impl CollectCommand {
 ///   stream before [`Client::resume_runtime`].
 /// - If nobody reads the stream, the runtime drops events, and the process hangs when it exits. Drop the session to end
 ///   it early: the runtime notices at its next write.
-/// - When a process is killed, the stream just ends. About the last 100 ms of events are then missing.
+/// - When a process is killed, the stream just ends. At most about the last 100 ms of events are then missing.
 #[derive(Debug)]
 pub struct EventSession {
     id: SessionId,
