@@ -1,4 +1,4 @@
-// Makes and frees handles in a loop, on as many threads as it is told.
+// Makes and frees handles in a loop, on a number of threads.
 //
 //   threads=N        how many threads do so (1)
 //

@@ -9,8 +9,8 @@
 //   handles         strong handles
 //   live_mb         what the threads keep, replaced one by one (by every survive_every-th allocation)
 //   *_permille      allocations on the large object heap (100 KB) or the pinned object heap
-//   pin_every       every so-manieth survivor is pinned until it is replaced
-//   finalize_every  every so-manieth allocation has a finalizer
+//   pin_every       each N-th survivor is pinned until it is replaced
+//   finalize_every  each N-th allocation has a finalizer
 //
 // Without size_max every allocation is a node of 40 bytes, and each 256th is hung into an old one.
 // stdout: "ready pid=N", once it allocates. It goes on until stdin has a line or ends; then FILE gets, by the monotonic

@@ -6,12 +6,12 @@
 //   per_second  collections, asked for one by one; 0: as many as it can
 //   collections how many at most; 0: as many as the time allows
 //   blocks      survivors of each, with a dead object between every two of them
-//   gen1_every  every so-manieth is of generation 1, as in any program (16): without them, each leaves regions behind
+//   gen1_every  each N-th collection is of generation 1, as in any program (16): without them, each leaves regions behind
 //               in generation 1, and all that the runtime says of regions becomes more with each
 //   stamps      stdout gets "gc N NS" after each: how many there were, and the monotonic clock where one ended
 //   background  background collections, one after the other, of a generation 2 that has so many blocks
 //   settle      a full blocking collection comes last, and is counted: no background one is left running then, which the
-//               runtime counts from its start, and which nobody can tell the end of
+//               runtime counts from its start, and whose end is unknown
 //
 // It begins at a line of stdin. stdout: "ready pid=N"; at the end, there and in FILE:
 // "done gcs= wall_ns= stall_ns= median_ns= asked=". stall_ns is the time inside GC.Collect, of background collections the

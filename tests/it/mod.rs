@@ -28,7 +28,7 @@ pub(crate) fn main() -> ExitCode {
     let clrs = match xtask::clr::find_all() {
         Ok(clrs) => clrs,
         Err(error) => {
-            // Without stderr there is nobody to tell; the code says it too.
+            // Stderr may be closed; the exit code says the same.
             let _ = writeln!(std::io::stderr(), "no runtime to test on: {error:?}");
             return ExitCode::from(101);
         }

@@ -48,7 +48,7 @@ pub(crate) fn main(arguments: &[String]) -> ExitCode {
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Without stdout there is nobody to tell.
+            // Stdout may be closed.
             let _ = writeln!(io::stdout(), "failed {error}");
             ExitCode::FAILURE
         }
@@ -83,7 +83,7 @@ fn build(dir: &Path, library: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Exchanges two names, whatever they are of.
+/// Exchanges the names of two files, directories or links.
 fn exchange(one: &Path, other: &Path) -> io::Result<()> {
     Ok(renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)?)
 }

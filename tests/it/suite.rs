@@ -55,7 +55,7 @@ pub(crate) enum Need {
     SystemCallFilter,
     /// With one processor the runtime has no server GC.
     TwoProcessors,
-    /// So many GiB that nobody uses.
+    /// This many GiB of free memory.
     FreeMemory(u64),
     /// SIGHUP ends processes. Under nohup all that is started ignores it.
     Hangups,
@@ -218,7 +218,7 @@ impl Suite {
     /// Runs what the command line asks for.
     pub(crate) fn run(self) -> ExitCode {
         let arguments = Arguments::from_args();
-        // A runner that starts each test by itself asks for the list of the ignored ones once: it is told then.
+        // A runner that starts each test by itself asks for the list of ignored tests once, and the reasons are printed then.
         if if arguments.list { arguments.ignored } else { !arguments.exact } {
             for (name, reason) in &self.skips {
                 say(&format!("skipped {name}: {reason}"));
@@ -246,6 +246,6 @@ fn outcome(name: &str, result: Result<()>) -> Result<Completion, Failed> {
 }
 
 fn say(line: &str) {
-    // Without stderr there is nobody to tell.
+    // A closed stderr must not fail the tests.
     let _ = writeln!(io::stderr().lock(), "{line}");
 }

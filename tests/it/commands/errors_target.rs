@@ -226,7 +226,7 @@ fn for_anybody(clr: &Clr, app: &str) -> Result<(tempfile::TempDir, Clr, PathBuf)
     std::fs::copy(&dll, &copy)?;
     let settings = "runtimeconfig.json";
     std::fs::copy(dll.with_extension(settings), copy.with_extension(settings))?;
-    // The runtimes may lie in somebody's home directory.
+    // The runtimes may be in the home directory of another user.
     let clr = clr.copy_to(&dir.path().join("dotnet"))?;
     // Whatever the umask is.
     let opened = Command::new("chmod").args(["-R", "a+rX"]).arg(dir.path()).status()?;
@@ -304,7 +304,7 @@ fn target_killed(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// What was lost, and how much of it, nobody knows: no format says that it was nothing.
+/// What was lost is unknown: no format says that nothing was.
 fn killed_in_every_format(clr: &Clr) -> Result<()> {
     for format in ["text", "markdown", "junit"] {
         let mut churn = Churn::start(clr, Heap::Workstation, "")?;

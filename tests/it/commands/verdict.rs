@@ -79,7 +79,7 @@ fn holding(clr: &Clr) -> Result<()> {
 }
 
 fn without_data(clr: &Clr) -> Result<()> {
-    // It collects only when it is told to, and its stdin is empty.
+    // It collects only at a command, and its stdin is empty.
     for bound in ["pause.max<1s", "heap.growth.percent<50", "frag.gen2.percent<50"] {
         let ended = Gcwatch::on(clr)
             .args("run -q --assert")
@@ -210,7 +210,7 @@ fn of_a_recording(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// `gcwatch run --assert … --format ndjson | head -1`: the verdict is owed all the same.
+/// `gcwatch run --assert … --format ndjson | head -1`: the exit code is that of the verdict.
 fn closed_pipe(clr: &Clr) -> Result<()> {
     let mut command = churn(clr, &["--format", "ndjson", "--assert", "gc.gen2.count<=0"])?.command();
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;

@@ -37,7 +37,7 @@ fn target(clr: &Clr, heap: Heap) -> Result<()> {
         let variables = [
             ("DOTNET_gcServer", server),
             ("DOTNET_gcConcurrent", concurrent),
-            // The number of heaps is left to the runtime where nobody says it.
+            // Without a setting the runtime chooses the number of heaps.
             ("DOTNET_GCHeapCount", "2"),
             // 512 GiB of address space: only a heap of regions takes them.
             ("DOTNET_GCRegionRange", "8000000000"),

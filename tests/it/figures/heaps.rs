@@ -113,7 +113,7 @@ fn fixed(clr: &Clr) -> Result<()> {
     compare(&run.document, &run.own)
 }
 
-/// With one processor the runtime has no server GC, whatever was asked for.
+/// With one processor the runtime has no server GC, even where it is configured.
 fn one_processor(clr: &Clr) -> Result<()> {
     let run = HeapInfo::run(clr, Heap::Server, false, "basic", &[("DOTNET_PROCESSOR_COUNT", "1")])?;
     let gc = run.settings();

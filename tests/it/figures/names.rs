@@ -444,7 +444,8 @@ fn hostile(clr: &Clr) -> Result<()> {
     program.replay(&lines)
 }
 
-/// So many handles are made that nobody can look who makes them: that is given up, and everything else goes on.
+/// A program makes handles too fast for gcwatch to find the methods that make them: it stops looking, and all other
+/// figures go on.
 fn storm(clr: &Clr) -> Result<()> {
     let mut program = Program::run(clr, Heap::Workstation, "")?;
     program.ask("pin First", "pinned ")?;

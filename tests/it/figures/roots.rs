@@ -58,7 +58,7 @@ fn act(program: &mut Scripted) -> Result<Done> {
     let collections = collect(program, "strong", "2")?;
     let places = program.ask("where", "where ")?;
     ensure!(number(&places, "gc0")? == collections, "the program's objects moved again: {places}");
-    // All roots are reported whatever the generation.
+    // All roots are reported in a collection of any generation.
     collect(program, "gen0", "0")?;
     collect(program, "compacting", "2 compacting")?;
     program.ask("free", "freed ")?;

@@ -17,7 +17,7 @@ pub(crate) fn register(suite: &mut Suite) {
     });
 }
 
-/// What the program is told, and what that changes.
+/// A command to the program, and how it changes the roots.
 fn steps(clr: &Clr) -> Vec<(String, Tally)> {
     let plain = |line: &str, change| (line.to_owned(), change);
     let many = |line: &str, change| (format!("{line} {MANY}"), change);

@@ -62,7 +62,7 @@ fn of(clr: &Clr, heap: Heap, options: &str) -> Result<()> {
     stops(summary, &document, &recording)
 }
 
-/// Nearest rank, the least value that so many percent do not exceed.
+/// The nearest-rank percentile: the least value that this percentage of the values does not exceed.
 fn nearest_rank(sorted: &[u64], percent: usize) -> Option<u64> {
     let rank = (percent * sorted.len()).div_ceil(100).max(1);
     sorted.get(rank - 1).copied()

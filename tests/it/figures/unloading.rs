@@ -34,7 +34,7 @@ fn churn(clr: &Clr) -> Result<()> {
     ensure!(asked_by(gc, "Demo.Program.Collect"), "what stays has lost its name: {}", gc["triggered_by"]);
     for gc in &gcs {
         let Ok(pinned) = gc.list("/roots/pinned") else { continue };
-        // Who made it has gone, or is known: nobody else is named.
+        // The method that made it is unloaded or named; no other method is named.
         for row in pinned.iter().filter(|row| row["by"] == "handle" && row["type"] == "byte[]") {
             let maker = row["created_by"].as_str();
             ensure!(

@@ -207,7 +207,7 @@ fn bomb() -> Result<()> {
     let path = dir.path().join("bomb.nettrace.gz");
     let mut head = Stream::new(&[]).0;
     head.extend([5, 5, 1, 2, 0, 0, 0, 2, 0, 0, 0, 4, 0, 0, 0]);
-    // A block of a kind that nobody knows, of 4 GiB.
+    // A block of an unknown kind, of 4 GiB.
     head.extend(b"Many\x06\xff\xff\xff\xff");
     let rest = std::io::repeat(0).take(400 << 20);
     let mut bytes = Vec::new();

@@ -42,7 +42,7 @@ impl Place {
         self.dir.path().join(name)
     }
 
-    /// A file that only its owner can write, whatever the umask is.
+    /// A file that only its owner can write, with any umask.
     fn settings(&self, name: &str, text: &str) -> Result<PathBuf> {
         fs::write(self.at(name), text)?;
         fs::set_permissions(self.at(name), Permissions::from_mode(0o644))?;

@@ -1,4 +1,4 @@
-//! Targets, files and settings of somebody who means harm.
+//! Targets, files and settings that are made to do harm.
 
 pub(crate) mod hostile_output;
 pub(crate) mod hostile_places;

@@ -238,7 +238,7 @@ fn by_statistics(clr: &Clr) -> Result<()> {
         let after = |index: usize| gc["generations"][index]["size_after_bytes"].as_u64();
         sizes.extend(after(2).zip(after(3)).map(|(gen2, large)| gen2 + large));
     }
-    // It was the first collection that was told, or one in the same flush.
+    // It was the first collection in the stream, or one in the same flush.
     ensure!(sizes.contains(&bytes) && bytes < memory, "{bytes} of {memory}: {sizes:?}");
     let pace = estimate.uint("/ns_per_mib")?;
     let expected = bytes as f64 / f64::from(1 << 20) * pace as f64;

@@ -73,7 +73,7 @@ fn blocking_full(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// Each step makes so many handles: more than the runtime's own come and go.
+/// How many handles each step makes: more than the number by which the runtime's own handles vary.
 const STEP: u64 = 500;
 const WINDOWS: usize = 3;
 /// So many collections may the program be ahead of the document: more than it makes in the two seconds for which a record
@@ -135,7 +135,7 @@ fn act(
 
 fn check(document: &Document, story: &Story, between: &str) -> Result<()> {
     document.nothing_lost()?;
-    // All that the program caused are there once, whole, whatever the level.
+    // Every collection that the program caused is there once and complete, at any level.
     for number in story.handles.keys() {
         let gc = document.gc(*number)?;
         ensure!(gc["complete"] == true, "not whole: {}", brief(gc));

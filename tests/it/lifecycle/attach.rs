@@ -1,4 +1,4 @@
-//! `gcwatch attach`: a process that is already running is watched, and does its work as if nobody did.
+//! `gcwatch attach`: a running process is watched and does its work as it would without gcwatch.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;

@@ -61,7 +61,7 @@ impl Running {
         Ok(Running { gcwatch, dir, guards: Vec::new() })
     }
 
-    /// Waits until so many more are ready; their process ids.
+    /// Waits until this many more are ready; returns their process ids.
     fn ready(&mut self, count: usize) -> Result<Vec<u32>> {
         let mut pids = Vec::new();
         for _ in 0..count {
@@ -120,7 +120,7 @@ fn counts(process: &Value) -> Result<[u64; 3]> {
     Ok(counts)
 }
 
-/// Two at a time, one below another by a shell, one that crashes, one that nobody can watch.
+/// Two at a time, a grandchild started by a shell, one that crashes, one that cannot be watched.
 fn own_accounts(clr: &Clr) -> Result<()> {
     let tree = format!(
         "gcs=3 exit=4 {{ early gcs=5 {HOLD} {{ sh gcs=2 exit=9 }} }} {{ early gcs=8 {HOLD} {{ gcs=4 abort }} }} \
@@ -162,7 +162,7 @@ fn own_accounts(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// Whoever starts later would wait for its word for ever.
+/// A process that starts later would wait forever for a diagnostics client.
 fn killed(clr: &Clr) -> Result<()> {
     let mut running =
         Running::start(clr, "--format json", &format!("gcs=1 {HOLD} {{ sh gcs=2 }} {{ gcs=3 }}"))?;
@@ -349,7 +349,7 @@ fn check_format(format: &str, text: &str, few: u64, many: u64) -> Result<()> {
     Ok(())
 }
 
-/// `--gcs` counts in each process, `--duration` ends the whole watch, and nobody is held up.
+/// `--gcs` counts in each process, `--duration` ends the whole watch, and no process has to wait.
 fn limits(clr: &Clr) -> Result<()> {
     let tree = format!("gcs=20 {HOLD} {{ early gcs=30 {HOLD} }} {{ gcs=2 }}");
     let mut running = Running::start(clr, "--format ndjson --gcs 3", &tree)?;
@@ -385,7 +385,7 @@ fn limits(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// A runtime that ends in the middle of its first words is told, and holds up nobody.
+/// A runtime that ends while it connects is reported, and no other process has to wait.
 fn ended_early(clr: &Clr) -> Result<()> {
     for hears in [true, false] {
         let script = "echo ports=\"$DOTNET_DiagnosticPorts\"; read line";
@@ -410,7 +410,7 @@ fn ended_early(clr: &Clr) -> Result<()> {
         runtime.kill()?;
         runtime.wait()?;
         let pid = runtime.id();
-        // With the other one nobody ever says that it is over: it has to be looked for.
+        // With the other one no event says that it has ended: gcwatch has to poll for it.
         let stream = hears.then_some(stream);
         let said = format!("[{pid}] is not watched");
         until("word of the runtime's end", DEADLINE, || Ok(gcwatch.stderr().contains(&said)))?;
@@ -427,7 +427,7 @@ fn ended_early(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// The command itself may be the one that nobody can watch.
+/// The command itself may be the process that cannot be watched.
 fn unwatchable(clr: &Clr) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let go = dir.path().join("go");
@@ -464,7 +464,7 @@ fn unwritable(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// `--only` leaves all others alone; nobody of that name is a failure.
+/// `--only` does not watch any other process; no process of that name is an error.
 fn only(clr: &Clr) -> Result<()> {
     let grandchild = xtask::apps::build("grandchild")?;
     let script = "\"$@\" gcs=3 && exec \"$DOTNET\" exec --fx-version \"$VERSION\" \"$GRANDCHILD\" direct exit=0 work=5";

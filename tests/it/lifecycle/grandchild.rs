@@ -1,4 +1,4 @@
-//! .NET processes that the child starts are none of our business: they run on as if nobody watched.
+//! .NET processes that the child starts are not watched and run as without gcwatch.
 
 use anyhow::{Result, ensure};
 use xtask::Clr;

@@ -1,4 +1,4 @@
-//! A single-file .NET 10 program that nobody here wrote.
+//! A single-file .NET 10 program that is no test application.
 
 use std::time::{Duration, Instant};
 

@@ -46,7 +46,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.plain("stopped::ctrl_c_while_nobody_answers", ctrl_c_while_nobody_answers);
 }
 
-/// Lets a stopped process go on, whatever becomes of the test.
+/// Lets a stopped process go on, also when the test fails.
 struct Stopped(u32);
 
 impl Stopped {
@@ -178,7 +178,7 @@ fn before(clr: &Clr) -> Result<()> {
     churn.stop(clr, WORK)
 }
 
-/// The second Ctrl-C ends `run`, whatever its child does.
+/// The second Ctrl-C ends `run`, also while its child goes on.
 fn run(clr: &Clr) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("out.json");

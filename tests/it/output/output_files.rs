@@ -34,7 +34,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.once("output_files::links_planted_for_a_rotation_are_not_followed", &[], planted);
 }
 
-/// What is read is not overwritten, whatever the file is called.
+/// An input file is not overwritten, under any of its names.
 fn inputs() -> Result<()> {
     let place = Place::new()?;
     fs::create_dir(place.at("inner"))?;

@@ -98,7 +98,7 @@ fn closed_pipe(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// A target whose events nobody takes would hang at its end.
+/// A target whose events are not read would hang at its end.
 fn full_disk(clr: &Clr) -> Result<()> {
     for options in ["--format json -o /dev/full", "--format ndjson -o /dev/full", "--record /dev/full"] {
         let ended = Gcwatch::on(clr)

@@ -177,7 +177,7 @@ fn several(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// A file system of a few MiB of its own, which nobody else sees and which goes with the command.
+/// A file system of a few MiB that only the command sees and that ends with it.
 fn on_small_disk(dir: &Path, mib: u32, keep: &Path, command: &Command) -> Result<Command> {
     let script = r#"mount -t tmpfs -o size="$1"m none "$2" || exit 99; d=$2; k=$3; shift 3; "$@"; code=$?
         cp -r "$d"/. "$k" || exit 98; exit $code"#;

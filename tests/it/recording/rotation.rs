@@ -1,4 +1,4 @@
-//! Recordings in several files: each can be read alone, all of them together are the watch, and nothing is told twice.
+//! Recordings in several files: each can be read alone, and all together hold the watch without repetition.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -87,7 +87,7 @@ fn run(clr: &Clr, options: &str) -> Result<Run> {
     Ok(Run { said: ended.out()?.to_owned(), live: Document::read(&path)?, files, _dir: dir })
 }
 
-/// `least`: so many files.
+/// `least`: the least number of files.
 fn alone_and_together(clr: &Clr, level: &str, least: usize) -> Result<Run> {
     let run = run(clr, &format!("--level {level} {ALL}"))?;
     ensure!(run.files.len() >= least, "{} files: more work is needed", run.files.len());
@@ -141,7 +141,7 @@ fn alone(run: &Run, file: &PathBuf, n: usize) -> Result<Document> {
     let target = &document.0["target"];
     ensure!(target["pid"] == run.live.0["target"]["pid"], "{target}");
     if run.live.0["watch"]["level"] == "roots" {
-        // What was told once, at the start of the stream.
+        // What the stream holds once, at its start.
         ensure!(target["runtime"]["version"] == run.live.0["target"]["runtime"]["version"], "{target}");
         for key in ["level", "background_gc", "arming"] {
             ensure!(document.0["watch"][key] == run.live.0["watch"][key], "{}", document.0["watch"]);
@@ -295,7 +295,7 @@ fn compressed(run: &Run) -> Result<()> {
     Ok(())
 }
 
-/// A file that is not there is told: by sequence numbers, by the GCs' numbers, and under `--strict`.
+/// A missing file is reported: by sequence numbers, by the GCs' numbers, and under `--strict`.
 fn missing(run: &Run) -> Result<()> {
     let rest = || run.files.iter().enumerate().filter(|(n, _)| *n != 1).map(|(_, file)| file);
     let strict = Gcwatch::new().args("report --strict --format json");

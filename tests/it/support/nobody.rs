@@ -59,7 +59,7 @@ impl Nobody {
         std::fs::copy(&dll, &program)?;
         let settings = "runtimeconfig.json";
         std::fs::copy(dll.with_extension(settings), program.with_extension(settings))?;
-        // The runtimes may lie in somebody's home directory.
+        // The runtimes may be in the home directory of another user.
         let clr = clr.copy_to(&dir.path().join("dotnet"))?;
         // Whatever the umask is.
         let opened = Command::new("chmod").args(["-R", "a+rX"]).arg(dir.path()).status()?;
@@ -72,7 +72,7 @@ impl Nobody {
         self.dir.path()
     }
 
-    /// The program's command line, for whoever runs it.
+    /// The program's command line without the change of user.
     pub(crate) fn argv(&self) -> Vec<String> {
         self.clr.argv(&self.program).iter().map(|word| word.to_string_lossy().into_owned()).collect()
     }

@@ -1,4 +1,4 @@
-//! The runtime's own account of moved and surviving ranges, from a session that it was told to open by its
+//! The runtime's own account of moved and surviving ranges, from a session that it opened because of its
 //! environment: independent of gcwatch's session and of its profiler.
 
 use std::collections::BTreeMap;

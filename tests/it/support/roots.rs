@@ -47,7 +47,7 @@ impl Tally {
         Tally { cells: changes.filter(|(_, change)| *change != 0).collect() }
     }
 
-    /// The same with so many more of a cell.
+    /// The same with this many more in a cell.
     pub(crate) fn with(mut self, cell: &str, more: i64) -> Tally {
         *self.cells.entry(cell.to_owned()).or_default() += more;
         self.cells.retain(|_, count| *count != 0);

@@ -1,4 +1,4 @@
-//! A program that does what it is told, line by line, while gcwatch watches it.
+//! A program that takes commands, one per line, while gcwatch watches it.
 
 use std::path::PathBuf;
 

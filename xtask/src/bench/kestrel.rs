@@ -27,7 +27,7 @@ pub(super) fn measure(bench: &mut Bench) -> Result<()> {
 }
 
 impl Bench {
-    /// One service, under load for so many seconds with each tool in turn.
+    /// One service, under load for some seconds with each tool in turn.
     fn serve(&mut self, heap: &str, seconds: u32, rounds: usize, variants: &[&'static str]) -> Result<()> {
         let (service, url) = self.service(heap)?;
         let name = format!("{} {heap}, /large/100, 16 connections, {seconds} s", self.newest.name);

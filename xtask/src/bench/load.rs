@@ -154,7 +154,7 @@ impl Bench {
         Ok(())
     }
 
-    /// The rounds of all cases together: what a tool does to all of them is told apart from what the machine does to one.
+    /// The rounds of all cases together: more rounds give a narrower interval than those of one case.
     fn pool(&mut self, figures: &[Figure], name: &str) {
         for what in [TIME, PAUSE] {
             let same: Vec<&Figure> = figures.iter().filter(|figure| figure.what == what).collect();
@@ -165,7 +165,7 @@ impl Bench {
         }
     }
 
-    /// What each further root or frame adds to a pause, from the first load to the last, which has so many more.
+    /// What each further root or frame adds to a pause; the last load has `more` of them than the first.
     fn one_more(&mut self, figures: &[Figure], name: &str, more: f64) {
         let mut added = figures.iter().filter(|figure| figure.what == ADDED);
         let (Some(small), Some(large)) = (added.next(), added.next_back()) else { return };

@@ -30,7 +30,7 @@ use crate::command::bench::Bench as Options;
 use figure::Figure;
 pub(crate) use figure::Run;
 
-/// The first variant: its figures are those of the program that nobody watches.
+/// The variant without a tool.
 const NONE: &str = "none";
 /// dotnet-trace with the runtime's events of moved and surviving objects.
 const TRACE: &str = "dotnet-trace 0x400001";

@@ -77,7 +77,8 @@ impl Bench {
         Ok(path)
     }
 
-    /// A recording of so many GiB: how many bytes a collection takes depends on whether the runtime moves the blocks.
+    /// A recording of this many GiB. How many bytes a collection takes depends on whether the runtime moves the blocks, so
+    /// that 20 collections are recorded first.
     fn large(&mut self, gib: u32, rounds: usize) -> Result<()> {
         let disk = rustix::fs::statvfs(self.dir.path()).context("the free disk space is unknown")?;
         let free_gib = (disk.f_bavail * disk.f_frsize) >> 30;
