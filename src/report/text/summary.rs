@@ -124,9 +124,9 @@ impl Page<'_> {
         if rows.len() > 1 {
             let groups = || self.sum.groups.values();
             let total = |blocks: &mut dyn Iterator<Item = Option<BlockCount>>| {
-                blocks.flatten().reduce(|a, b| BlockCount {
-                    blocks: a.blocks.saturating_add(b.blocks),
-                    bytes: a.bytes.saturating_add(b.bytes),
+                blocks.flatten().reduce(|mut sum, count| {
+                    sum += count;
+                    sum
                 })
             };
             rows.push(self.row(
