@@ -120,8 +120,7 @@ pub(crate) fn apply(gc: &mut OpenGc, totals: &GcTotals<'_>, raw: Raw, keep: bool
         stayed: BlockCount { blocks: totals.stayed_blocks, bytes: totals.stayed_bytes },
         sizes: histogram(&totals.moved.histogram),
         distances: histogram(&totals.distance),
-        transitions: None,
-        ranges: None,
+        ..Moved::default()
     };
     let mut surviving = Surviving {
         count: BlockCount { blocks: totals.surviving.blocks, bytes: totals.surviving.bytes },
@@ -134,43 +133,55 @@ pub(crate) fn apply(gc: &mut OpenGc, totals: &GcTotals<'_>, raw: Raw, keep: bool
         counts: root_counts(totals),
         kinds_known: !totals.roots.counts.iter().any(|c| without_kind(c.kind, c.flags)),
         dependent_pairs: totals.dependent_pairs,
-        list: None,
-        stats: None,
+        ..Roots::default()
     };
     let missing = &mut gc.record.missing;
     add(&mut missing.ranges, totals.missing_ranges);
     add(&mut missing.roots, totals.missing_roots);
-    let due = totals.parts;
-    let mut end = None;
-    if keep && (due != wire::Parts::default() || raw.gc_seq == totals.gc_seq) {
-        let raw = if raw.gc_seq == totals.gc_seq { raw } else { Raw::default() };
-        let sent = |a: u32, b: u32, c: u32| u64::from(a) + u64::from(b) + u64::from(c);
-        let parts_due = sent(due.moved, due.surviving, due.roots) + u64::from(due.bounds);
-        let got = raw.parts;
-        let parts_got = sent(got.moved, got.surviving, got.roots) + u64::from(got.bounds);
-        add(&mut missing.events, parts_due.saturating_sub(parts_got));
-        let ranges_due = [totals.stayed_blocks, totals.surviving.blocks];
-        let ranges_due = ranges_due.into_iter().fold(totals.moved.blocks, u64::saturating_add);
-        let ranges_got = (raw.moved.len() + raw.surviving.len()) as u64;
-        add(&mut missing.ranges, ranges_due.saturating_sub(ranges_got));
-        let roots_got = raw.roots.iter().filter(|r| r.object != 0).count() as u64;
-        add(&mut missing.roots, roots.total().saturating_sub(roots_got));
-        let mut start = GenerationBounds::new(raw.start);
-        let (mut m, mut s) = (raw.moved, raw.surviving);
-        m.iter_mut().for_each(|r| r.from = start.generation(r.old));
-        s.iter_mut().for_each(|r| r.generation = start.generation(r.start));
-        gc.start_bounds = (got.bounds == due.bounds && !start.is_empty()).then_some(start);
-        moved.ranges = Some(m);
-        surviving.ranges = Some(s);
-        roots.list = Some(raw.roots);
-        end = (got.bounds == due.bounds).then(|| GenerationBounds::new(raw.end));
-    }
+    let end = if keep { keep_raw(gc, totals, raw, &mut moved, &mut surviving, &mut roots) } else { None };
     let known = totals.flags.has(GcFlags::BOUNDS_KNOWN);
     gc.profiler_ranges(moved, counts(&totals.moved), surviving, counts(&totals.surviving), known);
     gc.record.roots = Some(roots);
-    if let Some(mut end) = end.filter(|b| !b.is_empty()) {
+    if let Some(mut end) = end {
         gc.end_bounds(&mut end);
     }
+}
+
+/// Keeps the single ranges and roots of a collection, and counts those that are missing. Returns the bounds at its end.
+fn keep_raw(
+    gc: &mut OpenGc,
+    totals: &GcTotals<'_>,
+    raw: Raw,
+    moved: &mut Moved,
+    surviving: &mut Surviving,
+    roots: &mut Roots,
+) -> Option<GenerationBounds> {
+    let due = totals.parts;
+    if due == wire::Parts::default() && raw.gc_seq != totals.gc_seq {
+        return None;
+    }
+    let raw = if raw.gc_seq == totals.gc_seq { raw } else { Raw::default() };
+    let got = raw.parts;
+    let sent =
+        |p: wire::Parts| [p.moved, p.surviving, p.roots, p.bounds].into_iter().map(u64::from).sum::<u64>();
+    let missing = &mut gc.record.missing;
+    add(&mut missing.events, sent(due).saturating_sub(sent(got)));
+    let ranges_due = [totals.stayed_blocks, totals.surviving.blocks];
+    let ranges_due = ranges_due.into_iter().fold(totals.moved.blocks, u64::saturating_add);
+    let ranges_got = (raw.moved.len() + raw.surviving.len()) as u64;
+    add(&mut missing.ranges, ranges_due.saturating_sub(ranges_got));
+    let roots_got = raw.roots.iter().filter(|r| r.object != 0).count() as u64;
+    add(&mut missing.roots, roots.total().saturating_sub(roots_got));
+    let mut start = GenerationBounds::new(raw.start);
+    let (mut m, mut s) = (raw.moved, raw.surviving);
+    m.iter_mut().for_each(|r| r.from = start.generation(r.old));
+    s.iter_mut().for_each(|r| r.generation = start.generation(r.start));
+    let bounds_complete = got.bounds == due.bounds;
+    gc.start_bounds = (bounds_complete && !start.is_empty()).then_some(start);
+    moved.ranges = Some(m);
+    surviving.ranges = Some(s);
+    roots.list = Some(raw.roots);
+    bounds_complete.then(|| GenerationBounds::new(raw.end)).filter(|bounds| !bounds.is_empty())
 }
 
 /// Roots of the first version of the callback have neither kind nor flags.
