@@ -10,7 +10,8 @@ use xtask::testkit::{Skip, Target, peer};
 use crate::it::lifecycle::attach::Churn;
 use crate::it::suite::{Heap, Need, Suite};
 use crate::it::support::{
-    DEADLINE, Document, Gcwatch, Guard, Json, Signal, run_to_end, signal, start_attach, until,
+    DEADLINE, Document, Gcwatch, Guard, Json, Signal, diagnostics_socket, run_to_end, signal, start_attach,
+    until,
 };
 
 pub(crate) const AOT: &str = "aot-net8/aot-mix";
@@ -97,21 +98,10 @@ fn run_disabled(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-fn socket_of(pid: u32) -> Result<PathBuf> {
-    let prefix = format!("dotnet-diagnostic-{pid}-");
-    for entry in std::fs::read_dir(std::env::temp_dir())? {
-        let path = entry?.path();
-        if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix)) {
-            return Ok(path);
-        }
-    }
-    anyhow::bail!("process {pid} has no socket")
-}
-
 fn dead_socket(clr: &Clr) -> Result<()> {
     let mut target = Target::app(clr, "roots", &[], &[])?;
     target.wait_line("ready ", DEADLINE)?;
-    let (pid, socket) = (target.pid().to_string(), socket_of(target.pid())?);
+    let (pid, socket) = (target.pid().to_string(), diagnostics_socket(target.pid())?);
     signal(target.pid(), Signal::KILL)?;
     target.wait(DEADLINE)?;
     ensure!(socket.exists(), "the killed process removed its socket");
@@ -297,7 +287,7 @@ fn target_killed(clr: &Clr) -> Result<()> {
         );
         ensure!(document.0["lost"]["gap"] == "target-killed", "{}", document.0["lost"]);
         // It left its socket behind.
-        if let Ok(socket) = socket_of(churn.pid()) {
+        if let Ok(socket) = diagnostics_socket(churn.pid()) {
             std::fs::remove_file(socket)?;
         }
     }
@@ -323,7 +313,7 @@ fn killed_in_every_format(clr: &Clr) -> Result<()> {
         let said = std::fs::read_to_string(&path)?.split_whitespace().collect::<Vec<_>>().join(" ");
         ensure!(!said.contains("nothing was lost"), "{format}: {said}");
         ensure!(said.matches("last 100 ms is missing").count() == 1, "{format}: not said once: {said}");
-        if let Ok(socket) = socket_of(churn.pid()) {
+        if let Ok(socket) = diagnostics_socket(churn.pid()) {
             std::fs::remove_file(socket)?;
         }
     }
@@ -334,7 +324,7 @@ fn native_aot(clr: &Clr) -> Result<()> {
     let mut command = Command::new(peer(AOT)?);
     command.args(["600", "1"]);
     let target = Target::spawn(command)?;
-    until("its socket", DEADLINE, || Ok(socket_of(target.pid()).is_ok()))?;
+    until("its socket", DEADLINE, || Ok(diagnostics_socket(target.pid()).is_ok()))?;
     let pid = target.pid().to_string();
     let demanded = Gcwatch::on(clr).args("attach --gcs 2 --level roots").arg(&pid).output()?.expect(22)?;
     demanded.says(&["NativeAOT"])?;

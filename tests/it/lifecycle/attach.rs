@@ -7,7 +7,8 @@ use xtask::{Clr, apps};
 
 use crate::it::suite::{Heap, Need, Suite};
 use crate::it::support::{
-    DEADLINE, Document, Gcwatch, Json, Signal, attach_json, brief, lines, number, run_to_end, signal,
+    DEADLINE, Document, Gcwatch, Json, Signal, attach_json, brief, diagnostics_socket, lines, number,
+    run_to_end, signal,
 };
 
 pub(crate) fn register(suite: &mut Suite) {
@@ -168,12 +169,7 @@ fn by(clr: &Clr, words: fn(u32) -> Vec<String>) -> Result<()> {
 
 fn by_port(clr: &Clr) -> Result<()> {
     by(clr, |pid| {
-        let started = format!("dotnet-diagnostic-{pid}-");
-        let names = std::fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten();
-        let socket = names
-            .map(|entry| entry.path())
-            .find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&started)));
-        let path = socket.map(|path| path.to_string_lossy().into_owned());
+        let path = diagnostics_socket(pid).ok().map(|path| path.to_string_lossy().into_owned());
         vec!["--diagnostic-port".to_owned(), path.unwrap_or_else(|| "no socket".to_owned())]
     })
 }

@@ -8,8 +8,6 @@ use anyhow::{Context, Result};
 
 use super::stream::each_event;
 
-const RUNTIME: &str = "Microsoft-Windows-DotNETRuntime";
-
 /// What the runtime wrote of one collection.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct GcEvents {

@@ -36,7 +36,7 @@ pub(crate) use own_events::{
 };
 pub(crate) use own_marks::{MARKS, read_marks};
 pub(crate) use place::{keep_places, places};
-pub(crate) use process::{Footprint, Guard, end_of, signal};
+pub(crate) use process::{Footprint, Guard, diagnostics_socket, end_of, signal};
 pub(crate) use ranges::{check_ranges, generation_of};
 pub(crate) use roots::{NULL, PAIRS, Tally};
 pub(crate) use schema::schema;

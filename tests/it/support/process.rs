@@ -17,6 +17,17 @@ pub(crate) fn signal(pid: u32, signal: Signal) -> Result<()> {
     kill_process(pid, signal).with_context(|| format!("signal to {raw}"))
 }
 
+/// The socket of a process's runtime. A runtime that was killed leaves its socket behind, and its process id may have come
+/// to this process since: the newest socket is the one that is listened on.
+pub(crate) fn diagnostics_socket(pid: u32) -> Result<PathBuf> {
+    let prefix = format!("dotnet-diagnostic-{pid}-");
+    let newest = fs::read_dir(std::env::temp_dir())?
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix))
+        .max_by_key(|entry| entry.metadata().and_then(|m| m.modified()).ok());
+    newest.map(|entry| entry.path()).with_context(|| format!("process {pid} has no socket"))
+}
+
 /// Kills a process that a test knows of by its id alone, such as a child of gcwatch, at the end of the test.
 #[derive(Debug)]
 pub(crate) struct Guard(pub(crate) u32);
