@@ -116,3 +116,37 @@ impl Observer for ReportObserver {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+    use crate::report::JsonReport;
+
+    #[derive(Debug)]
+    struct Closed(ErrorKind);
+
+    impl Write for Closed {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(self.0.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_closed_pipe_is_ignored_where_a_verdict_is_owed_and_a_full_disk_never() {
+        let owed = Assertions::new("pause.max < 1s".parse().ok());
+        let start = |kind, assertions: &Assertions| {
+            let report = Box::new(JsonReport::new(Closed(kind)));
+            let mut observer = ReportObserver::new(report, assertions, Warnings::Stderr);
+            let started = observer.start(&Facts::default()).map_err(|e| e.kind());
+            (started, observer.write(|report| report.tick(&LiveState::default())).is_ok())
+        };
+        assert_eq!(start(ErrorKind::BrokenPipe, &owed), (Ok(()), true));
+        assert_eq!(start(ErrorKind::BrokenPipe, &Assertions::default()).0, Err(ErrorKind::BrokenPipe));
+        assert_eq!(start(ErrorKind::StorageFull, &owed).0, Err(ErrorKind::StorageFull));
+    }
+}
