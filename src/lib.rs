@@ -16,6 +16,7 @@ mod report;
 mod settings;
 mod sys;
 mod target;
+mod version;
 mod watch;
 
 use std::io::Write;
@@ -23,9 +24,6 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use tracing::level_filters::LevelFilter;
-
-/// Version of the program, and of the library it puts into processes.
-const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Does what the command line says.
 pub fn main() -> ExitCode {

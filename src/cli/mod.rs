@@ -15,6 +15,7 @@ use crate::assertion::{Assertion, ChangeAssertion};
 use crate::gc::facts::{Sample, StepBackLimits};
 use crate::gc::generation::Generation;
 use crate::gc::record::Level;
+use crate::version::VERSION;
 use crate::watch::recording::Rotation;
 
 /// Watch the garbage collector of a .NET process: every collection, what moved, what survived,
@@ -69,7 +70,7 @@ fn version() -> String {
         "" => "none in this build",
         hash => hash,
     };
-    format!("{} (profiler library {library})", crate::VERSION)
+    format!("{} (profiler library {library})", VERSION)
 }
 
 /// One per file in [`crate::command`].

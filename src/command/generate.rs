@@ -11,6 +11,7 @@ use crate::cli::Cli;
 use crate::cli::config::{self, Config};
 use crate::escape::escape_untrusted;
 use crate::exit::{Code, Failure};
+use crate::version::VERSION;
 
 /// `gcwatch schema`.
 pub(super) fn schema() -> Result<Code, Failure> {
@@ -109,7 +110,7 @@ complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -s p -l process-
 /// `gcwatch man`: one page, the subcommands in it.
 pub(super) fn man() -> Result<Code, Failure> {
     let mut page = Vec::new();
-    let cli = Cli::command().version(crate::VERSION);
+    let cli = Cli::command().version(VERSION);
     clap_mangen::Man::new(cli.clone()).render(&mut page)?;
     // There is one page: the subcommands are below.
     let text = String::from_utf8_lossy(&page).replace("\ngcwatch\\-", "\n.B gcwatch ").replace("(1)\n", "\n");

@@ -5,13 +5,13 @@ use std::io;
 use serde::Serialize;
 
 use super::json::Number;
-use super::model::TOOL_VERSION;
 use super::style::{Role, Style, Terminal, wrapped};
 use super::table::{Cell, Column, table};
 use super::units::{Units, count, duration, in_unit};
 use crate::assertion::{Row, Test, Unit};
 use crate::escape::{escape_untrusted, to_json_pretty};
 use crate::gc::record::Level;
+use crate::version::VERSION;
 
 /// One of the two watches.
 #[derive(Debug, Clone, Serialize)]
@@ -265,7 +265,7 @@ impl DiffReport<'_> {
         };
         let wire = Wire {
             schema: "gcwatch-diff/1",
-            tool: Tool { name: "gcwatch", version: TOOL_VERSION },
+            tool: Tool { name: "gcwatch", version: VERSION },
             before: &self.before,
             after: &self.after,
             metrics: self

@@ -11,9 +11,6 @@ use crate::gc::generation::Generation;
 use crate::gc::record::Gc;
 use crate::gc::summary::Summary;
 
-/// The version of gcwatch in the reports.
-pub(crate) const TOOL_VERSION: &str = env!("CARGO_PKG_VERSION");
-
 /// Upper bounds, in bytes, of the rows of a histogram of block sizes; the last row has no bound.
 pub(crate) const SIZE_BOUNDS: [u64; 8] =
     [1 << 6, 1 << 8, 1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20];

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::{Place, create_kept, place};
+use super::os::{Place, create_kept, place};
 
 /// Emptied at the first write or flush; removed again if it was made here and nothing was written.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ impl LateFile {
     /// Opens it now, so that a bad place is an error at the start.
     ///
     /// # Errors
-    /// As those of [`create`](super::create).
+    /// As those of [`create`](super::os::create).
     pub(crate) fn create(path: &Path) -> io::Result<LateFile> {
         let (file, made) = create_kept(path)?;
         Ok(LateFile { file, made, begun: false })

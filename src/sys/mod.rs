@@ -3,28 +3,26 @@
 #[cfg(not(target_env = "musl"))]
 mod dlopen;
 mod late;
+mod os;
 #[cfg(target_os = "linux")]
 mod place;
 #[cfg(not(target_os = "linux"))]
 #[path = "place_elsewhere.rs"]
 mod place;
+mod shared;
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]
 mod windows;
 
-#[cfg(unix)]
-use unix as os;
-#[cfg(windows)]
-use windows as os;
-
 pub(crate) use late::LateFile;
 pub(crate) use os::{
-    Lease, Place, Signals, close_inherited, create, create_kept, exit_code, forward, free_bytes, give_socket,
-    is_root, make_temp_dir, open_settings, others_can_change, own_group, own_uid, place, read_at,
-    replaceable, replacement,
+    Lease, Signals, close_inherited, create, exit_code, forward, free_bytes, give_socket, is_root,
+    make_temp_dir, open_settings, others_can_change, own_group, own_uid, place, read_at, replaceable,
+    replacement,
 };
 pub(crate) use place::{Meeting, meet, read_of};
+pub(crate) use shared::{Settings, Signal};
 
 /// Memory that a process has, swapped out parts included; `None` where the system does not tell it in /proc.
 pub(crate) fn memory_bytes(pid: u32) -> Option<u64> {
@@ -35,29 +33,6 @@ pub(crate) fn memory_bytes(pid: u32) -> Option<u64> {
     };
     let swapped = kib("VmSwap:").unwrap_or(0);
     kib("VmRSS:").map(|resident| resident.saturating_add(swapped).saturating_mul(1024))
-}
-
-/// A file of settings that was found, not typed.
-#[derive(Debug)]
-pub(crate) enum Settings {
-    /// `own`: the caller's, and not root's for everybody.
-    Open { file: std::fs::File, own: bool },
-    /// Somebody else may have written it, or it is no file.
-    #[cfg_attr(windows, expect(dead_code, reason = "users are not told apart there"))]
-    Refused { why: String, remedy: String },
-}
-
-/// A request to end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Signal {
-    /// Ctrl-C. `to_group`: the terminal sends it to the whole foreground group, children included.
-    Interrupt { to_group: bool },
-    /// SIGTERM.
-    Terminate,
-    /// SIGHUP: the terminal has gone. It comes once, however often it is sent: a terminal and its shell both send it,
-    /// and a second signal means that somebody is impatient.
-    #[cfg_attr(windows, expect(dead_code, reason = "a console that closes sends no signal"))]
-    HangUp,
 }
 
 /// What loading the profiler library here, before it goes to another process, has shown.

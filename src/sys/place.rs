@@ -17,8 +17,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, StatVfsMountFlags
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
-use super::Lease;
-use super::unix::Expected;
+use super::unix::{Expected, Lease};
 
 /// A file system that does not answer, a network's or one that its user serves himself, is not waited for.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use dotnet_diagnostics_client::Pinned;
 
-use super::{Lease, is_root, make_temp_dir};
+use super::os::{Lease, is_root, make_temp_dir};
 
 /// What both sides know by name.
 #[derive(Debug)]

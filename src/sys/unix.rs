@@ -6,6 +6,7 @@
 
 mod files;
 mod settings;
+mod user;
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -19,9 +20,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::signal::unix::{self, SignalKind};
 
-use super::Signal;
+use super::shared::Signal;
 pub(crate) use files::{Place, create, create_kept, place, replaceable, replacement};
 pub(crate) use settings::open_settings;
+pub(crate) use user::{is_root, own_uid};
 
 /// Ctrl-C, SIGTERM and SIGHUP, as they come. From its making on they no longer end this process.
 #[derive(Debug)]
@@ -126,16 +128,6 @@ pub(crate) fn close_inherited() {
 /// The code a shell would show: 128 + n after signal n.
 pub(crate) fn exit_code(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
-}
-
-/// The user we act as.
-pub(crate) fn own_uid() -> u32 {
-    rustix::process::geteuid().as_raw()
-}
-
-/// Whether we act as the user who usually may do everything.
-pub(crate) fn is_root() -> bool {
-    own_uid() == 0
 }
 
 /// A directory below `parent` in which only we (and those who know a name in it) can look.

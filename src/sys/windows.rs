@@ -11,7 +11,7 @@ use std::ptr;
 
 use windows_sys::Win32::Storage::FileSystem::GetDiskFreeSpaceExW;
 
-use super::Signal;
+use super::shared::{Settings, Signal};
 
 /// Ctrl-C.
 #[derive(Debug)]
@@ -101,10 +101,10 @@ pub(crate) fn replacement(path: &Path, _for_all: bool) -> io::Result<tempfile::N
 ///
 /// # Errors
 /// Those of the system; `NotFound` also where something that is no file is there.
-pub(crate) fn open_settings(path: &Path) -> io::Result<super::Settings> {
+pub(crate) fn open_settings(path: &Path) -> io::Result<Settings> {
     let file = fs::File::open(path)?;
     match file.metadata()?.is_file() {
-        true => Ok(super::Settings::Open { file, own: true }),
+        true => Ok(Settings::Open { file, own: true }),
         false => Err(io::ErrorKind::NotFound.into()),
     }
 }

@@ -7,8 +7,9 @@ use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
 
+use crate::clr::runtime::Clr;
 use crate::npm::DOTNET_SDK;
-use crate::{Clr, archive, cache};
+use crate::{archive, cache};
 
 /// Where Roslyn lies in the package.
 const ROSLYN: &str = "sdk/3.1.102/Roslyn/bincore";

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 use tempfile::NamedTempFile;
 
-use super::own_uid;
+use super::user::own_uid;
 
 /// For its owner alone; the umask can take more away.
 const PRIVATE: u32 = 0o600;

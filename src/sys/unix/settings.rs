@@ -7,8 +7,8 @@ use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
 
-use super::super::Settings;
-use super::own_uid;
+use super::user::own_uid;
+use crate::sys::shared::Settings;
 
 /// Who beside the owner can write to a file.
 const OTHERS_WRITE: u32 = 0o022;

@@ -13,19 +13,10 @@ use crate::sys;
 
 pub(crate) use carried::THREAD as REPEATED_THREAD;
 use name::{Known, Pattern};
-pub(crate) use recorder::Recorder;
+pub(crate) use recorder::{Recorder, Rotation};
 
 /// With less space than this a recording ends soon.
 const LITTLE_BYTES: u64 = 64 << 20;
-
-/// `--rotate SIZE,N`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Rotation {
-    /// The next file begins at the first sequence point after so many bytes.
-    pub(crate) bytes: u64,
-    /// How many files are kept; `None`: all.
-    pub(crate) files: Option<u32>,
-}
 
 /// A recording that is to be made, checked as far as it can be before anything is started.
 #[derive(Debug)]

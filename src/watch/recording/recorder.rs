@@ -8,11 +8,19 @@ use std::path::{Path, PathBuf};
 
 use dotnet_diagnostics_client::nettrace::{BlockKind, EventBlock, ObjectSpan, RepeatedEvent};
 
-use super::Rotation;
 use super::carried::Carried;
 use super::name::Name;
 use super::part::Part;
 use crate::gc::replayable_state::ReplayableState;
+
+/// `--rotate SIZE,N`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rotation {
+    /// The next file begins at the first sequence point after so many bytes.
+    pub(crate) bytes: u64,
+    /// How many files are kept; `None`: all.
+    pub(crate) files: Option<u32>,
+}
 
 /// Writes one recording.
 #[derive(Debug)]

@@ -9,7 +9,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Result, bail};
 
-use super::{Clr, OLDEST_MAJOR, ROOTS_VARIABLE, Version};
+use super::runtime::{Clr, OLDEST_MAJOR, ROOTS_VARIABLE, remove_runtime_settings};
+use super::version::Version;
 use crate::sys;
 
 /// The runtimes in a list of `DOTNET_ROOT` directories.
@@ -39,7 +40,7 @@ pub(super) fn in_roots(roots: &OsStr) -> Result<Vec<Clr>> {
 /// The runtimes that the `dotnet` on `PATH` knows; none is not an error.
 pub(super) fn on_path() -> Result<Vec<Clr>> {
     let mut command = Command::new(sys::executable("dotnet"));
-    super::remove_runtime_settings(&mut command);
+    remove_runtime_settings(&mut command);
     // The host lists the directories that it really uses, whatever links or scripts lead to it.
     let output = command.arg("--list-runtimes").stdin(Stdio::null()).output();
     let Some(output) = output.ok().filter(|output| output.status.success()) else {

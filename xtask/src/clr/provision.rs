@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
 
-use super::ROOTS_VARIABLE;
+use super::runtime::ROOTS_VARIABLE;
 use crate::npm::AZURE_MCP_NET9;
 use crate::{archive, cache, compiler, sys};
 

@@ -18,13 +18,11 @@ pub(crate) fn moved(to: &mut Convert, moved: &Moved) -> wire::Moved {
         distance_bytes: distribution(to, &moved.distances),
         histogram: rows(to, &moved.sizes),
         transitions: moved.transitions.as_ref().map(|all| {
-            let wired = all.iter().filter_map(|t| {
-                Some(wire::Transition {
-                    from: t.from.name(),
-                    to: t.to.name(),
-                    blocks: to.int(t.count.blocks),
-                    bytes: to.int(t.count.bytes),
-                })
+            let wired = all.iter().map(|t| wire::Transition {
+                from: t.from.name(),
+                to: t.to.name(),
+                blocks: to.int(t.count.blocks),
+                bytes: to.int(t.count.bytes),
             });
             wired.collect()
         }),

@@ -3,7 +3,7 @@
 use crate::gc::facts::{Exit, Gap, Lost, Target};
 use crate::report::json::number::Convert;
 use crate::report::json::types::document as wire;
-use crate::report::model::TOOL_VERSION;
+use crate::version::VERSION;
 
 impl Convert {
     /// What was lost, and how many integers were cut so far: this must be converted last.
@@ -25,7 +25,7 @@ impl Convert {
 
 /// The program that writes.
 pub(crate) fn tool() -> wire::Tool {
-    wire::Tool { name: "gcwatch", version: TOOL_VERSION }
+    wire::Tool { name: "gcwatch", version: VERSION }
 }
 
 /// The process that is watched.

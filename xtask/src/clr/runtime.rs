@@ -1,0 +1,118 @@
+//! One .NET runtime, and how a program runs on it.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Result;
+
+use super::version::Version;
+use crate::sys;
+
+/// Names the `DOTNET_ROOT` directories to use, one or several, separated as in `PATH`.
+pub const ROOTS_VARIABLE: &str = "GCWATCH_DOTNET_ROOT";
+
+/// The oldest major version that gcwatch supports, and that is looked for.
+pub const OLDEST_MAJOR: u32 = 8;
+
+/// A .NET runtime (Microsoft.NETCore.App) that applications can be run on.
+#[derive(Clone, Debug)]
+pub struct Clr {
+    /// The directory that holds the `dotnet` host and `shared/`: a `DOTNET_ROOT`.
+    pub root: PathBuf,
+    /// The runtime's version.
+    pub version: Version,
+    /// The version as text, `9.0.18`: a short name for tests and reports.
+    pub name: String,
+    /// The newest runtime below `root`, the one that `LatestMajor` picks.
+    pub(super) newest: bool,
+}
+
+impl Clr {
+    /// The `dotnet` host.
+    pub fn dotnet(&self) -> PathBuf {
+        self.root.join(sys::executable("dotnet"))
+    }
+
+    /// The directory of the runtime's assemblies, `shared/Microsoft.NETCore.App/VERSION`.
+    pub fn framework_dir(&self) -> PathBuf {
+        self.root.join("shared/Microsoft.NETCore.App").join(&self.name)
+    }
+
+    /// The command line that runs an application on this runtime, without its arguments: usually
+    /// `dotnet app.dll`; where a newer runtime stands beside this one, `dotnet exec --fx-version … app.dll`.
+    pub fn argv(&self, dll: &Path) -> Vec<OsString> {
+        let mut argv = vec![self.dotnet().into_os_string()];
+        if !self.newest {
+            argv.extend(["exec", "--fx-version", &self.name].map(OsString::from));
+        }
+        argv.push(dll.as_os_str().to_os_string());
+        argv
+    }
+
+    /// A copy of this runtime below another directory, for a user who may not read the original.
+    ///
+    /// # Errors
+    /// Where a file cannot be read or written.
+    pub fn copy_to(&self, root: &Path) -> Result<Clr> {
+        fs::create_dir_all(root)?;
+        let copy = Clr { root: root.to_path_buf(), newest: true, ..self.clone() };
+        fs::copy(self.dotnet(), copy.dotnet())?;
+        copy_dir(&self.root.join("host"), &root.join("host"))?;
+        copy_dir(&self.framework_dir(), &copy.framework_dir())?;
+        Ok(copy)
+    }
+
+    /// Sets the environment that applications on this runtime need, and takes out what was inherited and
+    /// would change how a runtime behaves. For commands that start .NET processes of their own, such as
+    /// gcwatch. Call it first: it removes every `DOTNET_*`, `CORECLR_*` and `COMPlus_*`.
+    pub fn environment(&self, command: &mut Command) {
+        remove_runtime_settings(command);
+        command
+            .env("DOTNET_ROOT", &self.root)
+            .env("DOTNET_MULTILEVEL_LOOKUP", "0")
+            .env("DOTNET_NOLOGO", "1")
+            .env("DOTNET_CLI_TELEMETRY_OPTOUT", "1")
+            // No ICU is needed then, which bare machines lack.
+            .env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1")
+            // Applications that were built for an older major version, the C# compiler among them.
+            .env("DOTNET_ROLL_FORWARD", "LatestMajor");
+    }
+
+    /// A command that runs an application on this runtime, in a clean [environment](Self::environment).
+    pub fn command(&self, dll: &Path) -> Command {
+        let argv = self.argv(dll);
+        let mut command = Command::new(&argv[0]);
+        command.args(&argv[1..]);
+        self.environment(&mut command);
+        command
+    }
+}
+
+fn copy_dir(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        // Through links: what they point to may be as closed as the rest.
+        if fs::metadata(entry.path())?.is_dir() {
+            copy_dir(&entry.path(), &to)?;
+        } else {
+            fs::copy(entry.path(), &to)?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes every inherited variable that configures .NET out of a command's environment.
+pub(crate) fn remove_runtime_settings(command: &mut Command) {
+    let configures = |name: &OsStr| {
+        let name = name.to_string_lossy().to_uppercase();
+        ["DOTNET_", "CORECLR_", "COMPLUS_"].iter().any(|prefix| name.starts_with(prefix))
+    };
+    for (name, _) in env::vars_os().filter(|(name, _)| configures(name)) {
+        command.env_remove(name);
+    }
+}

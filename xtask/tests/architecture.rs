@@ -1,0 +1,233 @@
+//! Who imports whom: no circles between files, and between the modules of gcwatch only what ARCHITECTURE.md permits.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use petgraph::algo::tarjan_scc;
+use petgraph::graphmap::DiGraphMap;
+use quote::ToTokens;
+use syn::visit::Visit;
+
+/// A module by its names from the root of its crate.
+type Module = Vec<String>;
+
+/// What the files of one crate import from each other.
+struct Imports {
+    edges: BTreeSet<(Module, Module)>,
+}
+
+/// A file, and the modules that it declares.
+struct File {
+    syntax: syn::File,
+    children: BTreeSet<String>,
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_owned()
+}
+
+/// Tests may import what they like.
+fn is_test(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| match &attribute.meta {
+        syn::Meta::List(list) => list.path.is_ident("cfg") && list.tokens.to_string().contains("test"),
+        _ => false,
+    })
+}
+
+/// Where a module's files are: `name.rs`, `name/mod.rs`, or what each `path = "..."` names, one for each system.
+fn files_of(module: &syn::ItemMod, dir: &Path, parent: &Path) -> Vec<PathBuf> {
+    let mut named = Vec::new();
+    for attribute in &module.attrs {
+        let tokens = attribute.meta.to_token_stream().to_string();
+        if let Some((_, path)) = tokens.split_once("path = \"") {
+            let path = path.split('"').next().expect("a path");
+            named.push(parent.parent().expect("a folder").join(path));
+        }
+    }
+    if !named.is_empty() {
+        return named;
+    }
+    let flat = dir.join(format!("{}.rs", module.ident));
+    vec![if flat.exists() { flat } else { dir.join(module.ident.to_string()).join("mod.rs") }]
+}
+
+/// Reads a file and those of its modules. Of two files for one module (for different systems) both count.
+fn read(module: &Module, path: &Path, dir: &Path, files: &mut BTreeMap<Module, Vec<File>>) {
+    let text = fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let syntax = syn::parse_file(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let mut children = BTreeSet::new();
+    for item in &syntax.items {
+        let syn::Item::Mod(child) = item else { continue };
+        if child.content.is_some() || is_test(&child.attrs) {
+            continue;
+        }
+        let name = child.ident.to_string();
+        children.insert(name.clone());
+        let mut child_module = module.clone();
+        child_module.push(name.clone());
+        for child_path in files_of(child, dir, path) {
+            let folder = child_path.parent().expect("a folder");
+            let child_dir = match child_path.file_stem().is_some_and(|stem| stem == "mod") {
+                true => folder.to_owned(),
+                false => folder.join(child_path.file_stem().expect("a name")),
+            };
+            read(&child_module, &child_path, &child_dir, files);
+        }
+    }
+    files.entry(module.clone()).or_default().push(File { syntax, children });
+}
+
+/// Collects the paths that a file names.
+struct Paths(Vec<Vec<String>>);
+
+impl Paths {
+    fn tree(&mut self, mut prefix: Vec<String>, tree: &syn::UseTree) {
+        match tree {
+            syn::UseTree::Path(path) => {
+                prefix.push(path.ident.to_string());
+                self.tree(prefix, &path.tree);
+            }
+            syn::UseTree::Name(name) => {
+                prefix.push(name.ident.to_string());
+                self.0.push(prefix);
+            }
+            syn::UseTree::Rename(rename) => {
+                prefix.push(rename.ident.to_string());
+                self.0.push(prefix);
+            }
+            syn::UseTree::Glob(_) => self.0.push(prefix),
+            syn::UseTree::Group(group) => {
+                group.items.iter().for_each(|item| self.tree(prefix.clone(), item));
+            }
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Paths {
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        if !is_test(&item.attrs) {
+            self.tree(Vec::new(), &item.tree);
+        }
+    }
+
+    fn visit_item(&mut self, item: &'ast syn::Item) {
+        let attributes = match item {
+            syn::Item::Fn(item) => &item.attrs,
+            syn::Item::Impl(item) => &item.attrs,
+            syn::Item::Mod(item) => &item.attrs,
+            _ => &Vec::new(),
+        };
+        if !is_test(attributes) {
+            syn::visit::visit_item(self, item);
+        }
+    }
+
+    /// `pub(super)` imports nothing.
+    fn visit_visibility(&mut self, _visibility: &'ast syn::Visibility) {}
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        self.0.push(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
+        syn::visit::visit_path(self, path);
+    }
+}
+
+fn imports(src: &Path) -> Imports {
+    let mut files = BTreeMap::new();
+    read(&Vec::new(), &src.join("lib.rs"), src, &mut files);
+    let mut edges = BTreeSet::new();
+    for (module, versions) in &files {
+        for file in versions {
+            let mut paths = Paths(Vec::new());
+            paths.visit_file(&file.syntax);
+            for path in paths.0 {
+                let named: Module = match path.first().map(String::as_str) {
+                    Some("crate") => path[1..].to_vec(),
+                    Some("super") => {
+                        let up = path.iter().take_while(|part| *part == "super").count();
+                        let from = module[..module.len().saturating_sub(up)].to_vec();
+                        [from, path[up..].to_vec()].concat()
+                    }
+                    Some("self") => [module.clone(), path[1..].to_vec()].concat(),
+                    // A single name may be a variable.
+                    Some(first) if path.len() > 1 && file.children.contains(first) => {
+                        [module.clone(), path].concat()
+                    }
+                    _ => continue,
+                };
+                let known = (0..=named.len()).rev().map(|end| &named[..end]).find(|m| files.contains_key(*m));
+                let target = known.expect("the root of the crate").to_vec();
+                if target != *module {
+                    edges.insert((module.clone(), target));
+                }
+            }
+        }
+    }
+    Imports { edges }
+}
+
+fn name(module: &Module) -> String {
+    if module.is_empty() { "lib.rs".to_owned() } else { module.join("::") }
+}
+
+#[test]
+fn no_circles() {
+    let mut circles = Vec::new();
+    for src in ["src", "dotnet-diagnostics-client/src", "netcore-profiler/src", "xtask/src"] {
+        let Imports { edges } = imports(&root().join(src));
+        let graph: DiGraphMap<&Module, ()> = edges.iter().map(|(a, b)| (a, b)).collect();
+        assert!(graph.node_count() > 5, "{src}: nothing was read");
+        for circle in tarjan_scc(&graph).into_iter().filter(|circle| circle.len() > 1) {
+            let inside = |module: &Module| circle.contains(&module);
+            let names: Vec<String> = edges
+                .iter()
+                .filter(|(a, b)| inside(a) && inside(b))
+                .map(|(a, b)| format!("  {} -> {}", name(a), name(b)))
+                .collect();
+            circles.push(format!("{src}: {} files in a circle\n{}", circle.len(), names.join("\n")));
+        }
+    }
+    assert!(circles.is_empty(), "{}", circles.join("\n"));
+}
+
+/// The table of ARCHITECTURE.md: a module, and the modules it may import.
+fn permitted() -> BTreeMap<String, BTreeSet<String>> {
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
+    let table = text.split("<!-- imports -->").nth(1).expect("the table of imports");
+    let quoted = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+    let rows = table.lines().filter(|line| line.starts_with("| `"));
+    rows.map(|row| {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').collect();
+        let module = quoted(cells[0]).remove(0);
+        (module, cells.last().map(|cell| quoted(cell)).unwrap_or_default().into_iter().collect())
+    })
+    .collect()
+}
+
+#[test]
+fn modules_import_what_the_architecture_permits() {
+    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (from, to) in imports(&root().join("src")).edges {
+        // lib.rs is the way in: it starts everything, and nothing imports it.
+        if let (Some(from), Some(to)) = (from.first(), to.first())
+            && from != to
+        {
+            found.entry(from.clone()).or_default().insert(to.clone());
+            found.entry(to.clone()).or_default();
+        }
+    }
+    let permitted = permitted();
+    let mut wrong = Vec::new();
+    for module in found.keys().chain(permitted.keys()).collect::<BTreeSet<_>>() {
+        let none = BTreeSet::new();
+        let (is, may) = (found.get(module).unwrap_or(&none), permitted.get(module));
+        match may {
+            None => wrong.push(format!("`{module}` is not in the table; it imports {is:?}")),
+            Some(may) if may != is => {
+                wrong.push(format!("`{module}` imports {is:?}, the table says {may:?}"))
+            }
+            Some(_) => {}
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
