@@ -7,14 +7,14 @@ mod sink;
 use std::io;
 
 use crate::assertion::{Assertion, Assertions, ChangeAssertion, Side, rows, wanted};
-use crate::command::{ReportObserver, Warnings, conclude};
-use crate::gc::facts::{Exit, Lost};
+use crate::command::conclude;
+use crate::command::observer::{ReportObserver, Warnings};
+use crate::gc::facts::{Exit, Facts, LiveState, Lost};
 use crate::gc::record::Gc;
 use crate::gc::summary::Summary;
 use crate::report::{
-    ChangeVerdict, CsvReport, DiffReport, DiffSide, End, Facts, Filter, JsonReport, JunitReport, LiveState,
-    MarkdownReport, NdjsonReport, OpenMetricsReport, Place, Report, Terminal, TextOptions, TextReport, Units,
-    read_document,
+    ChangeVerdict, CsvReport, DiffReport, DiffSide, End, Filter, JsonReport, JunitReport, MarkdownReport,
+    NdjsonReport, OpenMetricsReport, Place, Report, Terminal, TextOptions, TextReport, Units, read_document,
 };
 use crate::watch::processor::StreamProcessor;
 use sink::{Kind, Sink};

@@ -17,7 +17,7 @@ use crate::watch::run::Outcome;
 
 /// What became of the child that gcwatch started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Child {
+pub(crate) enum Child {
     /// There is none, or its end counts elsewhere (`--follow`); its exit code, if the report is to have it.
     NotCounted(Option<i32>),
     /// Its exit code, 128 + n by signal n.
@@ -27,16 +27,16 @@ pub(super) enum Child {
 }
 
 /// A watch that is over, with everything that scripts are told of it.
-pub(super) struct Concluded {
-    pub(super) code: Code,
+pub(crate) struct Concluded {
+    pub(crate) code: Code,
     /// The report could not be written.
-    pub(super) report_error: Option<io::Error>,
+    pub(crate) report_error: Option<io::Error>,
     /// The recording ended early.
-    pub(super) recording: Option<Failure>,
+    pub(crate) recording: Option<Failure>,
 }
 
 /// Judges a live watch and ends its report. `name`: of the process, where there are several.
-pub(super) fn live(
+pub(crate) fn live(
     outcome: Outcome,
     observer: &mut ReportObserver,
     child: Child,
@@ -65,12 +65,12 @@ pub(super) fn live(
 }
 
 /// The exit code of a child that failed, as ours.
-pub(super) fn of_child(code: i32) -> Code {
+pub(crate) fn of_child(code: i32) -> Code {
     Code(u8::try_from(code & 0xFF).unwrap_or(1))
 }
 
 /// The exit code after the verdicts. `missing`: something is missing under `--strict`.
-pub(super) fn judged(verdicts: &[Verdict], missing: bool) -> Code {
+pub(crate) fn judged(verdicts: &[Verdict], missing: bool) -> Code {
     match verdict::code(verdicts) {
         Code::BROKEN => Code::BROKEN,
         _ if missing => Code::INCOMPLETE,
@@ -79,7 +79,7 @@ pub(super) fn judged(verdicts: &[Verdict], missing: bool) -> Code {
 }
 
 /// Ends the report. `report_error`: it could not be written before.
-pub(super) fn end(
+pub(crate) fn end(
     results: Results,
     observer: &mut ReportObserver,
     verdicts: &[Verdict],
@@ -105,7 +105,7 @@ pub(super) fn end(
 
 impl Concluded {
     /// The code, unless something failed that has to be said.
-    pub(super) fn into_result(self, output: Option<&Path>) -> Result<Code, Failure> {
+    pub(crate) fn into_result(self, output: Option<&Path>) -> Result<Code, Failure> {
         let Concluded { code, report_error, recording } = self;
         if let Some(e) = report_error {
             return report_failed(&e, output).map(|_| code);
@@ -119,7 +119,7 @@ impl Concluded {
 }
 
 /// Where nothing could be watched or read a script still gets its document, with the code.
-pub(super) fn document_of_failure(
+pub(crate) fn document_of_failure(
     observer: &mut ReportObserver,
     facts: &Facts,
     exit: &Exit,
@@ -134,7 +134,7 @@ pub(super) fn document_of_failure(
 }
 
 /// A reader that has gone away is no failure; anything else is.
-pub(super) fn report_failed(error: &io::Error, output: Option<&Path>) -> Result<Code, Failure> {
+pub(crate) fn report_failed(error: &io::Error, output: Option<&Path>) -> Result<Code, Failure> {
     if error.kind() == ErrorKind::BrokenPipe {
         return Ok(Code::OK);
     }

@@ -2,13 +2,13 @@
 
 mod attach;
 mod child;
-mod conclude;
+pub(crate) mod conclude;
 mod diff;
 mod follow;
 mod followed;
 mod generate;
 mod input;
-mod observer;
+pub(crate) mod observer;
 mod output;
 mod ps;
 mod report;
@@ -18,9 +18,6 @@ mod spared;
 mod stderr;
 mod verdict;
 mod watches;
-
-#[cfg(feature = "fuzz")]
-pub(crate) use {conclude::end, observer::ReportObserver, observer::Warnings};
 
 use crate::cli::config::Config;
 use crate::cli::{Cli, Command};

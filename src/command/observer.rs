@@ -22,7 +22,7 @@ enum Source {
 }
 
 /// Writes one watch to its report, and counts it for the assertions.
-pub(super) struct ReportObserver {
+pub(crate) struct ReportObserver {
     source: Source,
     checks: Assertions,
     warnings: Warnings,
@@ -34,7 +34,7 @@ pub(super) struct ReportObserver {
 
 /// Where warnings go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Warnings {
+pub(crate) enum Warnings {
     /// The report has a place for them (text).
     Report,
     /// The formats of scripts have none.
@@ -44,11 +44,11 @@ pub(super) enum Warnings {
 }
 
 impl ReportObserver {
-    pub(super) fn new(report: Box<dyn Report>, checks: &Assertions, warnings: Warnings) -> ReportObserver {
+    pub(crate) fn new(report: Box<dyn Report>, checks: &Assertions, warnings: Warnings) -> ReportObserver {
         ReportObserver::with(Source::Single(report), checks, warnings)
     }
 
-    pub(super) fn of_process(
+    pub(crate) fn of_process(
         several: Rc<RefCell<MultiProcess>>,
         checks: &Assertions,
         warnings: Warnings,
@@ -62,12 +62,12 @@ impl ReportObserver {
     }
 
     /// The verdicts on the whole watch.
-    pub(super) fn verdicts(&self, results: &Results) -> Vec<Verdict> {
+    pub(crate) fn verdicts(&self, results: &Results) -> Vec<Verdict> {
         self.checks.judge(&results.summary, &results.lost, &results.facts.watch)
     }
 
     /// Writes to the report. Where a verdict is owed a closed pipe does not end the watch.
-    pub(super) fn write(&mut self, what: impl FnOnce(&mut dyn Report) -> io::Result<()>) -> io::Result<()> {
+    pub(crate) fn write(&mut self, what: impl FnOnce(&mut dyn Report) -> io::Result<()>) -> io::Result<()> {
         let Source::Single(report) = &mut self.source else { return Ok(()) };
         if self.reader_gone {
             return Ok(());

@@ -16,6 +16,7 @@ pub(crate) enum Signal {
     /// Ctrl-C. `to_group`: the terminal sends it to the whole foreground group, children included.
     Interrupt { to_group: bool },
     /// SIGTERM.
+    #[cfg_attr(windows, expect(dead_code, reason = "Windows has no such signal"))]
     Terminate,
     /// SIGHUP: the terminal has gone. It comes once, however often it is sent: a terminal and its shell both send it,
     /// and a second signal means that somebody is impatient.
