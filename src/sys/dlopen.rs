@@ -1,31 +1,31 @@
-//! Loads the profiler library here, to see whether it is sound.
+//! Loads the profiler library into gcwatch itself, to check that it is usable.
 #![expect(unsafe_code, reason = "loading a library is outside what the compiler can check")]
 
 use std::path::Path;
 
-/// The schema version that this library speaks.
+/// The version of the event schema that this library uses.
 pub(super) fn abi(library: &[u8]) -> Result<u32, String> {
     let copy = PrivateCopy::of(library).map_err(|e| format!("no copy of it could be made: {e}"))?;
     load(copy.path())
 }
 
 fn load(path: &Path) -> Result<u32, String> {
-    // SAFETY: nobody but this user can change the copy. It is our own library, or one the user named for this
-    // purpose; ours has no constructors, so loading it runs no code of it.
+    // SAFETY: only this user can change the copy. It is our own library, which has no constructors, so that loading
+    // it runs none of its code, or one that the user named for this purpose.
     let library = unsafe { libloading::Library::new(path) }.map_err(|e| e.to_string())?;
     // SAFETY: every version of the library exports this name with this signature.
     let abi = unsafe { library.get::<unsafe extern "C" fn() -> u32>(b"gcwatch_profiler_abi\0") }
         .map_err(|_| "it is no gcwatch profiler (gcwatch_profiler_abi is missing)".to_owned())?;
-    // SAFETY: it takes nothing, touches nothing and returns a constant.
+    // SAFETY: the function takes no arguments, accesses no state and returns a constant.
     Ok(unsafe { abi() })
 }
 
-/// A file that nobody else has a name for, or can write to.
+/// A copy of the library that no other user can replace or write to.
 enum PrivateCopy {
-    /// In memory, and sealed.
+    /// A sealed memfd.
     #[cfg(target_os = "linux")]
     Memory { _file: std::fs::File, path: std::path::PathBuf },
-    /// In a directory that only this user may enter.
+    /// A file in a directory that only this user may enter.
     Directory { _directory: tempfile::TempDir, path: std::path::PathBuf },
 }
 
@@ -65,7 +65,7 @@ fn in_memory(bytes: &[u8]) -> std::io::Result<PrivateCopy> {
     Ok(PrivateCopy::Memory { _file: file, path })
 }
 
-/// Where the kernel has no files in memory, or does not let them be loaded.
+/// For systems without memfd, and for kernels that refuse to make one.
 fn in_directory(bytes: &[u8]) -> std::io::Result<PrivateCopy> {
     let mut builder = tempfile::Builder::new();
     builder.prefix("gcwatch-check-");

@@ -1,5 +1,5 @@
-//! An output file that keeps what it held until there is something to write: a command that fails before leaves it
-//! as it was.
+//! An output file that keeps its old contents until the first write, so that a command that fails earlier does not
+//! change it.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -7,20 +7,20 @@ use std::path::{Path, PathBuf};
 
 use super::os::{Place, create_kept, place};
 
-/// Emptied at the first write or flush; removed again if it was made here and nothing was written.
+/// The first write or flush empties the file. If neither happens, dropping this removes a file that it created.
 #[derive(Debug)]
 pub(crate) struct LateFile {
     file: File,
-    /// It was made here.
+    /// The file's path, if [`LateFile::create`] created the file.
     made: Option<PathBuf>,
     begun: bool,
 }
 
 impl LateFile {
-    /// Opens it now, so that a bad place is an error at the start.
+    /// Opens the file at once, so that a bad path is an error at the start.
     ///
     /// # Errors
-    /// As those of [`create`](super::os::create).
+    /// Those of [`create`](super::os::create).
     pub(crate) fn create(path: &Path) -> io::Result<LateFile> {
         let (file, made) = create_kept(path)?;
         Ok(LateFile { file, made, begun: false })
@@ -28,7 +28,7 @@ impl LateFile {
 
     fn begin(&mut self) -> io::Result<()> {
         if !self.begun {
-            // Devices and pipes have no length.
+            // Devices and pipes cannot be truncated.
             if self.file.metadata()?.is_file() {
                 self.file.set_len(0)?;
             }
@@ -44,7 +44,7 @@ impl Write for LateFile {
         self.file.write(bytes)
     }
 
-    /// A report that is over is whole, also where it is empty.
+    /// Empties the file too: an empty report also replaces the old contents.
     fn flush(&mut self) -> io::Result<()> {
         self.begin()?;
         self.file.flush()
@@ -56,7 +56,7 @@ impl Drop for LateFile {
         let Some(path) = self.made.take().filter(|_| !self.begun) else { return };
         let still_ours = place(&path).is_some_and(|there| Place::of(&self.file, &path) == Some(there));
         if still_ours {
-            // An empty file that stays harms nobody.
+            // If this fails, an empty file is left, which does no harm.
             let _ = fs::remove_file(path);
         }
     }
@@ -80,7 +80,7 @@ mod tests {
             assert_eq!(fs::read(path)?, b"now");
         }
         LateFile::create(&old)?.flush()?;
-        assert!(fs::read(&old)?.is_empty(), "a report that says nothing");
+        assert!(fs::read(&old)?.is_empty(), "an empty report empties the file");
         Ok(())
     }
 }

@@ -24,7 +24,7 @@ pub(crate) use os::{
 pub(crate) use place::{Meeting, meet, read_of};
 pub(crate) use shared::{Settings, Signal};
 
-/// Memory that a process has, swapped out parts included; `None` where the system does not tell it in /proc.
+/// Resident and swapped-out memory of a process; `None` if `/proc` does not say.
 pub(crate) fn memory_bytes(pid: u32) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let kib = |name: &str| {
@@ -35,22 +35,22 @@ pub(crate) fn memory_bytes(pid: u32) -> Option<u64> {
     kib("VmRSS:").map(|resident| resident.saturating_add(swapped).saturating_mul(1024))
 }
 
-/// What loading the profiler library here, before it goes to another process, has shown.
+/// The result of loading the profiler library into gcwatch, before it goes to the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Preflight {
-    /// It loads, and speaks this version's schema.
-    #[cfg_attr(target_env = "musl", expect(dead_code, reason = "a static build cannot find out"))]
+    /// The library loads, and has this gcwatch's schema version.
+    #[cfg_attr(target_env = "musl", expect(dead_code, reason = "a static build loads no libraries"))]
     Sound,
-    /// This build cannot try.
-    #[cfg_attr(not(target_env = "musl"), expect(dead_code, reason = "only a static build says so"))]
+    /// This build of gcwatch cannot load libraries; the text says why.
+    #[cfg_attr(not(target_env = "musl"), expect(dead_code, reason = "only a static build returns it"))]
     NotPossible(&'static str),
 }
 
-/// Loads a library into this process, asks its schema version, and lets it go again. What is loaded are these bytes, by
-/// no name that anybody else could give to another file.
+/// Loads a library into this process, asks for its schema version, and unloads it. It loads a copy of exactly these
+/// bytes, which no other user can replace.
 ///
 /// # Errors
-/// Why it does not load, or that it is of another version.
+/// The library does not load, or has another schema version.
 #[cfg(not(target_env = "musl"))]
 pub(crate) fn preflight(library: &[u8]) -> Result<Preflight, String> {
     dlopen::abi(library).and_then(|abi| {
@@ -63,7 +63,7 @@ pub(crate) fn preflight(library: &[u8]) -> Result<Preflight, String> {
     })
 }
 
-/// A static musl program has no dynamic loader in it.
+/// A static musl program has no dynamic loader.
 #[cfg(target_env = "musl")]
 pub(crate) fn preflight(_library: &[u8]) -> Result<Preflight, String> {
     Ok(Preflight::NotPossible("a static musl build of gcwatch cannot load libraries"))

@@ -1,7 +1,7 @@
-//! Where gcwatch and a target meet on Linux: the library and the lease's socket, in a directory of the target's.
+//! Puts the profiler library and the lease's socket into a directory that the target can reach (Linux).
 //!
-//! All of it is made with the target's rights and by descriptors: a path can lead somewhere else at any moment, and what
-//! the target's user could not do himself must not be done for him.
+//! gcwatch does this with the target's rights and through descriptors: a path can lead somewhere else at any moment,
+//! and gcwatch must do nothing for the target's user that he could not do himself.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -19,26 +19,27 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
 use super::unix::{Expected, Lease};
 
-/// A file system that does not answer, a network's or one that its user serves himself, is not waited for.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// A network file system or one in user space (FUSE) may never answer.
+const MEET_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What both sides know by name.
+/// The library and the lease's socket, in place.
 #[derive(Debug)]
 pub(crate) struct Meeting {
-    /// The library, as the target names it.
+    /// The library's path, as the target sees it.
     pub(crate) library: PathBuf,
-    /// The lease's socket, as the target names it.
+    /// The path of the lease's socket, as the target sees it.
     pub(crate) lease_path: PathBuf,
     pub(crate) lease: Lease,
-    /// Removes the socket's name when it goes.
+    /// Removes the socket when dropped.
     pub(crate) name: SocketName,
 }
 
-/// Puts the library and the lease where this process can load and reach them. Without a process: where those that we
+/// Puts the library and the lease's socket where `process` can reach them; without a process, where those that we
 /// start can.
 ///
 /// # Errors
-/// [`io::ErrorKind::PermissionDenied`] where its rights cannot be had; otherwise what is wrong with each directory.
+/// [`io::ErrorKind::PermissionDenied`] if gcwatch cannot take on the process's rights; otherwise what is wrong with
+/// each directory.
 pub(crate) async fn meet(
     process: Option<&Pinned>,
     dirs: Vec<PathBuf>,
@@ -64,19 +65,19 @@ pub(crate) async fn meet(
         Err(io::Error::other(problems.join("; ")))
     });
     let silent = |_| io::Error::new(io::ErrorKind::TimedOut, "its file system does not answer");
-    let met = tokio::time::timeout(PATIENCE, work).await.map_err(silent)??;
+    let met = tokio::time::timeout(MEET_TIMEOUT, work).await.map_err(silent)??;
     let expected = Expected { pid, uid: met.user };
     let lease = Lease::on(met.listener, expected)?;
     Ok(Meeting { library: met.library, lease_path: met.lease_path, lease, name: met.name })
 }
 
-/// Reads a file that a process names, with that process's rights: whatever it names, it could read itself.
+/// Reads a file that a process names, with that process's rights, so that gcwatch reads nothing else.
 pub(crate) fn read_of(pid: u32, path: PathBuf, most: u64) -> io::Result<Vec<u8>> {
-    const PATIENCE: Duration = Duration::from_secs(2);
-    Pinned::new(pid)?.run_as_user_within(PATIENCE, move |inside| inside.read(&path, most))
+    const READ_TIMEOUT: Duration = Duration::from_secs(2);
+    Pinned::new(pid)?.run_as_user_within(READ_TIMEOUT, move |inside| inside.read(&path, most))
 }
 
-/// A meeting on the thread that has made it.
+/// What the thread with the target's rights hands back to [`meet`].
 struct Met {
     library: PathBuf,
     lease_path: PathBuf,
@@ -104,17 +105,16 @@ fn meet_in(inside: &ProcessFiles, dir: &Path, file_name: &str, library: &[u8]) -
 const LEASE: &str = "lease";
 const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-const FOR_ALL_TO_READ: Mode =
-    Mode::RWXU.union(Mode::RGRP).union(Mode::XGRP).union(Mode::ROTH).union(Mode::XOTH);
+const ALL_CAN_READ: Mode = Mode::RWXU.union(Mode::RGRP).union(Mode::XGRP).union(Mode::ROTH).union(Mode::XOTH);
 
-/// Puts the library into a directory below `temp`, and returns that directory's name. The same one is used for as long
-/// as it is fit: a process that has loaded the library before shall find the same file.
+/// Puts the library into a directory below `temp`, and returns that directory's name. An earlier directory is used
+/// again if it is fit, so that a process that loaded the library before finds the same file.
 fn place(inside: &ProcessFiles, temp: &OwnedFd, file_name: &str, library: &[u8]) -> io::Result<OsString> {
     let usual = format!("gcwatch-{}", inside.user());
-    make_directory(temp, &usual, FOR_ALL_TO_READ)?;
+    make_directory(temp, &usual, ALL_CAN_READ)?;
     let mut names = vec![usual.clone().into()];
-    // Whatever is in the way (another user's directory, or a file that is not the library) stays as it is.
-    names.extend(further(temp, &format!("{usual}-"))?);
+    // Something else may have the usual name, such as another user's directory. gcwatch leaves that as it is.
+    names.extend(names_with(temp, &format!("{usual}-"))?);
     for name in names {
         if let Some(directory) = open_fit(inside, temp, &name)?
             && put(inside, &directory, file_name, library)?
@@ -123,14 +123,14 @@ fn place(inside: &ProcessFiles, temp: &OwnedFd, file_name: &str, library: &[u8])
         }
     }
     let name = unused(&format!("{usual}-"));
-    if !make_directory(temp, &name, FOR_ALL_TO_READ)? {
+    if !make_directory(temp, &name, ALL_CAN_READ)? {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
     let directory = open_fit(inside, temp, &name.clone().into())?;
     match directory.map(|directory| put(inside, &directory, file_name, library)).transpose() {
         Ok(Some(true)) => Ok(name.into()),
         other => {
-            // It is empty as a rule.
+            // This fails if the directory is not empty, which is rare.
             let _ = rustix::fs::unlinkat(temp, &name, AtFlags::REMOVEDIR);
             let changed = || io::Error::other("files there do not belong to who made them");
             Err(other.err().unwrap_or_else(changed))
@@ -138,7 +138,7 @@ fn place(inside: &ProcessFiles, temp: &OwnedFd, file_name: &str, library: &[u8])
     }
 }
 
-/// Makes a directory, unless there is something of that name.
+/// Makes a directory; `false` if the name is taken.
 fn make_directory(parent: &OwnedFd, name: &str, mode: Mode) -> io::Result<bool> {
     match rustix::fs::mkdirat(parent, name, mode) {
         Ok(()) => Ok(true),
@@ -147,33 +147,33 @@ fn make_directory(parent: &OwnedFd, name: &str, mode: Mode) -> io::Result<bool> 
     }
 }
 
-/// Names of earlier directories that had to have another name than the usual one.
-fn further(temp: &OwnedFd, prefix: &str) -> io::Result<Vec<OsString>> {
+/// Directories that an earlier gcwatch made because the usual name was taken.
+fn names_with(temp: &OwnedFd, prefix: &str) -> io::Result<Vec<OsString>> {
     use std::os::unix::ffi::OsStrExt;
-    /// Names that fit can be made by anybody.
-    const MOST: usize = 16;
-    const MOST_ENTRIES: usize = 20_000;
+    /// Any user can create any number of names with this prefix.
+    const MAX_NAMES: usize = 16;
+    const MAX_ENTRIES: usize = 20_000;
     let directory = match rustix::fs::openat(temp, ".", DIRECTORY, Mode::empty()) {
         Ok(directory) => directory,
-        // It can be used without being read.
+        // gcwatch can use a directory that it cannot list.
         Err(Errno::ACCESS) => return Ok(Vec::new()),
         Err(e) => return Err(e.into()),
     };
-    let entries = rustix::fs::Dir::new(directory)?.take(MOST_ENTRIES).flatten();
+    let entries = rustix::fs::Dir::new(directory)?.take(MAX_ENTRIES).flatten();
     let names = entries.map(|entry| std::ffi::OsStr::from_bytes(entry.file_name().to_bytes()).to_owned());
     let mut fitting: Vec<OsString> =
-        names.filter(|name| name.as_bytes().starts_with(prefix.as_bytes())).take(MOST).collect();
+        names.filter(|name| name.as_bytes().starts_with(prefix.as_bytes())).take(MAX_NAMES).collect();
     fitting.sort_unstable();
     Ok(fitting)
 }
 
-/// A name that nobody can foresee.
+/// A name that nobody can predict.
 fn unused(prefix: &str) -> String {
     let random = |_| fastrand::alphanumeric();
     prefix.chars().chain((0..6).map(random)).collect()
 }
 
-/// Opens a directory that belongs to the target's user and that nobody else can write to; `None`: it is another.
+/// Opens a directory if it belongs to the target's user and nobody else can write to it; otherwise `None`.
 fn open_fit(inside: &ProcessFiles, temp: &OwnedFd, name: &OsString) -> io::Result<Option<OwnedFd>> {
     let directory = match rustix::fs::openat(temp, name, DIRECTORY, Mode::empty()) {
         Ok(directory) => directory,
@@ -188,8 +188,8 @@ fn open_fit(inside: &ProcessFiles, temp: &OwnedFd, name: &OsString) -> io::Resul
     Ok(fit.then_some(directory))
 }
 
-/// Puts the library into a directory unless it is there; `false`: something else has its name. A file that is there is
-/// never overwritten: a process may have it mapped.
+/// Puts the library into a directory unless it is there; `false` if something else has its name. It never overwrites a
+/// file, because a process may have it mapped.
 fn put(inside: &ProcessFiles, directory: &OwnedFd, file_name: &str, library: &[u8]) -> io::Result<bool> {
     match is_there(inside, directory, file_name, library)? {
         Some(same) => return Ok(same),
@@ -199,8 +199,8 @@ fn put(inside: &ProcessFiles, directory: &OwnedFd, file_name: &str, library: &[u
     Ok(is_there(inside, directory, file_name, library)? == Some(true))
 }
 
-/// Whether a file is the library and nobody but its user can change it; `None`: there is none. Nothing depends on it
-/// but whether the file is any use: that user can change it whenever he likes, and harms his own process only.
+/// Whether a file is the library and only the target's user can change it; `None` if there is no file. This tells if
+/// the file is usable, not more: that user can change it at any time, but harms only his own process.
 fn is_there(
     inside: &ProcessFiles,
     directory: &OwnedFd,
@@ -226,7 +226,7 @@ fn is_there(
     Ok(Some(found == library))
 }
 
-/// Writes under another name first: whoever finds it finds it whole.
+/// Writes to a temporary name and renames it, so that nobody finds an incomplete file.
 fn write_once(directory: &OwnedFd, file_name: &str, library: &[u8]) -> io::Result<()> {
     let temporary = unused(".gcw");
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -235,7 +235,7 @@ fn write_once(directory: &OwnedFd, file_name: &str, library: &[u8]) -> io::Resul
     let written = file.write_all(library).and_then(|()| {
         rustix::fs::fchmod(&file, readable)?;
         match rustix::fs::renameat_with(directory, &temporary, directory, file_name, RenameFlags::NOREPLACE) {
-            // Some file systems cannot rename without replacing; they can link.
+            // Some file systems cannot rename without replacing, but make hard links.
             Err(Errno::INVAL | Errno::NOSYS) => {
                 rustix::fs::linkat(directory, &temporary, directory, file_name, AtFlags::empty())
             }
@@ -248,7 +248,7 @@ fn write_once(directory: &OwnedFd, file_name: &str, library: &[u8]) -> io::Resul
             let _ = rustix::fs::unlinkat(directory, &temporary, AtFlags::empty());
             Err(e)
         }
-        // Renamed: gone. Linked, or another gcwatch was faster: still there.
+        // After a hard link, or if another gcwatch was faster, the temporary name still exists.
         _ => {
             let _ = rustix::fs::unlinkat(directory, &temporary, AtFlags::empty());
             Ok(())
@@ -256,7 +256,7 @@ fn write_once(directory: &OwnedFd, file_name: &str, library: &[u8]) -> io::Resul
     }
 }
 
-/// Makes a directory that only the target's user may enter, and listens in it.
+/// Makes a directory that only the target's user may enter, and listens on a socket in it.
 fn listen(inside: &ProcessFiles, temp: &OwnedFd) -> io::Result<(SocketName, UnixListener)> {
     let directory_name = unused("gcw");
     rustix::fs::mkdirat(temp, &directory_name, Mode::RWXU)?;
@@ -282,9 +282,9 @@ fn listen_in(
         SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
         None,
     )?;
-    // A socket's file is made with its descriptor's mode.
+    // `bind` gives the socket's file the mode of the descriptor.
     rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
-    // Names no path but the open directory; in it a link would be refused like any other name that is taken.
+    // This goes through the open directory, not its path. `bind` refuses a name that exists, even a link.
     let address = SocketAddrUnix::new(format!("/proc/self/fd/{}/{LEASE}", directory.as_raw_fd()))?;
     rustix::net::bind(&socket, &address)?;
     rustix::net::listen(&socket, 16)?;
@@ -295,8 +295,7 @@ fn listen_in(
     ))
 }
 
-/// The name of the lease's socket, and the directory that was made for it: removed with the target's rights when this
-/// goes.
+/// The lease's socket and the directory that was made for it. Dropping this removes both, with the target's rights.
 #[derive(Debug)]
 pub(crate) struct SocketName {
     directory_name: String,
@@ -312,8 +311,8 @@ struct Held {
 
 impl Drop for SocketName {
     fn drop(&mut self) {
-        /// Nothing depends on it: what is left is an empty directory.
-        const LONGEST: Duration = Duration::from_secs(1);
+        /// Then the directory stays, which does no harm.
+        const REMOVE_TIMEOUT: Duration = Duration::from_secs(1);
         let Some(Held { temp, directory, later }) = self.held.take() else { return };
         let name = std::mem::take(&mut self.directory_name);
         let (sender, done) = mpsc::channel();
@@ -322,9 +321,9 @@ impl Drop for SocketName {
                 .and_then(|()| rustix::fs::unlinkat(&temp, &name, AtFlags::REMOVEDIR));
             let _ = sender.send(removed);
         });
-        let removed = started.map(|_thread| done.recv_timeout(LONGEST));
+        let removed = started.map(|_thread| done.recv_timeout(REMOVE_TIMEOUT));
         if !matches!(removed, Ok(Ok(Ok(())))) {
-            tracing::debug!("the lease's directory is left: {removed:?}");
+            tracing::debug!("could not remove the lease's directory: {removed:?}");
         }
     }
 }

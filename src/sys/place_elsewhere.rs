@@ -1,5 +1,5 @@
-//! Where gcwatch and a target meet on systems other than Linux: in a temporary directory of the user's own. There is no
-//! way to work with another user's rights on one thread, so root meets nobody else's process.
+//! Puts the profiler library and the lease's socket into a directory that the target can reach (not on Linux). A thread
+//! cannot take on another user's rights here, so root does this only for processes that it starts.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -9,15 +9,15 @@ use dotnet_diagnostics_client::Pinned;
 
 use super::os::{Lease, is_root, make_temp_dir};
 
-/// What both sides know by name.
+/// The library and the lease's socket, in place.
 #[derive(Debug)]
 pub(crate) struct Meeting {
-    /// The library.
+    /// The library's path.
     pub(crate) library: PathBuf,
-    /// The lease's socket.
+    /// The path of the lease's socket.
     pub(crate) lease_path: PathBuf,
     pub(crate) lease: Lease,
-    /// Removes the socket's directory when it goes.
+    /// Removes the socket's directory when dropped.
     pub(crate) name: SocketName,
 }
 
@@ -27,11 +27,10 @@ pub(crate) struct SocketName {
     _directory: tempfile::TempDir,
 }
 
-/// Puts the library and the lease where this process can load and reach them.
+/// Puts the library and the lease's socket where `process` can reach them.
 ///
 /// # Errors
-/// [`io::ErrorKind::PermissionDenied`] for root over a process that it has not started; otherwise what is wrong with
-/// each directory.
+/// [`io::ErrorKind::PermissionDenied`] if root did not start the process; otherwise what is wrong with each directory.
 pub(crate) async fn meet(
     process: Option<&Pinned>,
     dirs: Vec<PathBuf>,
@@ -66,7 +65,7 @@ pub(crate) fn read_of(_pid: u32, path: PathBuf, most: u64) -> io::Result<Vec<u8>
 fn meet_in(dir: &Path, file_name: &str, library: &[u8]) -> io::Result<Meeting> {
     let shared = own::make_shared_dir(dir)?;
     let path = shared.join(file_name);
-    // Written first and looked at afterwards: another gcwatch may put it there at any moment.
+    // Write first, check afterwards: another gcwatch may write the file at any moment.
     if fs::symlink_metadata(&path).is_err() {
         write_once(&shared, &path, library)?;
     }
@@ -86,7 +85,7 @@ fn write_once(dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     own::readable_by_all(file)?;
     match temp.persist_noclobber(path) {
         Ok(_) => Ok(()),
-        // Another gcwatch was faster; whether it is the same is looked at next.
+        // Another gcwatch was faster; the caller checks what it wrote.
         Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(e) => Err(e.error),
     }
@@ -101,7 +100,7 @@ mod own {
 
     use rustix::process::geteuid;
 
-    /// The directory for the library below `parent`: ours alone to write, for all to read.
+    /// Makes the library's directory below `parent`: only we can write to it, all can read it.
     pub(super) fn make_shared_dir(parent: &Path) -> io::Result<PathBuf> {
         let dir = parent.join(format!("gcwatch-{}", geteuid().as_raw()));
         match DirBuilder::new().mode(0o755).create(&dir) {
@@ -118,19 +117,19 @@ mod own {
         Ok(dir)
     }
 
-    /// A regular file of ours that nobody else can write.
+    /// Whether this is a regular file of ours that nobody else can write to.
     pub(super) fn made_by_us(path: &Path) -> bool {
         fs::symlink_metadata(path)
             .is_ok_and(|m| m.is_file() && m.uid() == geteuid().as_raw() && m.mode() & 0o022 == 0)
     }
 
-    /// Readable for every target, writable for none.
+    /// Lets all users read the file, and no other user write to it.
     pub(super) fn readable_by_all(file: &fs::File) -> io::Result<()> {
         file.set_permissions(Permissions::from_mode(0o644))
     }
 }
 
-/// The temporary directory is the user's own on Windows.
+/// On Windows the temporary directory belongs to the user.
 #[cfg(windows)]
 mod own {
     use std::fs;
@@ -147,7 +146,7 @@ mod own {
         fs::symlink_metadata(path).is_ok_and(|m| m.is_file())
     }
 
-    /// Inherited from the directory.
+    /// Nothing to do: the file inherits the access list of its directory.
     pub(super) fn readable_by_all(_file: &fs::File) -> io::Result<()> {
         Ok(())
     }

@@ -1,25 +1,25 @@
-//! What all operating systems answer with.
+//! Types that the code of every operating system returns.
 
-/// A file of settings that was found, not typed.
+/// A settings file that gcwatch found itself; the user did not name it.
 #[derive(Debug)]
 pub(crate) enum Settings {
-    /// `own`: the caller's, and not root's for everybody.
+    /// `own`: the file belongs to the caller, not to root.
     Open { file: std::fs::File, own: bool },
-    /// Somebody else may have written it, or it is no file.
-    #[cfg_attr(windows, expect(dead_code, reason = "users are not told apart there"))]
+    /// Another user may have written it, or it is no regular file.
+    #[cfg_attr(windows, expect(dead_code, reason = "gcwatch does not tell users apart there"))]
     Refused { why: String, remedy: String },
 }
 
-/// A request to end.
+/// A signal that asks gcwatch to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Signal {
-    /// Ctrl-C. `to_group`: the terminal sends it to the whole foreground group, children included.
+    /// Ctrl-C. `to_group`: the terminal sent it to the whole foreground group, children included.
     Interrupt { to_group: bool },
     /// SIGTERM.
     #[cfg_attr(windows, expect(dead_code, reason = "Windows has no such signal"))]
     Terminate,
-    /// SIGHUP: the terminal has gone. It comes once, however often it is sent: a terminal and its shell both send it,
-    /// and a second signal means that somebody is impatient.
+    /// SIGHUP: the terminal has closed. gcwatch reports only the first one: a terminal and its shell both send it, and
+    /// a second signal would mean that the user does not want to wait.
     #[cfg_attr(windows, expect(dead_code, reason = "a console that closes sends no signal"))]
     HangUp,
 }

@@ -1,8 +1,5 @@
 //! Linux and macOS.
-#![expect(
-    unsafe_code,
-    reason = "what a caller has left us, open files and ignored signals, has no safe way to it"
-)]
+#![expect(unsafe_code, reason = "there is no safe interface to inherited descriptors and ignored signals")]
 
 mod files;
 mod settings;
@@ -25,12 +22,12 @@ pub(crate) use files::{Place, create, create_kept, place, replaceable, replaceme
 pub(crate) use settings::open_settings;
 pub(crate) use user::{is_root, own_uid};
 
-/// Ctrl-C, SIGTERM and SIGHUP, as they come. From its making on they no longer end this process.
+/// Receives Ctrl-C, SIGTERM and SIGHUP. Once this exists, they no longer end the process.
 #[derive(Debug)]
 pub(crate) struct Signals {
     interrupt: unix::Signal,
     terminate: unix::Signal,
-    /// `None`: it is ignored (`nohup`), or has come.
+    /// `None` if SIGHUP is ignored (`nohup`), or has arrived already.
     hang_up: Option<unix::Signal>,
 }
 
@@ -47,7 +44,7 @@ impl Signals {
         })
     }
 
-    /// The next one. Cancel safe.
+    /// Waits for the next signal. Cancel safe.
     pub(crate) async fn next(&mut self) -> Signal {
         let hung_up = async {
             match &mut self.hang_up {
@@ -68,9 +65,10 @@ impl Signals {
     }
 }
 
-/// Whoever started us wants SIGHUP ignored (`nohup`).
+/// Whether gcwatch was started with SIGHUP ignored (`nohup`).
 fn ignores_hang_up() -> bool {
-    // SAFETY: plain data, for which all zeros are valid; the call asks, changes nothing and writes to `now` alone.
+    // SAFETY: `sigaction` is plain data, for which all zeros are valid. Without a new action the call changes nothing
+    // and writes only to `now`.
     unsafe {
         let mut now: libc::sigaction = std::mem::zeroed();
         libc::sigaction(libc::SIGHUP, std::ptr::null(), &raw mut now) == 0
@@ -78,19 +76,19 @@ fn ignores_hang_up() -> bool {
     }
 }
 
-/// We are in the foreground of a terminal: its Ctrl-C reaches our children as it reaches us.
+/// Whether we are in the foreground of a terminal, whose Ctrl-C then also reaches our children.
 fn in_foreground() -> bool {
     let Ok(terminal) = fs::File::open("/dev/tty") else { return false };
     rustix::termios::tcgetpgrp(&terminal).is_ok_and(|group| group == rustix::process::getpgrp())
 }
 
-/// How much more can be written to the file system of a directory; `None` where it does not say.
+/// The free space of a directory's file system; `None` if it does not say.
 pub(crate) fn free_bytes(dir: &Path) -> Option<u64> {
     let file_system = rustix::fs::statvfs(dir).ok()?;
     Some(file_system.f_bavail.saturating_mul(file_system.f_frsize))
 }
 
-/// Reads a file at a place.
+/// Reads a file at an offset.
 pub(crate) fn read_at(file: &fs::File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::unix::fs::FileExt::read_at(file, buffer, offset)
 }
@@ -107,30 +105,30 @@ pub(crate) fn forward(pid: u32, signal: Signal) -> io::Result<()> {
     Ok(())
 }
 
-/// Keeps a process that is about to be started out of the terminal's signals.
+/// Starts the command in a process group of its own, which the terminal's signals do not reach.
 pub(crate) fn own_group(command: &mut Command) {
     command.process_group(0);
 }
 
-/// Closes every descriptor beyond stdin, stdout and stderr that a caller has left open. To be called first.
+/// Closes every inherited descriptor but stdin, stdout and stderr. Must be called first.
 pub(crate) fn close_inherited() {
     let Ok(open) = fs::read_dir("/dev/fd") else { return };
     let numbers: Vec<i32> = open.flatten().filter_map(|fd| fd.file_name().to_str()?.parse().ok()).collect();
     for number in numbers.into_iter().filter(|number| *number > 2) {
-        // The list itself was among them, and is closed.
+        // The descriptor of the listing itself is in the list, and is closed already.
         if Path::new("/dev/fd").join(number.to_string()).exists() {
-            // SAFETY: it is open, and nothing in this process owns a descriptor yet: none loses its own.
+            // SAFETY: the descriptor is open, and nothing in this process owns a descriptor yet.
             unsafe { rustix::io::close(number) };
         }
     }
 }
 
-/// The code a shell would show: 128 + n after signal n.
+/// The exit code that a shell would show: 128 + n after signal n.
 pub(crate) fn exit_code(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }
 
-/// A directory below `parent` in which only we (and those who know a name in it) can look.
+/// Makes a directory below `parent` that others can enter, but not list.
 pub(crate) fn make_temp_dir(parent: &Path) -> io::Result<tempfile::TempDir> {
     tempfile::Builder::new()
         .prefix("gcw")
@@ -139,23 +137,23 @@ pub(crate) fn make_temp_dir(parent: &Path) -> io::Result<tempfile::TempDir> {
         .tempdir_in(parent)
 }
 
-/// Whether somebody who is neither root nor we can change what is in a file.
+/// Whether anyone but root and us can change a file.
 pub(crate) fn others_can_change(file: &fs::File) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
     let meta = file.metadata()?;
     Ok(![0, own_uid()].contains(&meta.uid()) || meta.mode() & 0o022 != 0)
 }
 
-/// Who may take a lease.
+/// Which process may connect to the lease.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Expected {
-    /// The process, where it is known which one.
+    /// `None` if any process of the user may connect.
     pub(crate) pid: Option<u32>,
     pub(crate) uid: u32,
 }
 
 impl Expected {
-    /// Whether it is who has connected. Of a process that we cannot see the kernel tells no id.
+    /// Whether this peer may connect. The kernel gives no process id for one that we cannot see: then the user decides.
     fn is(self, stream: &UnixStream) -> bool {
         let Ok(peer) = stream.peer_cred() else { return false };
         let visible = peer.pid().and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid != 0);
@@ -166,8 +164,8 @@ impl Expected {
     }
 }
 
-/// Gives a socket to another user, or with `to_all` opens it to every user: for one in a directory of ours that nobody
-/// else can change, so that the name in it is the socket and nothing else.
+/// Gives a socket to another user, or with `to_all` opens it to every user. Its directory must be ours and closed to
+/// other writers, so that the name can only be the socket.
 pub(crate) fn give_socket(socket: &Path, uid: u32, to_all: bool) -> io::Result<()> {
     use rustix::fs::{AtFlags, CWD, Mode, OFlags};
     let (Some(dir), Some(name)) = (socket.parent(), socket.file_name()) else {
@@ -183,18 +181,18 @@ pub(crate) fn give_socket(socket: &Path, uid: u32, to_all: bool) -> io::Result<(
     if !to_all && rustix::fs::chownat(&dir, name, user, None, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
         return Ok(());
     }
-    // Without the right to give it away everybody may dial, too: who is heard is decided when they do.
+    // Without the right to change the owner, let every user connect: gcwatch checks who does.
     Ok(rustix::fs::chmodat(&dir, name, Mode::from_raw_mode(0o666), AtFlags::empty())?)
 }
 
-/// What was written to a socket and not yet read at its other end, as the kernel counts it.
+/// What we wrote to a socket and its peer has not read yet, as the kernel counts it.
 #[cfg(target_os = "linux")]
 fn unread_bytes(stream: &UnixStream) -> Option<i32> {
     let mut unread = 0;
-    // SAFETY: the descriptor is open, and this request writes one number.
-    let told =
+    // SAFETY: the descriptor is open, and this request writes one `int`, which `unread` is.
+    let status =
         unsafe { libc::ioctl(std::os::fd::AsRawFd::as_raw_fd(stream), libc::TIOCOUTQ, &raw mut unread) };
-    (told == 0).then_some(unread)
+    (status == 0).then_some(unread)
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -202,7 +200,7 @@ fn unread_bytes(_stream: &UnixStream) -> Option<i32> {
     None
 }
 
-/// The connection that keeps the profiler in the target: a byte a second. Closed or silent, it leaves.
+/// Keeps the profiler in the target: gcwatch sends a byte a second. If it stops or hangs up, the profiler leaves.
 #[derive(Debug)]
 pub(crate) struct Lease {
     listener: UnixListener,
@@ -211,13 +209,13 @@ pub(crate) struct Lease {
 }
 
 impl Lease {
-    /// Waits for this process on a socket that listens.
+    /// Waits for the expected process on a listening socket.
     pub(crate) fn on(listener: std::os::unix::net::UnixListener, expected: Expected) -> io::Result<Lease> {
         listener.set_nonblocking(true)?;
         Ok(Lease { listener: UnixListener::from_std(listener)?, expected, held: None })
     }
 
-    /// Listens at `path`, for whoever has this user's rights.
+    /// Listens at `path` for any process of this user.
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn listen(path: &Path) -> io::Result<Lease> {
         let listener = std::os::unix::net::UnixListener::bind(path)?;
@@ -225,50 +223,50 @@ impl Lease {
         Lease::on(listener, Expected { pid: None, uid: own_uid() })
     }
 
-    /// Waits until the profiler has come. Whoever else connects is hung up on.
+    /// Waits until the profiler connects. Any other connection is closed.
     pub(crate) async fn taken(&mut self) -> io::Result<()> {
         let stream = loop {
             let (stream, _) = self.listener.accept().await?;
             if self.expected.is(&stream) {
                 break stream;
             }
-            tracing::debug!("somebody else has connected to the lease: {:?}", stream.peer_cred());
+            tracing::debug!("closed a stranger's connection to the lease: {:?}", stream.peer_cred());
         };
         self.held = Some(stream);
         self.beat();
         Ok(())
     }
 
-    /// Says that we are still here, and never waits: where the buffer is full the profiler has not read for minutes,
-    /// and one beat more tells it nothing. One that has gone is found out by what it sends, not here.
+    /// Sends a heartbeat, and never waits: if the buffer is full, the profiler has not read for minutes, and one more
+    /// byte would not help. A failed write does not show that the profiler has left; [`Lease::gone`] does.
     pub(crate) fn beat(&self) {
         if let Some(stream) = &self.held
             && let Err(e) = stream.try_write(&[1])
         {
-            tracing::trace!("beat: {e}");
+            tracing::trace!("heartbeat: {e}");
         }
     }
 
-    /// Whether the profiler has read every beat so far: its process runs. `None` without a profiler, and where the
-    /// system does not tell.
+    /// Whether the profiler has read every heartbeat so far, which shows that its process runs. `None` without a
+    /// profiler, and where the system does not say.
     pub(crate) fn all_read(&self) -> Option<bool> {
         let unread = unread_bytes(self.held.as_ref()?)?;
         Some(unread == 0)
     }
 
-    /// Forgets whoever has come by now: one that was turned away is gone again.
+    /// Closes the waiting connections: a profiler that came too late for its window must leave again.
     pub(crate) async fn forget_arrivals(&mut self) {
-        /// Whoever may connect could do so without end.
-        const MOST: usize = 64;
-        // A listener with nobody in line is pending at the first look.
-        for _ in 0..MOST {
+        /// Peers could keep connecting without end.
+        const MAX_ARRIVALS: usize = 64;
+        // Without a waiting connection, `accept` is pending at its first poll.
+        for _ in 0..MAX_ARRIVALS {
             if !matches!(tokio::time::timeout(Duration::ZERO, self.listener.accept()).await, Ok(Ok(_))) {
                 return;
             }
         }
     }
 
-    /// Says that it is over, and keeps the other half of the connection, to see when it ends.
+    /// Tells the profiler to leave. The read half stays open, to see when it has left.
     pub(crate) async fn end(&mut self) {
         if let Some(stream) = &mut self.held
             && let Err(e) = stream.shutdown().await
@@ -277,10 +275,10 @@ impl Lease {
         }
     }
 
-    /// Waits until the profiler is out. Cancel safe.
+    /// Waits until the profiler has left. Cancel safe.
     pub(crate) async fn gone(&mut self) {
         if let Some(stream) = &mut self.held {
-            // It sends nothing.
+            // The profiler sends nothing: the read ends when it closes the connection.
             let _end = stream.read(&mut [0]).await;
             self.held = None;
         }
@@ -321,7 +319,7 @@ mod tests {
             }
             assert!((1..20_000).contains(&read), "{read} beats were kept");
             assert_eq!(lease.all_read(), tells.then_some(true));
-            // It reads again: the next beat arrives.
+            // The profiler reads again, so the next heartbeat arrives.
             let heard = async {
                 loop {
                     lease.beat();
@@ -336,7 +334,7 @@ mod tests {
         })
     }
 
-    /// Only the process that is expected gets the lease; of one that cannot be told, its user.
+    /// Only the expected process gets the lease, or any process of the expected user if no process is named.
     #[tokio::test]
     async fn a_stranger_does_not_get_the_lease() -> io::Result<()> {
         let dir = tempfile::tempdir()?;
@@ -357,7 +355,7 @@ mod tests {
             let limit = if comes { Duration::from_secs(30) } else { Duration::from_millis(200) };
             let took = tokio::time::timeout(limit, lease.taken()).await;
             assert_eq!(took.is_ok(), comes, "{n}");
-            // Who is expected gets a beat, and anybody else the end.
+            // The expected peer gets a heartbeat, any other the end of the connection.
             assert_eq!(AsyncReadExt::read(&mut peer, &mut [0]).await?, usize::from(comes), "{n}");
         }
         Ok(())

@@ -1,5 +1,5 @@
-//! Windows. Listing and attaching at `basic` and `moves` go through the same code as elsewhere; what
-//! needs a named pipe of ours says so.
+//! Windows. Listing and attaching at `basic` and `moves` use the same code as elsewhere. What needs a named pipe of
+//! our own is not available yet.
 
 use std::fs;
 use std::io;
@@ -13,7 +13,7 @@ use windows_sys::Win32::Storage::FileSystem::GetDiskFreeSpaceExW;
 
 use super::shared::{Settings, Signal};
 
-/// Ctrl-C.
+/// Receives Ctrl-C.
 #[derive(Debug)]
 pub(crate) struct Signals;
 
@@ -23,7 +23,7 @@ impl Signals {
         Ok(Signals)
     }
 
-    /// The next one; a console sends Ctrl-C to every process in it.
+    /// Waits for the next Ctrl-C, which a console sends to all its processes.
     pub(crate) async fn next(&mut self) -> Signal {
         match tokio::signal::ctrl_c().await {
             Ok(()) => Signal::Interrupt { to_group: true },
@@ -32,7 +32,7 @@ impl Signals {
     }
 }
 
-/// Opens a file to be written from its start. A new one has the access list of its directory.
+/// Opens a file to write it from its start. A new file gets the access list of its directory.
 ///
 /// # Errors
 /// Those of the system.
@@ -40,7 +40,7 @@ pub(crate) fn create(path: &Path) -> io::Result<fs::File> {
     fs::File::create(path)
 }
 
-/// The same, and what is there keeps what it holds. Where a file was made: its name.
+/// Opens a file as [`create`] does, but keeps its contents. Also returns the path if it created the file.
 ///
 /// # Errors
 /// Those of the system.
@@ -54,18 +54,18 @@ pub(crate) fn create_kept(path: &Path) -> io::Result<(fs::File, Option<PathBuf>)
     }
 }
 
-/// Where a file is: its directory without links, and its name.
+/// Identifies a file, for comparison: its canonical directory, and its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place(PathBuf);
 
 impl Place {
-    /// Of an open file, by the name under which it was opened.
+    /// The place of an open file, by the path that opened it.
     pub(crate) fn of(_file: &fs::File, path: &Path) -> Option<Place> {
         place(path)
     }
 }
 
-/// Where a file is or would be made; `None`: something else is there, or there is no such directory.
+/// The place of a file that exists or could be created; `None` if it is no regular file, or has no directory.
 pub(crate) fn place(path: &Path) -> Option<Place> {
     if let Ok(there) = fs::metadata(path) {
         return there.is_file().then(|| fs::canonicalize(path).ok()).flatten().map(Place);
@@ -74,8 +74,8 @@ pub(crate) fn place(path: &Path) -> Option<Place> {
     Some(Place(fs::canonicalize(dir).ok()?.join(path.file_name()?)))
 }
 
-/// The name that a file renamed to `path` has to get. `None`: something that is no file is there, such as a device, which
-/// is written and not replaced.
+/// The path to rename a file to so that it replaces `path`. `None` if `path` is no regular file but, for example, a
+/// device, which is written and not replaced.
 ///
 /// # Errors
 /// Those of the system.
@@ -88,7 +88,7 @@ pub(crate) fn replaceable(path: &Path) -> io::Result<Option<PathBuf>> {
     }
 }
 
-/// A new file beside `path`, to be renamed to it. It has the access list of the directory.
+/// Creates a file beside `path` that will replace it by a rename. It gets the access list of the directory.
 ///
 /// # Errors
 /// Those of the system.
@@ -97,10 +97,10 @@ pub(crate) fn replacement(path: &Path, _for_all: bool) -> io::Result<tempfile::N
     tempfile::Builder::new().prefix(".gcwatch-").tempfile_in(dir)
 }
 
-/// Opens a file of settings. Users are not told apart.
+/// Opens a settings file. On Windows gcwatch does not check who wrote it.
 ///
 /// # Errors
-/// Those of the system; `NotFound` also where something that is no file is there.
+/// Those of the system; `NotFound` also for anything but a regular file.
 pub(crate) fn open_settings(path: &Path) -> io::Result<Settings> {
     let file = fs::File::open(path)?;
     match file.metadata()?.is_file() {
@@ -109,94 +109,89 @@ pub(crate) fn open_settings(path: &Path) -> io::Result<Settings> {
     }
 }
 
-/// How much more can be written to the file system of a directory; `None` where it does not say.
-#[expect(unsafe_code, reason = "the standard library does not ask for it")]
+/// The free space of a directory's file system; `None` if it does not say.
+#[expect(unsafe_code, reason = "the standard library has no call for it")]
 pub(crate) fn free_bytes(dir: &Path) -> Option<u64> {
     let path: Vec<u16> = dir.as_os_str().encode_wide().chain([0]).collect();
     let mut free = 0;
-    // SAFETY: the path ends with a zero, the result is written to `free`, and the rest may be null.
-    let told = unsafe { GetDiskFreeSpaceExW(path.as_ptr(), &raw mut free, ptr::null_mut(), ptr::null_mut()) };
-    (told != 0).then_some(free)
+    // SAFETY: the path ends with a zero, the call writes its result to `free`, and the other pointers may be null.
+    let done = unsafe { GetDiskFreeSpaceExW(path.as_ptr(), &raw mut free, ptr::null_mut(), ptr::null_mut()) };
+    (done != 0).then_some(free)
 }
 
-/// A console has sent it to the child already.
+/// Nothing to do: the console has sent the signal to the child already.
 pub(crate) fn forward(_pid: u32, _signal: Signal) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads a file at a place. The file's own position goes along: whoever reads it does so by place only.
+/// Reads a file at an offset. This moves the file's own position, so callers must read by offset only.
 pub(crate) fn read_at(file: &fs::File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
 }
 
-/// Keeps a process that is about to be started out of the console's signals.
+/// Starts the command in a process group of its own, which the console's signals do not reach.
 pub(crate) fn own_group(command: &mut Command) {
     const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
     command.creation_flags(CREATE_NEW_PROCESS_GROUP);
 }
 
-/// Handles are inherited only where that is asked for.
+/// Nothing to do: on Windows a process inherits only handles that were passed on deliberately.
 pub(crate) fn close_inherited() {}
 
-/// Nobody is told apart.
+/// On Windows gcwatch does not tell users apart.
 pub(crate) fn own_uid() -> u32 {
     0
 }
 
-/// There is no such socket.
+/// Nothing to do: Windows has no such socket.
 pub(crate) fn give_socket(_socket: &Path, _uid: u32, _to_all: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// There is no such user.
+/// Windows has no such user.
 pub(crate) fn is_root() -> bool {
     false
 }
 
-/// The code as Windows gives it.
+/// The exit code of a process.
 pub(crate) fn exit_code(status: ExitStatus) -> i32 {
     status.code().unwrap_or(1)
 }
 
-/// A directory below `parent`.
+/// Makes a directory below `parent`.
 pub(crate) fn make_temp_dir(parent: &Path) -> io::Result<tempfile::TempDir> {
     tempfile::Builder::new().prefix("gcw").tempdir_in(parent)
 }
 
-/// Not looked at here.
+/// Not checked on Windows.
 pub(crate) fn others_can_change(_file: &fs::File) -> io::Result<bool> {
     Ok(false)
 }
 
-/// The connection that keeps the profiler in the target.
+/// Keeps the profiler in the target. Not available on Windows yet: [`Lease::listen`] fails.
 #[derive(Debug)]
 pub(crate) struct Lease;
 
 impl Lease {
-    /// Not here yet.
+    /// Fails: level `roots` is not available on Windows yet.
     pub(crate) fn listen(_path: &Path) -> io::Result<Lease> {
         Err(io::Error::new(io::ErrorKind::Unsupported, "level roots is not available on Windows yet"))
     }
 
-    /// Never.
+    /// Never returns.
     pub(crate) async fn taken(&mut self) -> io::Result<()> {
         std::future::pending().await
     }
 
-    /// Nobody to tell.
     pub(crate) fn beat(&self) {}
 
-    /// Nobody reads.
     pub(crate) fn all_read(&self) -> Option<bool> {
         None
     }
 
-    /// Nobody came.
     pub(crate) async fn forget_arrivals(&mut self) {}
 
-    /// Nobody to tell.
     pub(crate) async fn end(&mut self) {}
 
-    /// Nobody was there.
     pub(crate) async fn gone(&mut self) {}
 }

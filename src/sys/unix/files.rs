@@ -1,5 +1,5 @@
-//! Files that are made for the user: reports and recordings. They hold command lines and names of the program, so a
-//! new one is for its owner alone. Whoever can write to the directory may have put something at the name before us.
+//! Creates the user's files: reports and recordings. They hold command lines and names from the program, so only their
+//! owner can read a new one. Anyone who can write to the directory may have created something at the path before us.
 
 use std::fs::{self, File, Metadata, Permissions};
 use std::io;
@@ -11,26 +11,26 @@ use tempfile::NamedTempFile;
 
 use super::user::own_uid;
 
-/// For its owner alone; the umask can take more away.
+/// Only the owner can read and write; the umask can take more away.
 const PRIVATE: u32 = 0o600;
-/// A scraper runs as another user.
+/// All can read: a metrics scraper may run as another user.
 const PUBLIC: u32 = 0o644;
-/// As many links in a row as the kernel follows.
-const LINKS: usize = 40;
+/// The kernel follows as many links in a row.
+const MAX_LINKS: usize = 40;
 
-/// Opens a file to be written from its start. A new one is for its owner alone; one that is there keeps its mode, and
-/// may be a device or a FIFO.
+/// Opens a file to write it from its start. Only the owner can read a new file; an existing one keeps its mode, and may
+/// be a device or a FIFO.
 ///
 /// # Errors
-/// Those of the system; a symbolic link that another user made is not followed.
+/// Those of the system; `PermissionDenied` for a symbolic link that another user made.
 pub(crate) fn create(path: &Path) -> io::Result<File> {
     opened(path, OFlags::TRUNC).map(|(file, _)| file)
 }
 
-/// The same, and what is there keeps what it holds. Where a file was made: its name.
+/// Opens a file as [`create`] does, but keeps its contents. Also returns the path if it created the file.
 ///
 /// # Errors
-/// As those of [`create`].
+/// Those of [`create`].
 pub(crate) fn create_kept(path: &Path) -> io::Result<(File, Option<PathBuf>)> {
     opened(path, OFlags::empty())
 }
@@ -39,12 +39,12 @@ fn opened(path: &Path, truncated: OFlags) -> io::Result<(File, Option<PathBuf>)>
     let mode = Mode::from_raw_mode(PRIVATE as _);
     let open = |path: &Path, flags| rustix::fs::open(path, OFlags::WRONLY | OFlags::CLOEXEC | flags, mode);
     let mut path = path.to_owned();
-    for _ in 0..LINKS {
+    for _ in 0..MAX_LINKS {
         match open(&path, OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW) {
             Err(rustix::io::Errno::EXIST) => {}
             made => return Ok((made?.into(), Some(path))),
         }
-        // CREATE again: with it the kernel protects files and FIFOs in directories for all (fs.protected_regular).
+        // CREATE again: only with it the kernel protects files and FIFOs in shared directories (fs.protected_regular).
         match open(&path, OFlags::CREATE | truncated | OFlags::NOFOLLOW) {
             Err(rustix::io::Errno::LOOP) => match followed(&path)? {
                 Some(next) => path = next,
@@ -56,24 +56,24 @@ fn opened(path: &Path, truncated: OFlags) -> io::Result<(File, Option<PathBuf>)>
     Err(rustix::io::Errno::LOOP.into())
 }
 
-/// Where a file is, by whatever name: what may be compared.
+/// Identifies a file whatever its path, for comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Place {
     /// Device and inode.
     File(u64, u64),
-    /// Nothing is there yet: the directory without links, and the name in it.
+    /// For a file that does not exist yet: its canonical directory, and its name.
     Name(PathBuf),
 }
 
 impl Place {
-    /// Of an open file, which may have lost its name.
+    /// The place of an open file, whose path may be gone.
     pub(crate) fn of(file: &File, _path: &Path) -> Option<Place> {
         file.metadata().ok().map(|there| Place::File(there.dev(), there.ino()))
     }
 }
 
-/// Where a file is or would be made. `None`: it is no regular file, such as a device that several may share, or there is no
-/// such directory.
+/// The place of a file that exists or could be created. `None` if it is no regular file but, for example, a device that
+/// several may share, or if it has no directory.
 pub(crate) fn place(path: &Path) -> Option<Place> {
     if let Ok(there) = fs::metadata(path) {
         return there.is_file().then(|| Place::File(there.dev(), there.ino()));
@@ -83,14 +83,14 @@ pub(crate) fn place(path: &Path) -> Option<Place> {
     Some(Place::Name(fs::canonicalize(dir).ok()?.join(path.file_name()?)))
 }
 
-/// The name that a file renamed to `path` has to get: that of the regular file, or of none, that the links there lead
-/// to. `None`: something else is there, such as a device or a FIFO, which is written and not replaced.
+/// The path to rename a file to so that it replaces `path`: where its links lead, to a regular file or to nothing.
+/// `None` if they lead to something else, such as a device or a FIFO, which is written and not replaced.
 ///
 /// # Errors
-/// As those of [`create`].
+/// Those of [`create`].
 pub(crate) fn replaceable(path: &Path) -> io::Result<Option<PathBuf>> {
     let mut path = path.to_owned();
-    for _ in 0..LINKS {
+    for _ in 0..MAX_LINKS {
         let kind = match fs::symlink_metadata(&path) {
             Ok(metadata) => metadata.file_type(),
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Some(path)),
@@ -107,11 +107,11 @@ pub(crate) fn replaceable(path: &Path) -> io::Result<Option<PathBuf>> {
     Err(rustix::io::Errno::LOOP.into())
 }
 
-/// A new file beside `path`, to be renamed to it. It has the mode of the file that it replaces, if that one is ours;
-/// otherwise a new file's: `for_all` to read, or for its owner alone.
+/// Creates a file beside `path` that will replace it by a rename. It gets the mode of the file at `path`, if that is
+/// ours; otherwise all can read it (`for_all`), or only its owner.
 ///
 /// # Errors
-/// Those of the system; what is at `path` is neither a file nor a link.
+/// Those of the system; also if `path` is neither a file nor a link.
 pub(crate) fn replacement(path: &Path, for_all: bool) -> io::Result<NamedTempFile> {
     let there = fs::symlink_metadata(path).ok();
     if there.as_ref().is_some_and(|there| !there.is_file() && !there.is_symlink()) {
@@ -130,7 +130,7 @@ pub(crate) fn replacement(path: &Path, for_all: bool) -> io::Result<NamedTempFil
     Ok(made)
 }
 
-/// Where a symbolic link leads. `None`: it is one of those in `/proc` that stand for an open file, and have no name.
+/// Where a symbolic link leads. `None` for a link in `/proc`, which may stand for an open file without a path.
 fn followed(path: &Path) -> io::Result<Option<PathBuf>> {
     let Some((uid, to)) = link(path)? else { return Ok(None) };
     if uid != own_uid() && uid != 0 {
@@ -140,7 +140,7 @@ fn followed(path: &Path) -> io::Result<Option<PathBuf>> {
     Ok(Some(path.parent().unwrap_or(Path::new("")).join(to)))
 }
 
-/// A link's owner and what it says, both of the same link.
+/// A link's owner and target. The open descriptor makes sure that both are of the same link.
 #[cfg(target_os = "linux")]
 fn link(path: &Path) -> io::Result<Option<(u32, PathBuf)>> {
     use std::ffi::OsStr;
@@ -154,7 +154,7 @@ fn link(path: &Path) -> io::Result<Option<(u32, PathBuf)>> {
     Ok(Some((stat.st_uid, OsStr::from_bytes(to.as_bytes()).into())))
 }
 
-/// A link's owner and what it says.
+/// A link's owner and target.
 #[cfg(not(target_os = "linux"))]
 fn link(path: &Path) -> io::Result<Option<(u32, PathBuf)>> {
     Ok(Some((fs::symlink_metadata(path)?.uid(), fs::read_link(path)?)))

@@ -1,4 +1,4 @@
-//! Files of settings that nobody typed: found in a directory, which may be one that everybody can write to.
+//! Settings files that gcwatch finds in a directory. Anyone may be able to write to that directory.
 
 use std::fs::{self, File};
 use std::io;
@@ -10,14 +10,14 @@ use rustix::fs::{Mode, OFlags};
 use super::user::own_uid;
 use crate::sys::shared::Settings;
 
-/// Who beside the owner can write to a file.
+/// The mode bits that let others than the owner write to a file.
 const OTHERS_WRITE: u32 = 0o022;
 
-/// Opens a file of settings, if nobody but the caller and root can have written it. A link is not followed, and what is
-/// no regular file is not waited for.
+/// Opens a settings file if only the caller or root can have written it. It does not follow a link, and does not wait
+/// for a FIFO.
 ///
 /// # Errors
-/// Nothing is there (`NotFound`), or it is the caller's or root's and cannot be opened.
+/// There is no file (`NotFound`), or it belongs to the caller or root and cannot be opened.
 pub(crate) fn open_settings(path: &Path) -> io::Result<Settings> {
     let trusted = |uid: u32| uid == own_uid() || uid == 0;
     let no_file = || Settings::Refused {
