@@ -1,10 +1,10 @@
-//! gcwatch against real CLRs. The tests are made at start, one for each runtime that was found:
-//! `cargo test --test integration -- net9` runs those of .NET 9.
+//! Runs gcwatch against real CLRs. The program lists its tests at start, one for each runtime that it finds:
+//! `cargo test --test integration -- net9` runs the tests on .NET 9.
 //!
-//! What cannot run on this machine is listed first as `skipped NAME: REASON`, and counted as ignored. (nextest counts
-//! them too, and swallows the reasons.)
+//! Tests that cannot run on this machine are listed first as `skipped NAME: REASON`, and counted as ignored. (nextest
+//! counts them too, but does not show the reasons.)
 
-// The tests speak to processes by signals and look at /proc; Windows gets its own when gcwatch runs there.
+// The tests send signals and read /proc; Windows gets tests of its own when gcwatch runs there.
 #[cfg(unix)]
 mod it;
 

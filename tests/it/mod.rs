@@ -1,4 +1,4 @@
-//! The tests in folders by subject. The names of a file's tests begin with the name of the file.
+//! The tests, in one folder per subject. The name of each test begins with the name of its file.
 
 mod commands;
 mod documentation;
@@ -28,7 +28,7 @@ pub(crate) fn main() -> ExitCode {
     let clrs = match xtask::clr::find_all() {
         Ok(clrs) => clrs,
         Err(error) => {
-            // Stderr may be closed; the exit code says the same.
+            // Stderr may be closed; then the exit code alone reports the failure.
             let _ = writeln!(std::io::stderr(), "no runtime to test on: {error:?}");
             return ExitCode::from(101);
         }
@@ -42,7 +42,7 @@ pub(crate) fn main() -> ExitCode {
         output::FILES,
         hostile::FILES,
         commands::FILES,
-        // The last one knows the names of all others.
+        // Must be last: it checks the names of all other tests.
         documentation::FILES,
     ] {
         suite.register(files);

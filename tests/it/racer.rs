@@ -1,5 +1,5 @@
-//! Hostile programs: what a target's user might run beside it, or in its place. They are this test program, started once
-//! more as that user with `--racer MODE DIRECTORY ...`, and run until they are killed.
+//! Hostile programs that a target's user might run beside the target or in its place. The tests start this test program
+//! again, as that user, with `--racer MODE DIRECTORY ...`; it runs until it is killed.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -18,17 +18,17 @@ pub(crate) const OPTION: &str = "--racer";
 
 const TRAP: &str = "trap.so";
 
-/// How many links lead to the temporary directory; the kernel follows 40.
+/// How many symbolic links lead to the temporary directory; the kernel follows at most 40.
 const LINKS: usize = 32;
-/// How long a trap stays: an honest program that steps into it must find its way later.
-const TRAPPED: Duration = Duration::from_millis(20);
+/// How long an exchange lasts before it is undone, so that an honest program finds its file again.
+const TRAP_DURATION: Duration = Duration::from_millis(20);
 
 /// The temporary directory that [`build`] makes.
 pub(crate) fn real(dir: &Path) -> PathBuf {
     dir.join("real")
 }
 
-/// The name that the target has for it: the first of the links to it.
+/// The path by which the target reaches it: the first of the links to it.
 pub(crate) fn temp_dir(dir: &Path) -> PathBuf {
     dir.join("c0")
 }
@@ -43,7 +43,7 @@ pub(crate) fn main(arguments: &[String]) -> ExitCode {
         ["decoy", dir, socket] => decoy(Path::new(dir), Path::new(socket)),
         ["impostor", dir, pid] => impostor(Path::new(dir), pid),
         ["idle"] => idle(),
-        _ => Err(io::Error::other(format!("what is {words:?}?"))),
+        _ => Err(io::Error::other(format!("unknown arguments: {words:?}"))),
     };
     match ended {
         Ok(()) => ExitCode::SUCCESS,
@@ -61,7 +61,8 @@ fn say(line: &str) {
     let _ = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
 }
 
-/// A temporary directory `real` behind a chain of links, and `evil`, in which another library is to have the name of ours.
+/// Makes a temporary directory `real` behind a chain of links, and `evil`, with another library that gets the name of
+/// ours.
 fn build(dir: &Path, library: &Path) -> io::Result<()> {
     let (real, evil) = (real(dir), dir.join("evil"));
     for made in [&real, &evil] {
@@ -73,11 +74,11 @@ fn build(dir: &Path, library: &Path) -> io::Result<()> {
         fs::create_dir(&trap)?;
         fs::copy(library, trap.join(TRAP))?;
     }
-    // The way through each is long.
+    // Each link has a long path, so that following them takes time.
     let detour = "./".repeat(500);
     for link in 0..LINKS {
         let next = if link + 1 == LINKS { "real".to_owned() } else { format!("c{}", link + 1) };
-        // Relative: it leads there from wherever it is looked at.
+        // Relative, so that it is valid wherever the directory is mounted.
         symlink(format!("{detour}{next}"), dir.join(format!("c{link}")))?;
     }
     Ok(())
@@ -88,14 +89,14 @@ fn exchange(one: &Path, other: &Path) -> io::Result<()> {
     Ok(renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)?)
 }
 
-/// Whenever somebody opens the library it is another one, for a moment.
+/// Whenever a process opens the library, another library has its name for a moment.
 fn exchange_for_ever(dir: &Path) -> io::Result<()> {
     let (real, evil) = (real(dir), dir.join("evil"));
     let inotify = inotify::init(CreateFlags::empty())?;
     inotify::add_watch(&inotify, &real, WatchFlags::CREATE)?;
     let watch = |name: &str| {
         if name.starts_with("gcwatch-") {
-            // It may be closed to us.
+            // We may have no permission to watch it.
             let _ = inotify::add_watch(&inotify, real.join(name), WatchFlags::OPEN);
         }
     };
@@ -119,16 +120,16 @@ fn exchange_for_ever(dir: &Path) -> io::Result<()> {
                 }
             }
             exchange(&real, &evil)?;
-            thread::sleep(TRAPPED);
+            thread::sleep(TRAP_DURATION);
             exchange(&real, &evil)?;
             say("exchanged");
-            // Who opened it meanwhile is in the queue.
+            // The opens during the exchange are still queued; ignore them.
             quiet_until = Instant::now() + Duration::from_millis(1);
         }
     }
 }
 
-/// Whenever the lease's socket is made, its directory is another one in which that name is a link to `victim`.
+/// When gcwatch makes the lease's socket, replaces its directory by one that has a link to `victim` under that name.
 fn lease(dir: &Path, victim: &Path) -> io::Result<()> {
     let real = real(dir);
     let inotify = inotify::init(CreateFlags::empty())?;
@@ -148,7 +149,7 @@ fn lease(dir: &Path, victim: &Path) -> io::Result<()> {
         let made = real.join(&name);
         let until = Instant::now() + Duration::from_millis(50);
         while Instant::now() < until {
-            // Where nobody else may look the name alone must do.
+            // The directory may be closed to us; then its name is all that we can exchange.
             let there = fs::symlink_metadata(made.join("lease"));
             if there.is_ok() && exchange(&made, &trap).is_ok() {
                 say("exchanged");
@@ -159,7 +160,7 @@ fn lease(dir: &Path, victim: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A process that seems to be a .NET runtime. Once it was asked who it is, its temporary directory is a link to `host`.
+/// Poses as a .NET runtime. After the first ProcessInfo3 request, replaces its temporary directory by a link to `host`.
 fn runtime(dir: &Path, host: &Path) -> io::Result<()> {
     let (temp, link) = (dir.join("t"), dir.join("link"));
     fs::create_dir(&temp)?;
@@ -168,20 +169,20 @@ fn runtime(dir: &Path, host: &Path) -> io::Result<()> {
     serve(&listener, || exchange(&temp, &link))
 }
 
-/// The same, but it is the socket that becomes a link: to that of somebody else.
+/// Like [`runtime`], but replaces its socket by a link to another process's socket.
 fn decoy(dir: &Path, service: &Path) -> io::Result<()> {
     let (socket, link) = (dir.join(socket_name(std::process::id())?), dir.join("link"));
     symlink(service, &link)?;
     serve(&UnixListener::bind(&socket)?, || exchange(&socket, &link))
 }
 
-/// Answers like a runtime that knows one command, and does something when it first comes.
+/// Answers as a runtime that knows only ProcessInfo3, and calls `at_first` before its first answer to it.
 fn serve(listener: &UnixListener, at_first: impl Fn() -> io::Result<()>) -> io::Result<()> {
     say("ready runtime");
     let mut exchanged = false;
     loop {
         let (mut stream, _) = listener.accept()?;
-        // Whoever connects and says nothing is no matter.
+        // Ignore clients that connect and send nothing.
         let Ok((set, id)) = request(&mut stream) else { continue };
         if (set, id) != (4, 8) {
             answer(&mut stream, 0xff, &0x8013_1385_u32.to_le_bytes())?;
@@ -196,7 +197,7 @@ fn serve(listener: &UnixListener, at_first: impl Fn() -> io::Result<()>) -> io::
     }
 }
 
-/// Listens where another process's runtime should, and says what it is asked.
+/// Listens where the runtime of process `pid` should, and prints each request.
 fn impostor(dir: &Path, pid: &str) -> io::Result<()> {
     let pid = pid.parse().map_err(io::Error::other)?;
     let listener = UnixListener::bind(dir.join(socket_name(pid)?))?;
@@ -218,7 +219,7 @@ fn idle() -> io::Result<()> {
     }
 }
 
-/// What a runtime in this process calls its socket.
+/// The name of a runtime's diagnostics socket in this process.
 fn socket_name(pid: u32) -> io::Result<String> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
     let start = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(19));

@@ -1,5 +1,5 @@
-//! The list of tests: one per runtime and kind of GC where that matters. What this machine cannot run
-//! is counted as ignored, and its reason is printed.
+//! The list of tests: one per runtime, and per kind of GC where that matters. Tests that this machine cannot run are
+//! counted as ignored, with the reason printed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -36,28 +36,28 @@ impl Heap {
         self == Heap::Server
     }
 
-    /// What makes a runtime use it, with budgets so small that a short program collects often.
+    /// The variables that select it, with gen0 budgets so small that a short program collects often.
     pub(crate) fn environment(self) -> [(&'static str, &'static str); 2] {
         [("DOTNET_gcServer", if self.server() { "1" } else { "0" }), ("DOTNET_GCgen0size", "400000")]
     }
 }
 
-/// What a test needs beside a runtime.
+/// What a test needs besides a runtime.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Need {
-    /// Threads and descriptors of another process, as Linux shows them.
+    /// Reads threads and descriptors of other processes in /proc.
     Proc,
-    /// To become another user.
+    /// Runs programs as another user.
     Root,
-    /// Another tool.
+    /// Needs another tool, at this path.
     Peer(&'static str),
-    /// Filters of system calls, which tests write for one kind of processor.
+    /// Installs seccomp filters, which the tests have for one architecture only.
     SystemCallFilter,
-    /// With one processor the runtime has no server GC.
+    /// Needs two processors: with one, the runtime has no server GC.
     TwoProcessors,
-    /// This many GiB of free memory.
+    /// Needs this many GiB of free memory.
     FreeMemory(u64),
-    /// SIGHUP ends processes. Under nohup all that is started ignores it.
+    /// Needs SIGHUP to end processes; under nohup, all child processes ignore it.
     Hangups,
 }
 
@@ -111,10 +111,10 @@ macro_rules! files {
 }
 pub(crate) use files;
 
-/// The tests so far.
+/// The tests registered so far.
 pub(crate) struct Suite {
     clrs: Vec<Clr>,
-    /// The file that registers tests.
+    /// The file whose tests are being registered.
     file: &'static str,
     trials: Vec<Trial>,
     skips: Vec<(String, String)>,
@@ -133,7 +133,7 @@ impl Suite {
         }
     }
 
-    /// On every runtime, with both kinds of GC.
+    /// Registers a test on every runtime, with both kinds of GC.
     pub(crate) fn each_heap(&mut self, name: &str, needs: &[Need], test: fn(&Clr, Heap) -> Result<()>) {
         for clr in self.clrs.clone() {
             for heap in Heap::ALL {
@@ -147,25 +147,25 @@ impl Suite {
         }
     }
 
-    /// On every runtime.
+    /// Registers a test on every runtime.
     pub(crate) fn each(&mut self, name: &str, needs: &[Need], test: fn(&Clr) -> Result<()>) {
         for clr in self.clrs.clone() {
             self.add(format!("{name} [net{}]", clr.name), needs, move || test(&clr));
         }
     }
 
-    /// On the newest runtime: what does not depend on it.
+    /// Registers a test on the newest runtime only, for what does not depend on the runtime.
     pub(crate) fn once(&mut self, name: &str, needs: &[Need], test: fn(&Clr) -> Result<()>) {
         let Some(clr) = self.clrs.last().cloned() else { return };
         self.add(format!("{name} [net{}]", clr.name), needs, move || test(&clr));
     }
 
-    /// Without a runtime.
+    /// Registers a test that needs no runtime.
     pub(crate) fn plain(&mut self, name: &str, test: fn() -> Result<()>) {
         self.add(name.to_owned(), &[], test);
     }
 
-    /// A test of any kind, on the newest runtime.
+    /// Registers a closure as a test on the newest runtime.
     pub(crate) fn with(
         &mut self,
         name: &str,
@@ -176,12 +176,12 @@ impl Suite {
         self.add(format!("{name} [net{}]", clr.name), needs, move || test(&clr));
     }
 
-    /// Without a runtime, with what it captures.
+    /// Registers a closure as a test that needs no runtime.
     pub(crate) fn named(&mut self, name: &str, test: impl FnOnce() -> Result<()> + Send + 'static) {
         self.add(name.to_owned(), &[], test);
     }
 
-    /// The names so far, without runtime and kind of GC.
+    /// The names registered so far, without runtime and kind of GC.
     pub(crate) fn names(&self) -> BTreeSet<String> {
         let bare = |name: &str| {
             let name = name.split(" [").next().unwrap_or(name);
@@ -218,7 +218,7 @@ impl Suite {
     /// Runs what the command line asks for.
     pub(crate) fn run(self) -> ExitCode {
         let arguments = Arguments::from_args();
-        // A runner that starts each test by itself asks for the list of ignored tests once, and the reasons are printed then.
+        // A runner that starts each test in its own process lists the ignored tests once: print the reasons then.
         if if arguments.list { arguments.ignored } else { !arguments.exact } {
             for (name, reason) in &self.skips {
                 say(&format!("skipped {name}: {reason}"));

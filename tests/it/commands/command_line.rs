@@ -1,4 +1,4 @@
-//! The command line by itself: help, manual page, schema, values with units.
+//! The command line alone: help, manual page, schema, values with units.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.plain("command_line::values_without_a_unit_are_refused", units);
 }
 
-/// `80` may be milliseconds or seconds, `1` bytes or megabytes.
+/// Values without a unit are refused: `80` may be milliseconds or seconds, `1` bytes or megabytes.
 fn units() -> Result<()> {
     for (words, remedy) in
         [("--min-pause 80", "did you mean 80ms?"), ("--record x.nettrace --rotate 1,3", "did you mean 1MiB?")]
@@ -36,7 +36,7 @@ fn valid_schema() -> Result<()> {
     if let Err(error) = jsonschema::meta::validate(schema) {
         anyhow::bail!("{error}");
     }
-    // What the contract names is required, not only allowed.
+    // The schema has to require what the contract names, not only to allow it.
     let required: BTreeSet<&str> = schema.list("/required")?.iter().filter_map(Value::as_str).collect();
     let named = ["schema", "tool", "target", "gcs", "watch", "summary", "assertions", "lost", "exit"];
     ensure!(named.iter().all(|key| required.contains(key)), "{required:?}");
@@ -57,8 +57,8 @@ fn help() -> Result<()> {
     let manual = Gcwatch::new().arg("man").output()?.expect(0)?;
     let page = manual.out()?;
     ensure!(page.starts_with(".ie") || page.contains(".TH"), "not a manual page");
-    // There is one page, and no other is named.
-    ensure!(!page.contains("\\-run(1)") && page.contains(".B gcwatch run\n"), "pages that do not exist");
+    // The page refers to no other.
+    ensure!(!page.contains("\\-run(1)") && page.contains(".B gcwatch run\n"), "it refers to other pages");
     let rotate = Gcwatch::new().args("run --help").output()?.expect(0)?;
     let rotate = rotate.out()?.split("--rotate").nth(1).context("no --rotate")?.split("--duration").next();
     let rotate = rotate.unwrap_or_default().trim_end();

@@ -1,4 +1,4 @@
-//! `gcwatch completions`: the scripts in `completions/`, and what bash offers for a process.
+//! `gcwatch completions`: the scripts in `completions/`, and the process ids that bash offers.
 
 use anyhow::{Context, Result, ensure};
 use xtask::testkit::Target;
@@ -12,7 +12,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.once("completions::of_processes", &[], complete_pids);
 }
 
-/// What `gcwatch completions` prints is what packages ship.
+/// The files that packages ship are what `gcwatch completions` prints.
 fn completions() -> Result<()> {
     let dir = workspace::root().join("completions");
     let mut shells = 0;
@@ -38,11 +38,11 @@ fn completions() -> Result<()> {
             }
         }
     }
-    ensure!(shells >= 3, "completion files of {shells} shells only in {}", dir.display());
+    ensure!(shells >= 3, "completion files of only {shells} shells in {}", dir.display());
     Ok(())
 }
 
-/// `gcwatch attach <TAB>` in bash: the processes that are there.
+/// `gcwatch attach <TAB>` in bash offers the running processes.
 fn complete_pids(clr: &Clr) -> Result<()> {
     let mut target = Target::app(clr, "roots", &[], &[])?;
     target.wait_line("ready ", DEADLINE)?;

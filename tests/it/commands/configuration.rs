@@ -1,4 +1,4 @@
-//! Where options come from: the command line over the environment over `gcwatch.toml`.
+//! Where options come from: the command line wins over the environment, which wins over `gcwatch.toml`.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -20,11 +20,11 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.plain("configuration::diff_takes_what_fits_it", of_diff);
 }
 
-/// In a directory two below the one with the file.
+/// Runs the command two directories below the one with the file.
 fn below(dir: &tempfile::TempDir, toml: &str, mut command: Command) -> Result<Command> {
     let file = dir.path().join("gcwatch.toml");
     std::fs::write(&file, toml)?;
-    // One that others can write to is passed over, and the umask may let them.
+    // gcwatch ignores a file that others can write to, and the umask may allow that.
     std::fs::set_permissions(&file, Permissions::from_mode(0o644))?;
     let inner = dir.path().join("a/b");
     std::fs::create_dir_all(&inner)?;
@@ -97,7 +97,7 @@ fn sources() -> Result<()> {
     Ok(())
 }
 
-/// `config` says as much as the command itself, and a file's line is named.
+/// `config` reports as much as the command itself, and names the line of the file.
 fn everywhere() -> Result<()> {
     let possible = "possible values: basic, moves, roots";
     for words in ["config", "config attach", "attach 1", "report x"] {
@@ -130,7 +130,7 @@ fn everywhere() -> Result<()> {
     run(table, 2)?.says(&["gcwatch.toml, line 4"]).map(drop)
 }
 
-/// A misspelt one, one that can be typed only, and those that are none of the user's business.
+/// Warns of misspelt variables and of those for options that only the command line takes, but not of gcwatch's own.
 fn odd_variables() -> Result<()> {
     let dir = tempfile::tempdir()?;
     let mut command = below(&dir, "", Gcwatch::new().arg("config").command())?;
@@ -148,7 +148,7 @@ fn of_diff() -> Result<()> {
     let document = r#"{"schema":"gcwatch/1","gcs":[],"watch":null,"summary":null,"lost":null}"#;
     let dir = tempfile::tempdir()?;
     std::fs::write(dir.path().join("a.json"), document)?;
-    // The format of the others is none of diff's.
+    // `diff` ignores the format that is set for the other commands.
     let toml = "format = 'ndjson'\n[diff]\nunits = 'si'\n";
     let words = "diff ../../a.json ../../a.json";
     run(below(&dir, toml, Gcwatch::new().args(words).command())?, 0)?;

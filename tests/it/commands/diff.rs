@@ -1,4 +1,4 @@
-//! `gcwatch diff`: recordings and documents side by side.
+//! `gcwatch diff` compares recordings and documents.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.plain("diff::mistakes", mistakes);
 }
 
-/// One run of the program: its recording and its document.
+/// Runs the program once; returns its recording and its document.
 fn watch(clr: &Clr, dir: &Path, name: &str, options: &str, work: &str) -> Result<(PathBuf, PathBuf)> {
     let recording = dir.join(format!("{name}.nettrace"));
     let document = dir.join(format!("{name}.json"));
@@ -48,7 +48,7 @@ fn compares(clr: &Clr) -> Result<()> {
     let less = watch(clr, dir.path(), "less", "--level moves", "work=150000 live=5000")?;
     let more = watch(clr, dir.path(), "more", "--level moves", "work=300000 live=40000")?;
 
-    // A run is not worse than itself, in whichever of its two forms.
+    // A run is not worse than itself, be it given as a recording or as a document.
     let same = diff(&less.0, &less.1, &["--format", "json", "--fail-on", "pause.p99 > 0%"], 0)?;
     let same: Value = serde_json::from_slice(&same.stdout)?;
     for row in same["metrics"].as_array().context("no metrics")? {
@@ -80,7 +80,7 @@ fn compares(clr: &Clr) -> Result<()> {
         compared["fail_on"][0]["fails"] == true && compared["fail_on"][1]["fails"] == false,
         "{compared}"
     );
-    // Eight times as much is alive.
+    // The second run keeps eight times as many objects alive.
     let promoted = row(&compared, "promoted.mean")?;
     ensure!(promoted["change"].as_f64() > Some(0.0), "{promoted}");
 
@@ -88,10 +88,10 @@ fn compares(clr: &Clr) -> Result<()> {
     let text = text.out()?;
     ensure!(text.contains("FAIL  gc.count > -100%") && text.contains("bootstrap"), "{text}");
     ensure!(text.lines().all(|line| line.chars().count() <= 80 || line.contains(".nettrace")), "{text}");
-    // No roots at this level.
+    // This level has no roots.
     diff(&less.0, &more.0, &["--fail-on", "roots.stack.max > 1%"], 11)?;
 
-    // Levels that differ are said.
+    // The report says when levels differ.
     let basic = watch(clr, dir.path(), "basic", "--level basic", "work=150000 live=5000")?;
     let ended = diff(&basic.0, &less.0, &[], 0)?;
     let words = ended.out()?.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -129,7 +129,7 @@ fn longer(clr: &Clr) -> Result<()> {
     let line = text.out()?.lines().find(|line| line.starts_with("gc.count")).context("no gc.count")?;
     let words = text.out()?.split_whitespace().collect::<Vec<_>>().join(" ");
     ensure!(line.contains("/s") && words.contains("compared per second"), "{}", text.out()?);
-    // Half of them in the same time is a change.
+    // Half as many collections in the same time are a change.
     let bound = ["--fail-on", "gc.count < -40%"];
     document["watch"]["duration_ns"] = ((duration * 10.0) as u64).into();
     std::fs::write(&long, document.to_string())?;

@@ -1,4 +1,4 @@
-//! Bad arguments, unreadable input, output that cannot be written.
+//! Bad arguments, unreadable input, and output that cannot be written.
 
 use anyhow::{Result, ensure};
 use xtask::Clr;
@@ -49,7 +49,7 @@ fn unreadable() -> Result<()> {
         let path = dir.path().join(name);
         std::fs::write(&path, content)?;
         Gcwatch::new().arg("report").arg(&path).output()?.expect(12)?.says(&[name, says])?;
-        // A script gets the code in its document, too.
+        // The document for scripts has the code, too.
         let ended = Gcwatch::new().args("report --format json").arg(&path).output()?.expect(12)?;
         let exit = Document::parse(&ended.stdout)?.0["exit"].clone();
         ensure!(exit["gcwatch"] == 12 && exit["reason"] == "unreadable", "{name}: {exit}");
@@ -76,8 +76,8 @@ fn report(bytes: &[u8]) -> Result<Document> {
     replay(&path, "")
 }
 
-/// What is told by name.
-const NAMED: [&str; 5] =
+/// Paths of the figures that need names.
+const BY_NAME: [&str; 5] =
     ["/roots/by_origin/", "/roots/methods", "/roots/types", "/roots/statics", "/roots/pinned"];
 
 fn cut(clr: &Clr) -> Result<()> {
@@ -85,7 +85,7 @@ fn cut(clr: &Clr) -> Result<()> {
     let bytes = std::fs::read(&recorded.recording)?;
     let whole = recorded.live.complete()?.len();
     let whole_again = replay(&recorded.recording, "--strict")?;
-    ensure!(whole_again.complete()?.len() == whole, "the whole one is not whole under --strict");
+    ensure!(whole_again.complete()?.len() == whole, "the uncut recording is not complete under --strict");
     let mut last = 0;
     for percent in [50, 75, 95] {
         let document = report(&bytes[..bytes.len() * percent / 100])?;
@@ -95,26 +95,26 @@ fn cut(clr: &Clr) -> Result<()> {
             "{} of {whole} at {percent} %",
             complete.len()
         );
-        // What it holds is right.
+        // What the cut recording holds is right.
         for gc in &complete {
             let live = recorded.live.gc(gc["number"].as_u64().unwrap_or(0))?;
             let mut differing = Vec::new();
             differences("", gc, live, &mut differing);
-            // Names come some time after the collection: they may be in what is cut off, and nothing else is.
+            // Names come some time after the collection: they may be cut off, but nothing else may be.
             if gc["roots"].to_string().contains("(unnamed)") {
-                differing.retain(|path| !NAMED.iter().any(|named| path.starts_with(named)));
+                differing.retain(|path| !BY_NAME.iter().any(|named| path.starts_with(named)));
             }
             ensure!(differing.is_empty(), "at {percent} %: {}\n{differing:#?}", brief(gc));
         }
         last = complete.len();
         ensure!(document.0["lost"]["gap"] == "truncated", "{}", document.0["lost"]);
-        // A program this short writes little more than one flush, and of one that is cut nothing is whole.
+        // So short a program writes little more than one flush, and a flush that is cut gives no complete collection.
         ensure!(percent < 95 || !document.gcs()?.is_empty(), "nothing in 95 % of the recording");
     }
     Ok(())
 }
 
-/// A hole in the middle costs what was in it, no more.
+/// A hole in the middle loses only what was in it.
 fn damaged(clr: &Clr) -> Result<()> {
     let recorded = record_run(clr, Heap::Workstation, "basic", "work=400000 live=8000")?;
     let mut bytes = std::fs::read(&recorded.recording)?;
@@ -124,7 +124,7 @@ fn damaged(clr: &Clr) -> Result<()> {
     let complete = document.complete()?;
     ensure!(!complete.is_empty(), "nothing is left");
     let lost = document.0["lost"]["events"] != 0 || complete.len() < recorded.live.complete()?.len();
-    ensure!(lost, "2,000 bytes were overwritten and nothing is said to be lost: {}", document.0["lost"]);
+    ensure!(lost, "2,000 bytes were overwritten, and no loss is reported: {}", document.0["lost"]);
     ensure!(document.0["lost"]["gap"] == "damaged", "{}", document.0["lost"]);
     for gc in &complete {
         let live = recorded.live.gc(gc["number"].as_u64().unwrap_or(0))?;
@@ -137,7 +137,7 @@ fn unwritable(clr: &Clr) -> Result<()> {
     for options in ["--format json -o /nonexistent/out.json", "--record /nonexistent/out.nettrace"] {
         let ended = Gcwatch::on(clr).arg("run").args(options).app(clr, "exits", "return")?.output()?;
         ensure!(ended.code != 0, "{options}: exit code 0");
-        ensure!(ended.stdout.is_empty(), "{options}: the child was started all the same: {:?}", ended.out());
+        ensure!(ended.stdout.is_empty(), "{options}: the child was started: {:?}", ended.out());
         ended.says(&["/nonexistent/out"])?;
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Processes that cannot be watched, or not as wished: a sentence, a remedy, and the exit code.
+//! Processes that cannot be watched, or not at the demanded level: gcwatch's message, remedy and exit code.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -71,7 +71,7 @@ fn diagnostics_disabled(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// The operator said no to profilers: that holds, even where the runtime would take one.
+/// An operator's setting against profilers holds, even where the runtime would accept one.
 fn profiler_disabled(clr: &Clr) -> Result<()> {
     let env = [("DOTNET_EnableDiagnostics_Profiler", "0"), ("DOTNET_GCgen0size", "400000")];
     let mut target = Target::app(clr, "churn", &["interactive"], &env)?;
@@ -93,7 +93,7 @@ fn run_disabled(clr: &Clr) -> Result<()> {
         Gcwatch::on(clr).envs(off).arg("run").app(clr, "exits", "return code=0")?.output()?.expect(22)?;
     ensure!(ended.out()?.starts_with("ready "), "the child did not run: {ended:?}");
     ended.says(&["DOTNET_EnableDiagnostics"])?;
-    // The child's own failure goes first.
+    // The child's own failure takes precedence.
     Gcwatch::on(clr).envs(off).arg("run").app(clr, "exits", "return code=9")?.output()?.expect(9)?;
     Ok(())
 }
@@ -117,12 +117,12 @@ fn dead_socket(clr: &Clr) -> Result<()> {
         );
         Ok(())
     })();
-    // Nobody else does.
+    // A killed process leaves its socket behind.
     std::fs::remove_file(&socket)?;
     outcome
 }
 
-/// A user without any rights, on any Unix.
+/// The id of a user without any rights, on any Unix.
 const NOBODY: &str = "65534";
 
 fn as_nobody(program: &std::path::Path) -> Command {
@@ -136,7 +136,7 @@ fn other_user(clr: &Clr) -> Result<()> {
     let mut target = Target::app(clr, "roots", &[], &[])?;
     target.wait_line("ready ", DEADLINE)?;
     let pid = target.pid().to_string();
-    // Where the build directory is, that user may not look.
+    // That user may not enter the build directory.
     let dir = tempfile::Builder::new().permissions(readable()).tempdir()?;
     anyone_may_enter(dir.path())?;
     let program = dir.path().join("gcwatch");
@@ -145,7 +145,7 @@ fn other_user(clr: &Clr) -> Result<()> {
     let mut command = as_nobody(&program);
     command.arg("attach").arg(&pid);
     run_to_end(command, Vec::new())?.expect(21)?.says(&[&pid, "not permitted", "do:"])?;
-    // By its name, which no other process has.
+    // By a name that no other process has.
     let app = xtask::apps::build("roots")?;
     let named = dir.path().join("of-somebody-else.dll");
     std::fs::copy(&app, &named)?;
@@ -163,7 +163,7 @@ fn other_user(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// As in a container: root, but not allowed to look into a process that has more rights.
+/// As in a container: gcwatch runs as root, but may not inspect a process that has more rights.
 fn root_without_rights() -> Result<()> {
     let other = Guard(Command::new("sleep").arg("1000").spawn()?.id());
     let pid = other.0.to_string();
@@ -179,8 +179,8 @@ fn readable() -> std::fs::Permissions {
     std::os::unix::fs::PermissionsExt::from_mode(0o755)
 }
 
-/// `setpriv`, `gosu`, `su`: the runtime runs as a user to whom the port does not belong. It is watched as any other, and
-/// so is the next one that starts while the first goes on.
+/// `setpriv`, `gosu`, `su`: the runtime runs as a user who does not own the diagnostic port. gcwatch watches it as any
+/// other, and with `--follow` a second one that starts while the first runs.
 fn becomes_another_user(clr: &Clr) -> Result<()> {
     let (dir, clr, copy) = for_anybody(clr, "exits")?;
     let script = "s() { setpriv --reuid 65534 --regid 65534 --clear-groups -- \"$@\"; }; s \"$@\" gcs=4 & s \"$@\" gcs=4; \
@@ -207,7 +207,7 @@ fn becomes_another_user(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// A test application and a runtime where every user may read them.
+/// Copies a test application and a runtime where every user can read them.
 fn for_anybody(clr: &Clr, app: &str) -> Result<(tempfile::TempDir, Clr, PathBuf)> {
     let dll = xtask::apps::build(app)?;
     let dir = tempfile::Builder::new().permissions(readable()).tempdir()?;
@@ -216,15 +216,15 @@ fn for_anybody(clr: &Clr, app: &str) -> Result<(tempfile::TempDir, Clr, PathBuf)
     std::fs::copy(&dll, &copy)?;
     let settings = "runtimeconfig.json";
     std::fs::copy(dll.with_extension(settings), copy.with_extension(settings))?;
-    // The runtimes may be in the home directory of another user.
+    // The original may be in another user's home directory.
     let clr = clr.copy_to(&dir.path().join("dotnet"))?;
-    // Whatever the umask is.
+    // The umask may have taken these rights away.
     let opened = Command::new("chmod").args(["-R", "a+rX"]).arg(dir.path()).status()?;
     ensure!(opened.success(), "chmod: {opened}");
     Ok((dir, clr, copy))
 }
 
-/// Root may watch anybody's process; the library has to be readable for it.
+/// Root may watch any user's process; that user must be able to read the profiler's library.
 fn root_watches(clr: &Clr) -> Result<()> {
     let (dir, clr, copy) = for_anybody(clr, "roots")?;
     let argv = clr.argv(&copy);
@@ -244,7 +244,7 @@ fn root_watches(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// A skip where the temporary directory is private.
+/// Skips the test where the temporary directory is private.
 fn anyone_may_enter(dir: &std::path::Path) -> Result<()> {
     let entered = as_nobody(std::path::Path::new("test")).arg("-x").arg(dir).status()?;
     if !entered.success() {
@@ -286,7 +286,7 @@ fn target_killed(clr: &Clr) -> Result<()> {
             document.0["exit"]
         );
         ensure!(document.0["lost"]["gap"] == "target-killed", "{}", document.0["lost"]);
-        // It left its socket behind.
+        // The killed process left its socket behind.
         if let Ok(socket) = diagnostics_socket(churn.pid()) {
             std::fs::remove_file(socket)?;
         }
@@ -294,7 +294,7 @@ fn target_killed(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// What was lost is unknown: no format says that nothing was.
+/// What was lost is unknown, so no format may say that nothing was.
 fn killed_in_every_format(clr: &Clr) -> Result<()> {
     for format in ["text", "markdown", "junit"] {
         let mut churn = Churn::start(clr, Heap::Workstation, "")?;
@@ -312,7 +312,7 @@ fn killed_in_every_format(clr: &Clr) -> Result<()> {
         ensure!(status.code() == Some(0), "{status}: {gcwatch:?}");
         let said = std::fs::read_to_string(&path)?.split_whitespace().collect::<Vec<_>>().join(" ");
         ensure!(!said.contains("nothing was lost"), "{format}: {said}");
-        ensure!(said.matches("last 100 ms is missing").count() == 1, "{format}: not said once: {said}");
+        ensure!(said.matches("last 100 ms is missing").count() == 1, "{format}: not exactly once: {said}");
         if let Ok(socket) = diagnostics_socket(churn.pid()) {
             std::fs::remove_file(socket)?;
         }
@@ -330,10 +330,10 @@ fn native_aot(clr: &Clr) -> Result<()> {
     demanded.says(&["NativeAOT"])?;
     let ended = Gcwatch::on(clr).args("attach --gcs 2 --format json").arg(&pid).output()?.expect(0)?;
     let document = Document::parse(&ended.stdout)?;
-    // Such a runtime writes no event about ranges either.
+    // A NativeAOT runtime writes no range events either.
     let watch = &document.0["watch"];
     ensure!(watch["level"] == "basic" && watch.text("/level_reason")?.contains("NativeAOT"), "{watch}");
-    ensure!(!document.complete()?.is_empty(), "nothing was seen");
+    ensure!(!document.complete()?.is_empty(), "no collection was seen");
     let moves = Gcwatch::on(clr).args("attach --gcs 2 --level moves --format json").arg(&pid).output()?;
     if moves.code != 22 {
         let watch = &Document::parse(&moves.expect(0)?.stdout)?.0["watch"];

@@ -1,4 +1,4 @@
-//! Other commands, options, assertions and exit codes.
+//! Tests of the other commands, of options, assertions and exit codes.
 
 pub(crate) mod command_line;
 pub(crate) mod completions;

@@ -1,4 +1,4 @@
-//! `gcwatch ps`: the processes that can be watched, and why others cannot.
+//! `gcwatch ps` lists the processes that can be watched, and says why others cannot.
 
 use std::process::Command;
 use std::time::Instant;
@@ -57,7 +57,7 @@ fn ps_why(clr: &Clr) -> Result<()> {
     let row = row(why.out()?).with_context(|| format!("no {pid} in\n{}", why.out().unwrap_or_default()))?;
     ensure!(why.out()?.contains("DOTNET_EnableDiagnostics"), "the reason is missing: {row}\n{}", why.out()?);
     let (reason, line) = (row.find("DOTNET_EnableDiagnostics"), row.rfind("roots.dll"));
-    ensure!(reason < line, "the reason stands behind the command line: {row}");
+    ensure!(reason < line, "the reason comes after the command line: {row}");
     Ok(())
 }
 
@@ -69,7 +69,7 @@ fn ps_row(clr: &Clr, pid: u32) -> Result<Value> {
     row.cloned().with_context(|| format!("no {pid} in {listed}"))
 }
 
-/// A runtime takes one profiler at a time; when the first one has gone, it takes another.
+/// A runtime accepts one profiler at a time; when the first has left, it accepts another.
 fn ps_watched(clr: &Clr) -> Result<()> {
     let mut target = Target::app(clr, "roots", &[], &[])?;
     target.wait_line("ready ", DEADLINE)?;
@@ -94,7 +94,7 @@ fn ps_native_aot(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// Eight stopped processes, each of which would hold up a list that asks one after the other.
+/// Eight stopped processes: a list that asked them one after the other would wait eight times.
 fn ps_silent(clr: &Clr) -> Result<()> {
     let mut silent = (0..8).map(|_| Target::app(clr, "roots", &[], &[])).collect::<Result<Vec<_>>>()?;
     for target in &mut silent {
@@ -114,13 +114,13 @@ fn ps_silent(clr: &Clr) -> Result<()> {
         ensure!(row["level"].is_null(), "a level for a process that does not answer: {row}");
         let why = row["why"].as_str().unwrap_or_default();
         ensure!(why.contains("no answer") && why.contains("it is stopped"), "{row}");
-        ensure!(row["title"].is_string(), "what its system tells of it is missing: {row}");
+        ensure!(row["title"].is_string(), "what the operating system knows of it is missing: {row}");
     }
     for target in silent.iter().skip(1) {
         signal(target.pid(), Signal::CONT)?;
     }
     let (_, one) = list()?;
-    // One after the other, eight take eight times as long as one.
-    ensure!(taken < 4 * one, "{taken:?} for eight that are silent, {one:?} for one");
+    // Asking one after the other would take eight times as long as for one.
+    ensure!(taken < 4 * one, "{taken:?} for eight silent processes, {one:?} for one");
     Ok(())
 }

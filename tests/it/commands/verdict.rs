@@ -1,4 +1,4 @@
-//! Bounds that must hold: the verdict, the exit code, and what a script reads of them.
+//! Assertions: the verdict, the exit code, and the document for scripts.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -10,7 +10,7 @@ use xtask::Clr;
 use crate::it::suite::Suite;
 use crate::it::support::{Document, Gcwatch, account, brief, end_of, number};
 
-/// Collects in every generation, gen2 among them for its large objects.
+/// Work that collects in every generation, in gen2 because of large objects.
 const WORK: &str = "work=150000 live=5000";
 const SMALL: [(&str, &str); 1] = [("DOTNET_GCgen0size", "400000")];
 
@@ -34,14 +34,14 @@ fn churn(clr: &Clr, options: &[&str]) -> Result<Gcwatch> {
 
 fn broken(clr: &Clr) -> Result<()> {
     let options = ["--format", "json", "--assert", "gc.gen2.count <= 0", "--assert", "gc.count > 0"];
-    // A background collection in flight at the end counts for the program, and is cut off for us.
+    // A background collection that runs at the end is in the program's count, but incomplete for gcwatch.
     let blocking = [("DOTNET_gcConcurrent", "0")];
     let ended = churn(clr, &options)?.envs(blocking).output()?.expect(10)?;
     let document = Document::parse(&ended.stdout)?;
     let [first, second] = document.0["assertions"].as_array().context("no list")?.as_slice() else {
         anyhow::bail!("{}", document.0["assertions"])
     };
-    // The child's lines are on stderr, its own count of gen2 collections among them.
+    // The child's lines are on stderr, among them its own count of gen2 collections.
     let counted = number(&ended.stderr, "gc2")?;
     ensure!(first["holds"] == false && first["value"] == counted as f64, "{counted}: {first}");
     let complete = document.complete()?;
@@ -63,11 +63,11 @@ fn holding(clr: &Clr) -> Result<()> {
             .app(clr, "churn", &format!("{WORK} exit={code}"))?
             .output()?
             .expect(code)?;
-        // Quiet leaves the verdict.
+        // `-q` keeps the verdict.
         let said: Vec<&str> = ended.stderr.lines().collect();
         ensure!(said.len() == 3 && said[2] == "all 2 assertions hold", "{said:?}");
     }
-    // The child's failure goes before the verdict.
+    // The child's failure takes precedence over the verdict.
     Gcwatch::on(clr)
         .envs(SMALL)
         .args("run -q --assert gc.count<1")
@@ -79,7 +79,7 @@ fn holding(clr: &Clr) -> Result<()> {
 }
 
 fn without_data(clr: &Clr) -> Result<()> {
-    // It collects only at a command, and its stdin is empty.
+    // The program collects only at a command on stdin, and stdin is empty.
     for bound in ["pause.max<1s", "heap.growth.percent<50", "frag.gen2.percent<50"] {
         let ended = Gcwatch::on(clr)
             .args("run -q --assert")
@@ -113,8 +113,8 @@ fn lowest_level(clr: &Clr) -> Result<()> {
         };
         ensure!(own["disturbed_by"] == disturbed && own["disturbed"] == false, "{own}");
         ensure!(own["level"] == level, "{own}");
-        // At `roots` there is no background GC, so numbers of collections are others. What is told for gcwatch is told
-        // in the pauses.
+        // At `roots` there is no background GC, which changes the numbers of collections. Above `basic`, the runtime
+        // does work for gcwatch in the pauses.
         let (off, work) = ("background_gc_off", "work_in_pauses");
         let (counts, pauses) = match level {
             "basic" => (json!([]), json!([])),
@@ -126,7 +126,7 @@ fn lowest_level(clr: &Clr) -> Result<()> {
             ensure!(verdict["disturbed_by"] == expected && verdict["disturbed"] == any, "{level}: {verdict}");
         }
     }
-    // A level that was asked for is kept.
+    // A level that the user demands is kept.
     let ended = churn(clr, &["--format", "json", "--level", "moves", "--assert", "gc.count>0"])?
         .output()?
         .expect(0)?;
@@ -135,8 +135,8 @@ fn lowest_level(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// A bound on pauses judges the pauses of the program, and not the stops in which the runtime walks survivors for us. The
-/// truth is a second reading of the recording.
+/// A bound on pauses judges the program's own pauses, not the stops in which the runtime walks survivors for gcwatch.
+/// The test reads the recording a second time to know the right values.
 fn own_pauses(clr: &Clr) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let recording = dir.path().join("run.nettrace");
@@ -203,7 +203,7 @@ fn of_a_recording(clr: &Clr) -> Result<()> {
         live.0["assertions"],
         replayed.0["assertions"]
     );
-    // Recorded at `moves`: roots cannot be judged.
+    // The recording is at `moves`, so roots cannot be judged.
     let ended =
         Gcwatch::new().args("report -q --assert roots.stack.max<5").arg(&path).output()?.expect(11)?;
     ensure!(ended.out()?.contains("not seen at this level"), "{ended:?}");
@@ -228,7 +228,7 @@ fn mistakes() -> Result<()> {
         ("pause.max < 1MiB", "it is a time"),
         ("gc.gen2.cuont <= 0", "gc.gen2.count"),
     ] {
-        // The child would say something.
+        // The child, if started, would print a word.
         let ended =
             Gcwatch::new().args("run --assert").arg(bound).args("-- echo started").output()?.expect(2)?;
         ensure!(ended.stdout.is_empty(), "{bound}: the child was started");
@@ -242,7 +242,7 @@ fn mistakes() -> Result<()> {
     Ok(())
 }
 
-/// Everything that the list has can be bounded.
+/// Each metric of the list can be used in an assertion.
 fn metrics() -> Result<()> {
     let listed = Gcwatch::new().args("metrics").output()?.expect(0)?;
     let names: Vec<&str> = listed.out()?.lines().map_while(|line| line.split_whitespace().next()).collect();
@@ -250,7 +250,7 @@ fn metrics() -> Result<()> {
     for name in names {
         let bound = format!("{name} < 1%");
         let ended = Gcwatch::new().args("run --assert").arg(&bound).args("-- true").output()?;
-        // A unit that does not fit is the only thing wrong with it.
+        // The only error allowed is a unit that does not fit the metric.
         let known = ended.code != 2 || ended.stderr.contains("is no value for");
         ensure!(known, "{bound}: {ended:?}");
     }

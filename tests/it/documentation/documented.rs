@@ -1,4 +1,4 @@
-//! Every line of shell in the documents that calls gcwatch is run as it stands.
+//! Runs every shell line in the documents that calls gcwatch, unchanged.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -29,7 +29,7 @@ const PAGES: [&str; 8] = [
     "docs/configuration.md",
 ];
 
-/// What a line of shell has that is not run here, and why.
+/// Beginnings of shell lines that this test does not run, and why.
 const NOT_RUN: [(&str, &str); 4] = [
     ("cargo ", "builds this very program"),
     ("for s in ", "writes the files that another test compares"),
@@ -37,11 +37,11 @@ const NOT_RUN: [(&str, &str); 4] = [
     ("jq ", "run by a test of its own, which needs jq"),
 ];
 
-/// What the pages name, and what stands for it here.
+/// Values in the pages, and what this test uses instead.
 const LIVE_PID: &str = "4242";
 const SUBSTITUTES: [(&str, &str); 3] = [("30s", "1s"), ("60s", "1s"), ("/out/", "")];
 
-/// The lines of all blocks in these languages, continued ones in one.
+/// The lines of all code blocks in these languages, with continued lines joined.
 fn blocks(page: &str, languages: &[&str]) -> Result<Vec<String>> {
     let text = fs::read_to_string(workspace::root().join(page))?;
     let mut lines: Vec<String> = Vec::new();
@@ -68,7 +68,7 @@ fn blocks(page: &str, languages: &[&str]) -> Result<Vec<String>> {
     Ok(lines)
 }
 
-/// Lines of a page that call gcwatch, as a shell gets them.
+/// The lines of a page that call gcwatch, as a shell gets them.
 fn calls(page: &str) -> Result<Vec<String>> {
     let mut calls: Vec<String> =
         blocks(page, &["sh"])?.into_iter().filter(|line| line.starts_with("gcwatch ")).collect();
@@ -85,19 +85,19 @@ fn calls(page: &str) -> Result<Vec<String>> {
     Ok(calls)
 }
 
-/// Every line is either run or listed as one that is not; every page is checked.
+/// Every shell line is either run or listed in `NOT_RUN`, and every page with shell lines is in `PAGES`.
 fn nothing_left_out() -> Result<()> {
     for page in PAGES {
         for line in blocks(page, &["sh"])? {
             let known =
                 line.starts_with("gcwatch ") || NOT_RUN.iter().any(|(start, _)| line.starts_with(start));
-            ensure!(known, "{page}: nobody runs {line:?}");
+            ensure!(known, "{page}: no test runs {line:?}");
         }
         for line in blocks(page, &["yaml"])? {
             let run = calls(page)?.iter().any(|call| line.contains(call.as_str()));
             ensure!(
                 run || !line.contains("gcwatch run") && !line.contains("gcwatch report"),
-                "{page}: nobody runs {line:?}"
+                "{page}: no test runs {line:?}"
             );
         }
     }
@@ -108,7 +108,7 @@ fn nothing_left_out() -> Result<()> {
             if path.extension().is_some_and(|e| e == "md") && !named(&path) {
                 ensure!(
                     !fs::read_to_string(&path)?.contains("```sh"),
-                    "{} has shell that nobody runs",
+                    "{} has shell lines that no test runs",
                     path.display()
                 );
             }
@@ -117,7 +117,7 @@ fn nothing_left_out() -> Result<()> {
     Ok(())
 }
 
-/// A directory as the pages suppose it, and the environment of a shell in it.
+/// A directory with the files that the pages suppose, and a `PATH` for the shell.
 struct Place {
     dir: tempfile::TempDir,
     path: String,
@@ -135,7 +135,7 @@ impl Place {
                 fs::copy(churn.with_extension(extension), dir.path().join(name).with_extension(extension))?;
             }
         }
-        // The SDK's test command is not at hand: a process of another name, and then the test host.
+        // Instead of the SDK's `dotnet test`: a process of another name, and then the test host.
         let dotnet = PathBuf::from(clr.argv(&churn).first().context("no dotnet")?);
         let script = format!(
             "#!/bin/sh\ncase $1 in test) '{0}' app.dll work=1000 && exec '{0}' testhost.dll ;; *) exec '{0}' \"$@\" ;; esac\n",
@@ -157,7 +157,7 @@ impl Place {
         command
     }
 
-    /// Files that a line takes from an earlier time.
+    /// Provides the files that a line expects from earlier runs.
     fn give(&self, line: &str) -> Result<()> {
         let toml = blocks("docs/assertions.md", &["toml"])?;
         let bounds =
@@ -194,24 +194,24 @@ fn lines_run(clr: &Clr) -> Result<()> {
     for page in PAGES {
         lines.extend(calls(page)?.into_iter().map(|line| (page, line)));
     }
-    // Others read what these make.
+    // Run the lines first that make files for others.
     lines.sort_by_key(|(_, line)| !["--record", "-o gc.json"].iter().any(|makes| line.contains(makes)));
     for (page, line) in &lines {
         place.give(line)?;
         run_line(&place, clr, line, live.pid()).with_context(|| format!("{page}: {line}"))?;
     }
-    ensure!(lines.len() >= 30, "{} lines only", lines.len());
+    ensure!(lines.len() >= 30, "only {} lines", lines.len());
     Ok(())
 }
 
-/// As it is typed, but for what is in the table above.
+/// Runs a line as it stands, apart from `LIVE_PID` and `SUBSTITUTES`.
 fn run_line(place: &Place, clr: &Clr, line: &str, pid: u32) -> Result<()> {
     let mut typed = line.replace(LIVE_PID, &pid.to_string());
     for (named, here) in SUBSTITUTES {
         typed = typed.replace(named, here);
     }
     let judged = line.contains("--assert") || line.contains("--fail-on");
-    // Whether a bound holds is the machine's affair; that it was judged is ours.
+    // Whether an assertion holds depends on the machine; the test needs only a verdict.
     let codes: &[i32] = if judged { &[0, 10, 11] } else { &[0] };
     if line.starts_with("gcwatch attach") && !line.contains("--duration") {
         return until_interrupted(place, clr, &typed);
@@ -231,7 +231,7 @@ fn run_line(place: &Place, clr: &Clr, line: &str, pid: u32) -> Result<()> {
         Some(file) => {
             let text = fs::read_to_string(place.dir.path().join(file))?;
             ensure!(!text.is_empty(), "{file} is empty");
-            // Where only the test host is watched, it is the only one.
+            // With `--only testhost`, no other process may be in the document.
             ensure!(!line.contains("--only testhost") || !text.contains("app.dll"), "{file}:\n{text}");
             ensure!(!line.contains("--follow") || text.contains("testhost.dll"), "{file}:\n{text}");
         }
@@ -239,7 +239,7 @@ fn run_line(place: &Place, clr: &Clr, line: &str, pid: u32) -> Result<()> {
             let summary = fs::read_to_string(place.dir.path().join("summary.md"))?;
             ensure!(summary.contains("gcwatch: app.dll"), "{summary}");
         }
-        None => ensure!(!out.is_empty() || !ended.stderr.is_empty(), "nothing was said"),
+        None => ensure!(!out.is_empty() || !ended.stderr.is_empty(), "there was no output"),
     }
     if line.contains("-o gc.json") {
         let document: serde_json::Value =
@@ -250,7 +250,7 @@ fn run_line(place: &Place, clr: &Clr, line: &str, pid: u32) -> Result<()> {
     Ok(())
 }
 
-/// A watch that ends by Ctrl-C.
+/// Starts a watch and ends it by Ctrl-C.
 fn until_interrupted(place: &Place, clr: &Clr, line: &str) -> Result<()> {
     let mut gcwatch = Target::spawn(place.shell(clr, &format!("exec {line}")))?;
     gcwatch.wait_line("", DEADLINE)?;
@@ -260,7 +260,7 @@ fn until_interrupted(place: &Place, clr: &Clr, line: &str) -> Result<()> {
     Ok(())
 }
 
-/// On a document with as many collections as the pages suppose.
+/// Runs the lines of jq on a document with enough collections for them.
 fn jq(clr: &Clr) -> Result<()> {
     if Command::new("jq").arg("--version").output().is_err() {
         return Err(Skip::because("there is no jq").into());
@@ -285,6 +285,6 @@ fn jq(clr: &Clr) -> Result<()> {
             run += 1;
         }
     }
-    ensure!(run > 0, "no line of jq is left");
+    ensure!(run > 0, "the pages have no line of jq");
     Ok(())
 }

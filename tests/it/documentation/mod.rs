@@ -1,4 +1,4 @@
-//! What the documentation says is so: its command lines, and the tests that it names.
+//! Checks the documentation: the command lines in it work, and the tests that it names exist.
 
 pub(crate) mod documented;
 pub(crate) mod verification;

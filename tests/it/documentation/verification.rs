@@ -1,5 +1,5 @@
-//! The tests that documents name: every figure of the schema has a row in `docs/verification.md`, and every test that it,
-//! `docs/reliability.md` and `SECURITY.md` name exists.
+//! Checks the tests that documents name: every figure of the schema has a row in `docs/verification.md`, and all tests
+//! named there, in `docs/reliability.md` and in `SECURITY.md` exist.
 
 use std::collections::BTreeSet;
 
@@ -28,9 +28,9 @@ pub(crate) fn register(suite: &mut Suite) {
     });
 }
 
-/// A row of the table.
+/// A row of the tables in `docs/verification.md`.
 struct Row {
-    /// `gcs[].moved.blocks`, or a whole part: `gcs[].pauses[].*`.
+    /// A path such as `gcs[].moved.blocks`, or all paths below one: `gcs[].pauses[].*`.
     paths: Vec<String>,
     tests: Vec<String>,
 }
@@ -40,7 +40,7 @@ fn rows() -> Result<Vec<Row>> {
     for row in tables(PAGE)?.iter().flat_map(|table| &table.rows).filter(|row| row[0].starts_with('`')) {
         ensure!(row.len() == 4, "a row has four cells: {row:?}");
         let (paths, tests) = (quoted(&row[0]), quoted(&row[2]));
-        ensure!(!paths.is_empty() && !tests.is_empty(), "no path, or no test: {row:?}");
+        ensure!(!paths.is_empty() && !tests.is_empty(), "a row without path or test: {row:?}");
         found.push(Row { paths, tests });
     }
     Ok(found)
@@ -71,7 +71,7 @@ fn every_figure(trials: &BTreeSet<String>) -> Result<()> {
     Ok(())
 }
 
-/// A path, or all below it.
+/// Whether a path of a row, which may end in `*`, covers a path of the schema.
 fn covers(path: &str, leaf: &str) -> bool {
     match path.strip_suffix('*') {
         Some(start) => leaf.starts_with(start),
@@ -79,7 +79,7 @@ fn covers(path: &str, leaf: &str) -> bool {
     }
 }
 
-/// Every member of the document and of the lines that is no object or list itself.
+/// The paths of all members of the document and of the lines that are neither object nor list.
 fn leaves() -> Result<BTreeSet<String>> {
     let root = &schema()?.json;
     let mut found = BTreeSet::new();
@@ -120,7 +120,7 @@ fn walk(root: &Value, part: &Value, path: &str, found: &mut BTreeSet<String>) {
     }
 }
 
-/// Each row of a table whose last column is `test` names at least one, and each of them is there.
+/// In each table whose last column is `test`, every row names at least one test, and all of them exist.
 fn check(page: &str, exists: impl Fn(&str) -> bool) -> Result<()> {
     let mut wrong = Vec::new();
     let mut rows = 0;

@@ -1,4 +1,4 @@
-//! `--blocks` against the runtime's own events of the same run: the same ranges, collection by collection.
+//! Compares `--blocks` with the runtime's own file of the same run: each collection has the same ranges.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -19,7 +19,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.once("blocks::same_ranges_at_level_moves", &[], |clr| same(clr, Heap::Workstation, "moves", None));
 }
 
-/// With the profiler that gcwatch carries, or another build of it.
+/// Runs with the profiler that gcwatch carries, or with another build of it.
 pub(crate) fn same(clr: &Clr, heap: Heap, level: &str, profiler: Option<&Path>) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("out.json");
@@ -44,11 +44,11 @@ pub(crate) fn same(clr: &Clr, heap: Heap, level: &str, profiler: Option<&Path>) 
     let expected = read_ranges(&own)?;
     ensure!(
         expected.values().any(|gc| !gc.moved.is_empty()),
-        "the runtime moved nothing: the test needs other work"
+        "the runtime moved nothing: the test needs another load"
     );
     ensure!(
         expected.values().any(|gc| !gc.surviving.is_empty()),
-        "nothing survived in place: other work is needed"
+        "nothing survived in place: the test needs another load"
     );
     ensure!(
         document.gcs()?.len() == expected.len(),
@@ -84,7 +84,7 @@ fn compare(gc: &Value, runtime: &Ranges) -> Result<()> {
         ours.moved.iter().zip(&runtime.moved).find(|(a, b)| a != b),
         ours.surviving.iter().zip(&runtime.surviving).find(|(a, b)| a != b),
     );
-    // And the totals are those of the ranges.
+    // The totals are the sums of the ranges.
     let sum = |moved: bool| {
         let of = runtime.moved.iter().filter(|(old, new, _)| (old != new) == moved);
         of.fold((0, 0), |(blocks, bytes), (_, _, length)| (blocks + 1, bytes + length))

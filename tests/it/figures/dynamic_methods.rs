@@ -1,5 +1,5 @@
-//! Who asked for a collection, where that is a method made at run time, or one that was compiled into such a method: its
-//! caller is not blamed.
+//! The method that induced a collection, where it is a dynamic method, or was inlined into one: gcwatch must not name
+//! the caller of the dynamic method instead.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ pub(crate) fn register(suite: &mut Suite) {
 const DYNAMIC: &str = "(dynamic method)";
 
 fn not_blamed(clr: &Clr) -> Result<()> {
-    // Before .NET 10 the runtime does not tell a thread of its own which code was made at run time.
+    // Before .NET 10 the runtime does not tell the profiler's own thread which code is dynamic.
     let told = clr.version.major >= 10;
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("lines.ndjson");
@@ -32,7 +32,7 @@ fn not_blamed(clr: &Clr) -> Result<()> {
     ] {
         asked.push((number(&program.ask(how, "collected ", DEADLINE)?, "index")?, how, first, second));
     }
-    let (last, ..) = asked.last().context("four")?;
+    let (last, ..) = asked.last().context("no collection")?;
     until("the last line", DEADLINE, || {
         Ok(whole_lines(&fs::read(&path)?)?.iter().any(|line| line["type"] == "gc" && line["number"] == *last))
     })?;
@@ -48,7 +48,7 @@ fn not_blamed(clr: &Clr) -> Result<()> {
         if !told {
             continue;
         }
-        // The program's only one of that kind.
+        // It is the program's only handle of that kind.
         for row in gc.context("as above")?.list("/roots/pinned")? {
             let maker = row["created_by"].as_str();
             ensure!(
@@ -65,7 +65,7 @@ fn not_blamed(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// What is there so far, without a line that is being written.
+/// The complete lines so far, without one that is being written.
 fn whole_lines(bytes: &[u8]) -> Result<Vec<Value>> {
     let end = bytes.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
     let whole = bytes[..end].split(|byte| *byte == b'\n').filter(|line| !line.is_empty());

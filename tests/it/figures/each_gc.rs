@@ -1,5 +1,5 @@
-//! Each collection once, whole and rightly named, where background and foreground ones run through each other: against
-//! the program, another session of the runtime, and a second reading of the recording.
+//! Each collection has one record, complete and with the right kind, while background and foreground collections
+//! overlap: compared with the program, another session of the runtime, and a second reading of the recording.
 
 use std::path::PathBuf;
 
@@ -23,18 +23,18 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.each("each_gc::background_at_basic", &[], |clr| background(clr, Heap::Workstation, "basic"));
 }
 
-/// One run, three accounts of it.
+/// One run, with three sources that describe it.
 pub(crate) struct Seen {
     pub(crate) document: Document,
-    /// gcwatch's own session.
+    /// The recording of gcwatch's session.
     pub(crate) recording: PathBuf,
-    /// The session that the runtime's environment asked for.
+    /// The file of the session that the runtime's environment variables opened.
     pub(crate) own: PathBuf,
     pub(crate) said: String,
     _dir: TempDir,
 }
 
-/// Runs a program, watched and recorded twice.
+/// Runs a program under gcwatch, with both recordings.
 pub(crate) fn watch(
     clr: &Clr,
     heap: Heap,
@@ -85,8 +85,8 @@ fn background(clr: &Clr, heap: Heap, level: &str) -> Result<()> {
     Ok(())
 }
 
-/// However early a recording ends: what is whole in it is what it was, what is cut off says so and counts nowhere, and
-/// no other collection is there.
+/// Wherever a recording is cut: a collection that is complete in it is unchanged, one that is cut off is marked and
+/// counted nowhere, and there are no others.
 fn cut_off_anywhere(clr: &Clr, heap: Heap) -> Result<()> {
     let seen = watch(clr, heap, &[], "moves", "background", "rounds=2")?;
     let bytes = std::fs::read(&seen.recording)?;
@@ -117,11 +117,11 @@ fn cut_off_anywhere(clr: &Clr, heap: Heap) -> Result<()> {
             }
         }
     }
-    ensure!(whole > 0 && cut_off > 0, "{whole} whole ones in all, {cut_off} cut off");
+    ensure!(whole > 0 && cut_off > 0, "{whole} complete, {cut_off} cut off");
     Ok(())
 }
 
-/// TraceEvent on a file of the same run, field by field: gcwatch's own, or that of the runtime's other session.
+/// TraceEvent agrees field by field on a file of the same run: gcwatch's own, or that of the runtime's other session.
 fn as_trace_event_says(clr: &Clr, heap: Heap) -> Result<()> {
     let seen = watch(clr, heap, &[], "moves", "background", "rounds=2")?;
     let file = if heap.server() { &seen.recording } else { &seen.own };
@@ -130,7 +130,7 @@ fn as_trace_event_says(clr: &Clr, heap: Heap) -> Result<()> {
     Ok(())
 }
 
-/// What the program read of its collections while they happened.
+/// What the program read of its collections while it ran.
 fn as_told(document: &Document, own: &Account, said: &str) -> Result<()> {
     let mut closest = u64::MAX;
     for line in said.lines().filter(|line| line.starts_with("info ")) {
@@ -147,7 +147,7 @@ fn as_told(document: &Document, own: &Account, said: &str) -> Result<()> {
             let pauses = fact(line, "pauses_ns")?.split(',').map(str::parse::<u64>);
             let pauses: u64 = pauses.collect::<Result<Vec<_>, _>>()?.iter().sum();
             let PauseBounds { least, most, told } = pause_bounds(told, own)?;
-            // Of a background one the runtime counts the first stop from its beginning or from later on.
+            // For a background collection the runtime counts the first stop from its beginning or from later on.
             let known = background || (least..=most).contains(&pauses);
             ensure!(known, "{least} to {most} ns by the events: {}", differs());
             closest = closest.min(pauses.abs_diff(told));
@@ -159,11 +159,11 @@ fn as_told(document: &Document, own: &Account, said: &str) -> Result<()> {
     Ok(())
 }
 
-/// The runtime's own count of a pause begins just before SuspendEEBegin, after the last stop was over, and ends with the
-/// work, before RestartEEBegin. A thread may lose its processor between two looks at the clock, so that for each single
-/// pause no more is certain. The walk of the survivors is not in the count.
+/// By the runtime's own count, a pause begins just before SuspendEEBegin (after the previous stop), and ends with the
+/// work, before RestartEEBegin. The thread may be preempted between two clock readings, so these bounds are all that is
+/// certain for a single pause. The count leaves out the survivor walk.
 fn pause_bounds(told: &Told, own: &Account) -> Result<PauseBounds> {
-    /// The runtime counts in microseconds.
+    /// The runtime counts in microseconds, so its values are rounded.
     const ROUNDED_NS: u64 = 2_000;
     let mut bounds = PauseBounds { least: 0, most: 0, told: 0 };
     for pause in told.pauses.iter().filter(|pause| pause.phase != "survivor_walk") {
@@ -176,7 +176,7 @@ fn pause_bounds(told: &Told, own: &Account) -> Result<PauseBounds> {
     Ok(bounds)
 }
 
-/// Nanoseconds of a collection's pauses by the events.
+/// Bounds on a collection's pause time by the events, in nanoseconds.
 struct PauseBounds {
     least: u64,
     most: u64,

@@ -1,4 +1,4 @@
-//! What is said of the target and of the watch, against the program and the machine.
+//! Compares what gcwatch reports of the target and of the watch with the program and the machine.
 
 use std::time::{Instant, SystemTime};
 
@@ -15,7 +15,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.plain("facts::tool", tool);
 }
 
-/// The document of a run of the program that knows its own facts, and what it said.
+/// The document of a run of `facts`, which prints its own facts, and its output.
 fn run(clr: &Clr, variables: &[(&str, &str)], level: &str) -> Result<(Value, String)> {
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("out.json");
@@ -37,9 +37,9 @@ fn target(clr: &Clr, heap: Heap) -> Result<()> {
         let variables = [
             ("DOTNET_gcServer", server),
             ("DOTNET_gcConcurrent", concurrent),
-            // Without a setting the runtime chooses the number of heaps.
+            // Fixed, because the runtime would choose a number.
             ("DOTNET_GCHeapCount", "2"),
-            // 512 GiB of address space: only a heap of regions takes them.
+            // 512 GiB of address space: only a heap with regions reserves them.
             ("DOTNET_GCRegionRange", "8000000000"),
         ];
         let (document, said) = run(clr, &variables, "moves")?;
@@ -64,7 +64,7 @@ fn target(clr: &Clr, heap: Heap) -> Result<()> {
         check("/gc/heaps", json!(if heap.server() { 2 } else { 1 }))?;
         check("/gc/regions", json!(number(&said, "reserved_gib")? >= 512))?;
         check("/gc/source", json!("environment"))?;
-        // What was set is what the program has.
+        // The program has the settings that the test made.
         ensure!((fact(&said, "server")? == "True") == heap.server(), "{said}");
         ensure!((fact(&said, "concurrent")? == "True") == (concurrent == "1"), "{said}");
         let background = &document["watch"]["background_gc"];
@@ -82,7 +82,7 @@ fn target(clr: &Clr, heap: Heap) -> Result<()> {
     Ok(())
 }
 
-/// The garbage collectors that come with the runtime beside its own: with segments, and since .NET 9 with regions.
+/// The other GC libraries that come with the runtime: with segments, and since .NET 9 with regions.
 const SEGMENTS: &str = "libclrgc.so";
 const REGIONS: &str = "libclrgcexp.so";
 
@@ -118,7 +118,7 @@ fn tool() -> Result<()> {
     let mut words = said.out()?.split_whitespace();
     let (name, version) = words.next().zip(words.next()).context("a name and a version")?;
     ensure!((name, version) == ("gcwatch", env!("CARGO_PKG_VERSION")), "{name} {version}");
-    // Any document will do.
+    // Any recording will do.
     let recording =
         xtask::workspace::root().join("dotnet-diagnostics-client/tests/data/gccollect-ws-9.0.18.nettrace");
     let ended = Gcwatch::new().args("report --format json").arg(recording).output()?.expect(0)?;

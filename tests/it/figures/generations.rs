@@ -1,5 +1,5 @@
-//! Generations: every figure of a collection beside what the program itself read of it, what the runtime's own file
-//! says, and where the program's objects were before and after.
+//! Compares every figure by generation with what the program read of its collections, with the runtime's own file, and
+//! with the addresses of the program's objects before and after.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::it::support::{
 };
 
 const GENERATIONS: [&str; 5] = ["gen0", "gen1", "gen2", "loh", "poh"];
-/// With segments LOH and POH of each heap begin with one object of the runtime's own, in no range.
+/// With segments, LOH and POH of each heap begin with one object of the runtime's own that is in no range.
 const SEGMENT_HEAD: u64 = 24;
 
 pub(crate) fn register(suite: &mut Suite) {
@@ -34,7 +34,7 @@ fn all(clr: &Clr, heap: Heap, segments: bool, level: &str) -> Result<()> {
         as_the_program(gc, own, info).with_context(|| format!("{}\n{info}", brief(gc)))?;
         background += u32::from(gc["kind"] == "background");
     }
-    // The profiler switches background collections off.
+    // At `roots`, the profiler switches background collections off.
     ensure!((background > 0) == (level != "roots"), "{background} background collections at {level}");
     for gc in run.document.complete()? {
         let (gc, own) = pair(&run, gc.uint("/number")?)?;
@@ -67,16 +67,16 @@ fn pair(run: &HeapInfo, index: u64) -> Result<(&Value, &GcEvents)> {
     ))
 }
 
-/// As the environment made it, and as the program found itself.
+/// The GC settings are those of the environment, and those that the program reads.
 fn settings(run: &HeapInfo, heap: Heap, segments: bool) -> Result<()> {
     let gc = run.settings();
     let library = fact(&run.ready, "gc")?;
-    ensure!(library.is_empty() != segments, "the test did not get the GC that it asked for: {}", run.ready);
+    ensure!(library.is_empty() != segments, "not the GC that the test asked for: {}", run.ready);
     ensure!(gc["server"] == heap.server() && fact(&run.ready, "server")? == word(heap.server()), "{gc}");
     ensure!(gc["concurrent"] == true && fact(&run.ready, "concurrent")? == "True", "{gc}");
     ensure!(gc["regions"] == !segments, "{gc}");
     ensure!(gc["source"] == "environment", "{gc}");
-    // .NET 9 and 10 change the number while the program runs.
+    // .NET 9 and 10 change the number of heaps while the program runs.
     ensure!(run.own.values().any(|own| gc["heaps"] == own.heaps), "{gc}");
     Ok(())
 }
@@ -85,7 +85,7 @@ fn word(value: bool) -> &'static str {
     if value { "True" } else { "False" }
 }
 
-/// k handles more are k more in use. Now and then the runtime makes or frees some of its own.
+/// With k more handles in the program, k more are in use. Sometimes the runtime makes or frees some of its own.
 fn handles(run: &HeapInfo) -> Result<()> {
     let alone: Vec<_> = run.asked.iter().filter(|asked| asked.first == asked.last).collect();
     let (mut same, mut differs) = (0, 0);
@@ -96,12 +96,12 @@ fn handles(run: &HeapInfo) -> Result<()> {
     }
     ensure!(
         same >= 12 && same > 3 * differs,
-        "handles: {same} times as held by the program, {differs} times not"
+        "handles: {same} counts are as in the program, {differs} are not"
     );
     Ok(())
 }
 
-/// `GCMemoryInfo`. A background collection's is put together at several moments while the program allocates on.
+/// Compares with `GCMemoryInfo`. The runtime fills in that of a background collection while the program allocates.
 fn as_the_program(gc: &Value, own: &GcEvents, info: &str) -> Result<()> {
     let background = gc["kind"] == "background";
     ensure!(gc["generation"] == number(info, "generation")?, "generation");
@@ -110,11 +110,11 @@ fn as_the_program(gc: &Value, own: &GcEvents, info: &str) -> Result<()> {
     ensure!(gc["heap_after_bytes"] == number(info, "heap")?, "heap: {}", gc["heap_after_bytes"]);
     ensure!(gc["pinned_objects"] == number(info, "pinned")?, "pinned: {}", gc["pinned_objects"]);
     ensure!(gc["finalization"]["objects"] == number(info, "pending")?, "pending: {}", gc["finalization"]);
-    // The program lets go of three objects with finalizers each time, header, type and nothing else: 24 bytes.
+    // The program drops three finalizable objects each time; each is 24 bytes.
     if gc["finalization"]["objects"] == 3 && !background {
         ensure!(gc["finalization"]["bytes"] == 3 * 24, "finalization: {}", gc["finalization"]);
     }
-    // The program sees the memory that was committed after it; where the runtime wrote no event, nobody knows.
+    // The program sees what was committed after it; without the runtime's event, gcwatch cannot know.
     let committed = &gc["committed_bytes"];
     if background || own.committed.is_none() {
         ensure!(committed.is_null(), "committed: {committed}");
@@ -150,7 +150,7 @@ fn as_the_program(gc: &Value, own: &GcEvents, info: &str) -> Result<()> {
     Ok(())
 }
 
-/// The runtime's own file.
+/// Compares with the runtime's own file.
 fn as_the_runtime(gc: &Value, own: &GcEvents) -> Result<()> {
     let background = own.mechanisms & 1 == 1;
     ensure!((gc["kind"] == "background") == background && gc["generation"] == own.generation, "kind");
@@ -158,7 +158,7 @@ fn as_the_runtime(gc: &Value, own: &GcEvents) -> Result<()> {
     let promoted: u64 = own.sizes.iter().map(|(_, promoted)| promoted).sum();
     ensure!(gc["promoted_bytes"] == promoted, "promoted: {}", gc["promoted_bytes"]);
     ensure!(gc["finalization"]["objects"] == own.finalization.1, "finalization: {}", gc["finalization"]);
-    // GCHeapStats is wrong about the bytes now and then, the marking is not; nobody counts a background collection's.
+    // GCHeapStats is sometimes wrong about the bytes, marking is not; for a background collection nothing counts them.
     let marked = if background { Value::Null } else { own.marked_for_finalization.into() };
     ensure!(gc["finalization"]["bytes"] == marked, "finalization: {}", gc["finalization"]);
     for (n, g) in gc.list("/generations")?.iter().enumerate() {
@@ -182,8 +182,8 @@ fn as_the_runtime(gc: &Value, own: &GcEvents) -> Result<()> {
     Ok(())
 }
 
-/// The sums by generation and the transitions are those of the single ranges, and their bytes are what the runtime says
-/// it promoted: `head` is what it counts of each of LOH and POH that is in no range.
+/// The sums by generation and the transitions follow from the single ranges, and their bytes are what the runtime says
+/// it promoted. `head` is how many bytes it counts in LOH and in POH that are in no range.
 fn ranges(gc: &Value, head: u64) -> Result<()> {
     let (mut moved, mut surviving) = ([(0, 0); 5], [(0, 0); 5]);
     let (mut stayed, mut outside) = ([0; 5], (0, 0));
@@ -191,7 +191,7 @@ fn ranges(gc: &Value, head: u64) -> Result<()> {
     let index = |name: &Value| GENERATIONS.iter().position(|g| name == g);
     for range in gc.list("/moved/ranges")? {
         let bytes = range.uint("/bytes")?;
-        let from = index(&range["from"]).with_context(|| format!("a range from nowhere: {range}"))?;
+        let from = index(&range["from"]).with_context(|| format!("a range without a generation: {range}"))?;
         let sum = transitions.entry((GENERATIONS[from], range.text("/to")?)).or_default();
         *sum = (sum.0 + 1, sum.1 + bytes);
         if range["old"] == range["new"] {
@@ -214,7 +214,7 @@ fn ranges(gc: &Value, head: u64) -> Result<()> {
         );
         let bytes = moved[n].1 + stayed[n] + surviving[n].1;
         let due = bytes + if n >= 3 && bytes > 0 { head } else { 0 };
-        // Its survivors in gen0 and gen1 a background collection meets, but does not collect.
+        // A background collection reports the survivors in gen0 and gen1, but does not collect them.
         let met = gc["kind"] == "background" && n < 2;
         ensure!(g["promoted_bytes"] == if met { 0 } else { due }, "{due} bytes in ranges: {g}");
     }
@@ -222,18 +222,18 @@ fn ranges(gc: &Value, head: u64) -> Result<()> {
     for t in gc.list("/moved/transitions")? {
         told.insert((t.text("/from")?, t.text("/to")?), (t.uint("/blocks")?, t.uint("/bytes")?));
     }
-    ensure!(told == transitions, "transitions {told:?}, of the ranges {transitions:?}");
+    ensure!(told == transitions, "transitions {told:?}, the ranges make {transitions:?}");
     Ok(())
 }
 
 /// The ranges of a collection.
 struct Places<'a> {
     generation: u64,
-    /// (start, bytes, new start, generation before, generation after where it is told)
+    /// (start, bytes, new start, generation before, generation after if known)
     ranges: Vec<(u64, u64, u64, &'a str, Option<&'a str>)>,
 }
 
-/// How often each case was met.
+/// How often each case occurred.
 #[derive(Debug, Default)]
 struct Seen {
     moved: BTreeMap<(u64, u64), u32>,
@@ -248,7 +248,7 @@ impl Seen {
     fn enough(&self) -> Result<()> {
         let up = [(0, 1), (1, 2), (2, 2)].iter().all(|way| self.moved.contains_key(way));
         let others = [self.surviving, self.large, self.pinned_heap, self.frozen, self.not_collected];
-        ensure!(up && others.iter().all(|n| *n > 0), "the test needs other work: {self:?}");
+        ensure!(up && others.iter().all(|n| *n > 0), "the test needs another load: {self:?}");
         Ok(())
     }
 }
@@ -272,7 +272,7 @@ impl<'a> Places<'a> {
         let at: Vec<_> =
             self.ranges.iter().filter(|(start, bytes, ..)| (*start..start + bytes).contains(&old)).collect();
         let own = match object.kind.as_str() {
-            // The program is told a generation that no collection has.
+            // `GC.GetGeneration` returns a number that is no collected generation.
             "frozen" => {
                 seen.frozen += 1;
                 ensure!(at.is_empty() && old == new && from > 2, "{at:?}");
@@ -307,7 +307,7 @@ impl<'a> Places<'a> {
     }
 }
 
-/// Large objects move when the program asks for it, and never else.
+/// Large objects move only when the program asks for it.
 fn large_objects_moved(gc: &Value, what: &str, objects: &[Object]) -> Result<()> {
     let moved = objects.iter().any(|o| o.kind == "loh" && o.before.0 != o.after.0);
     ensure!(moved == (what == "loh"), "{what}: large objects moved: {moved}");
@@ -316,7 +316,7 @@ fn large_objects_moved(gc: &Value, what: &str, objects: &[Object]) -> Result<()>
     Ok(())
 }
 
-/// TraceEvent, per generation. It gives the pinned heap no promoted bytes, as GCHeapStats does.
+/// Compares with TraceEvent, by generation. Like GCHeapStats, it gives the POH no promoted bytes.
 fn trace_event(clr: &Clr, heap: Heap) -> Result<()> {
     let run = HeapInfo::run(clr, heap, true, "moves", &[])?;
     let answer = gcstats(&run.dir.path().join(RECORDING))?;

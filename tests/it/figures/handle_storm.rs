@@ -1,5 +1,5 @@
-//! A program that makes handles as fast as it can is left alone: who makes them is no longer looked at, also in the next
-//! watch of the same process. That, and nothing about how fast it is, is tested.
+//! In a program that makes handles as fast as it can, the profiler stops looking up who makes them, also in the next
+//! watch of the same process. The test does not measure speed.
 
 use std::fs;
 
@@ -21,14 +21,14 @@ fn verdict(clr: &Clr) -> Result<()> {
     let mut program = Target::app(clr, "handles", &["threads=2"], &[])?;
     program.wait_line("ready ", DEADLINE)?;
     program.ask("keep", "kept", DEADLINE)?;
-    // It takes some collections until it is given up; in the next watch that is so from the first collection on.
+    // The first watch takes some collections to give up; the next one has given up from its first collection on.
     watch(clr, &mut program)?;
     let gcs = watch(clr, &mut program)?;
     let [gc, more @ ..] = &gcs[..] else { bail!("no collection") };
-    // The line of the first one may be there a moment before the word.
+    // The first collection's line may come a moment before the notice.
     ensure!(more.len() <= 1, "it took {} collections", gcs.len());
     let frames = gc.list("/triggered_by/frames")?;
-    ensure!(frames.iter().any(|frame| frame == "Demo.Program.Collect"), "other names go on: {frames:?}");
+    ensure!(frames.iter().any(|frame| frame == "Demo.Program.Collect"), "other names are lost: {frames:?}");
     let pinned = gc.list("/roots/pinned")?;
     let kept = pinned.iter().find(|row| row["type"] == "byte[]" && row["by"] == "handle");
     let kept = kept.with_context(|| format!("no pinned array: {pinned:?}"))?;
@@ -39,7 +39,7 @@ fn verdict(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// Attaches, has the program collect until it is said that handles are no longer looked at, and leaves. All collections.
+/// Attaches, makes the program collect until the report has the notice, and leaves. Returns all collections.
 fn watch(clr: &Clr, program: &mut Target) -> Result<Vec<Value>> {
     let dir = tempfile::tempdir()?;
     let (text, recording) = (dir.path().join("report.txt"), dir.path().join("all.nettrace"));
@@ -54,7 +54,7 @@ fn watch(clr: &Clr, program: &mut Target) -> Result<Vec<Value>> {
         Ok(fs::read_to_string(&text).is_ok_and(|text| text.contains("roots:")))
     })
     .with_context(|| format!("{gcwatch:?}"))?;
-    until("word of it", DEADLINE, || {
+    until("the notice", DEADLINE, || {
         program.ask("collect", "collected ", DEADLINE)?;
         let lines = fs::read_to_string(&text)?.matches("induced").count();
         until("a line", DEADLINE, || Ok(fs::read_to_string(&text)?.matches("induced").count() > lines))?;

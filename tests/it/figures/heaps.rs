@@ -1,4 +1,4 @@
-//! Server GC: each heap's part, and heaps that come and go.
+//! Server GC: the figures of each heap, and numbers of heaps that change.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -22,12 +22,12 @@ pub(crate) fn register(suite: &mut Suite) {
 
 type Own = std::collections::BTreeMap<u64, GcEvents>;
 
-/// Every heap of every collection, and their sums.
+/// Compares every heap of every collection, and the sums over heaps.
 fn compare(document: &Document, own: &Own) -> Result<()> {
     let mut cut = 0;
     for gc in document.complete()? {
         let Some(events) = own.get(&gc.uint("/number")?) else {
-            // The runtime closes its own file first, which cuts a background collection off.
+            // The runtime closes its own file before gcwatch's session, which can cut off a background collection.
             ensure!(gc["kind"] == "background", "the runtime has no {}", brief(gc));
             cut += 1;
             continue;
@@ -43,7 +43,7 @@ fn one(gc: &Value, own: &GcEvents) -> Result<()> {
     let heaps = gc.list("/heaps")?;
     ensure!(heaps.len() == own.heaps as usize && heaps.len() == own.per_heap.len(), "{} heaps", heaps.len());
     let background = own.mechanisms & 1 == 1 && own.heaps > 1;
-    // The runtime sends them in the order of the heaps.
+    // The runtime sends the histories in the order of the heaps.
     for (n, (heap, events)) in heaps.iter().zip(&own.per_heap).enumerate() {
         let headless = background && events.headless();
         ensure!(heap["index"] == n && (headless || events.index as usize == n), "in order");
@@ -71,13 +71,13 @@ fn one(gc: &Value, own: &GcEvents) -> Result<()> {
     }
     let promoted = sum("/heaps", "/promoted_bytes")?;
     ensure!(promoted == sum("/generations", "/promoted_bytes")?, "promoted by heap and by generation");
-    // The program goes on allocating between a background collection's histories and its statistics.
+    // A background collection's histories and its statistics differ: the program allocates in between.
     let after = sum("/heaps", "/size_after_bytes")?;
     ensure!(gc["kind"] == "background" || gc["heap_after_bytes"] == after, "after by heap");
     Ok(())
 }
 
-/// What the program asked for is the reason.
+/// A collection that the program asked for has that as its reason.
 fn asked_for(run: &HeapInfo) -> Result<()> {
     for asked in run.asked.iter().filter(|asked| asked.first == asked.last) {
         let gc = run.document.gc(asked.first)?;
@@ -95,7 +95,7 @@ fn asked_for(run: &HeapInfo) -> Result<()> {
     Ok(())
 }
 
-/// Two heaps by order, no background collections, by order: the settings say so, and so do the collections.
+/// With settings for two heaps and no background collections, target and collections show both.
 fn fixed(clr: &Clr) -> Result<()> {
     let environment = [("DOTNET_GCHeapCount", "2"), ("DOTNET_gcConcurrent", "0")];
     let run = HeapInfo::run(clr, Heap::Server, false, "basic", &environment)?;
@@ -113,16 +113,16 @@ fn fixed(clr: &Clr) -> Result<()> {
     compare(&run.document, &run.own)
 }
 
-/// With one processor the runtime has no server GC, even where it is configured.
+/// With one processor the runtime uses workstation GC, even if server GC is configured.
 fn one_processor(clr: &Clr) -> Result<()> {
     let run = HeapInfo::run(clr, Heap::Server, false, "basic", &[("DOTNET_PROCESSOR_COUNT", "1")])?;
     let gc = run.settings();
-    ensure!(fact(&run.ready, "server")? == "False", "the test did not get workstation GC: {}", run.ready);
+    ensure!(fact(&run.ready, "server")? == "False", "the runtime does not use workstation GC: {}", run.ready);
     ensure!(gc["server"] == false && gc["heaps"] == 1 && gc["source"] == "events", "{gc}");
     compare(&run.document, &run.own)
 }
 
-/// Heaps by demand: one at first, and from .NET 9 on another one when two threads allocate.
+/// A number of heaps that adapts: one at first; from .NET 9 on a second one when several threads allocate.
 fn adapts(clr: &Clr) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let (path, own) = (dir.path().join("out.json"), dir.path().join("own.nettrace"));
@@ -144,10 +144,10 @@ fn adapts(clr: &Clr) -> Result<()> {
     let counts = gcs.iter().map(|gc| gc.uint("/heap_count")).collect::<Result<Vec<_>>>()?;
     ensure!(document.0["target"]["gc"]["server"] == true, "{}", document.0["target"]);
     ensure!(counts.first() == Some(&1), "heaps: {counts:?}");
-    // .NET 8 keeps to one heap for so little.
-    ensure!(clr.name.starts_with('8') || counts.contains(&2), "the test needs other work: {counts:?}");
+    // .NET 8 stays with one heap for this load.
+    ensure!(clr.name.starts_with('8') || counts.contains(&2), "the test needs another load: {counts:?}");
     let reasons = gcs.iter().flat_map(|gc| gc["heaps"].as_array().into_iter().flatten());
     let natural = reasons.filter(|heap| heap["condemned_reasons"][0].is_string()).count();
-    ensure!(natural > 0, "no heap had a reason: the test needs other work");
+    ensure!(natural > 0, "no heap had a reason: the test needs another load");
     Ok(())
 }

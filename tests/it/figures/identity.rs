@@ -1,4 +1,4 @@
-//! Objects followed from one collection to the next, against a program that knows which is which.
+//! Compares how gcwatch follows objects through collections with a program that knows the identity of each.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::it::support::{
     DEADLINE, Document, Gcwatch, Guard, Json, Signal, fact, number, signal, start_attach,
 };
 
-/// All generations; the same object is moved more than once.
+/// Collections of all generations, which move some objects more than once.
 const LINES: [&str; 13] = [
     "collect 0",
     "collect 1",
@@ -33,7 +33,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.each("identity::objects_are_followed_in_attach", &[], in_attach);
 }
 
-/// One object after one collection.
+/// An object's root after one collection, as the program prints it.
 #[derive(Debug)]
 struct Object {
     gc: u64,
@@ -73,7 +73,7 @@ fn in_run(clr: &Clr, heap: Heap) -> Result<()> {
     let ready = talk.wait_line("ready ", DEADLINE)?;
     let _guard = Guard(fact(&ready, "pid")?.parse()?);
     let mut objects = Vec::new();
-    // The runtime writes to the stream ten times a second: there are to be several parts.
+    // The runtime flushes the stream ten times a second; the test needs several blocks.
     for _ in 0..8 {
         collect(&mut talk, &mut objects)?;
     }
@@ -95,9 +95,9 @@ fn in_run(clr: &Clr, heap: Heap) -> Result<()> {
         let ended = Gcwatch::new().args("report - --blocks --format json").feed(bytes)?.expect(0)?;
         Document::parse(&ended.stdout)
     };
-    ensure!(replay(bytes.clone())?.0["gcs"] == live.0["gcs"], "a replay follows objects otherwise");
-    // Without a block of the stream (of a name that no reader knows): what comes after it knows nothing of what was
-    // before. Not the first one, which has what the others need, and not the last, which has nothing after it.
+    ensure!(replay(bytes.clone())?.0["gcs"] == live.0["gcs"], "a replay follows objects differently");
+    // Damage one block, so that readers skip it: collections after it know nothing of those before. Not the first
+    // block, which has what the others need, and not the last, which has no block after it.
     let name = b"EventBlock";
     let blocks: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(name)).collect();
     for at in blocks.iter().skip(1) {
@@ -109,7 +109,7 @@ fn in_run(clr: &Clr, heap: Heap) -> Result<()> {
             return Ok(());
         }
     }
-    bail!("none of {} blocks had anything behind it", blocks.len())
+    bail!("none of {} blocks is followed by a useful one", blocks.len())
 }
 
 fn in_attach(clr: &Clr) -> Result<()> {
@@ -132,25 +132,25 @@ fn in_attach(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// What was checked.
+/// How many objects were checked, by case.
 #[derive(Debug, Default)]
 struct Checked {
     /// In complete records.
     objects: usize,
-    /// Moved while they were known.
+    /// Moved while gcwatch followed them.
     moved: usize,
-    /// Known since an earlier collection.
+    /// Followed since an earlier collection.
     known: usize,
     /// After a gap.
     after_gap: usize,
-    /// In the heap of frozen objects.
+    /// In the frozen heap.
     frozen: usize,
 }
 
-/// Each of the objects in a complete record is where the program saw it, and known since
-/// the first collection after it became a root, or since the last gap.
+/// Each object in a complete record has the address that the program saw; it is followed since the first collection
+/// after it became a root, or since the last gap.
 fn check(document: &Document, objects: &[Object]) -> Result<Checked> {
-    // The first number of the unbroken series that each complete record belongs to.
+    // The first number of the series without gaps to which each complete record belongs.
     let mut series: BTreeMap<u64, u64> = BTreeMap::new();
     for gc in document.complete()? {
         let number = gc.uint("/number")?;
@@ -171,7 +171,8 @@ fn check(document: &Document, objects: &[Object]) -> Result<Checked> {
             found += 1;
             ensure!(root.address("/object")? == object.address, "{object:x?}: {root}");
             let expected = start.max(object.born + 1);
-            // What lies in no generation is in no range either: after its first collection nothing tells.
+            // Frozen objects are in no generation and in no range: after their first collection nothing confirms the
+            // address.
             if object.name == "frozen" && object.gc > expected {
                 ensure!(root["since_gc"].is_null(), "{object:x?}: {root}");
                 checked.frozen += 1;

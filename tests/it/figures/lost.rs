@@ -1,4 +1,4 @@
-//! A stream with gaps: they are counted, and what is called complete in spite of them is right.
+//! Streams with gaps: gcwatch counts the lost events, and what it calls complete is right.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.each("lost::what_is_complete_is_right", &[], complete_is_right);
 }
 
-/// One run in two streams.
+/// One run, seen in a whole stream and in one with gaps.
 struct Gappy {
     live: Document,
     document: Document,
@@ -28,15 +28,15 @@ struct Gappy {
     _dir: TempDir,
 }
 
-/// Each thread numbers its events from 1, those that the runtime drops too, but for the large ones that ranges come in.
-/// TraceEvent begins with the first number that it sees of a thread.
+/// Each thread numbers its events from 1, also those that the runtime drops, apart from the large ones with ranges.
+/// TraceEvent counts from the first number that it sees of a thread.
 fn no_fewer_events(gappy: &Gappy) -> Result<()> {
     let theirs = gcstats(&gappy.recording)?.totals.uint("/lost")?;
     let lost = gappy.document.0.uint("/lost/events")?;
     let mut reader = Reader::new();
     reader.feed(&std::fs::read(&gappy.recording)?);
     reader.finish();
-    // By thread: how many are there, and the highest number.
+    // By thread: how many events there are, and the highest number.
     let mut threads: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
     while let Some(item) = reader.next_item()? {
         match item {
@@ -53,7 +53,7 @@ fn no_fewer_events(gappy: &Gappy) -> Result<()> {
     Ok(())
 }
 
-/// One run in two streams: the one that gcwatch reads, and a file of the runtime's own with far too small a buffer.
+/// Records one run twice: the stream that gcwatch reads, and a file of the runtime's own with far too small a buffer.
 fn watched_with_gaps(clr: &Clr) -> Result<Gappy> {
     let dir = tempfile::tempdir()?;
     let (path, recording) = (dir.path().join("out.json"), dir.path().join("own.nettrace"));
@@ -68,7 +68,7 @@ fn watched_with_gaps(clr: &Clr) -> Result<Gappy> {
         .envs(session)
         .args("run --level moves --format json -o")
         .arg(&path)
-        // Several MiB of ranges in one pause: more than the small buffer takes, faster than anybody reads it.
+        // Several MiB of ranges in one pause: more than the buffer holds, faster than the runtime writes it out.
         .app(clr, "moves", "objects=60000 sample=1")?
         .spawn()?;
     let ready = program.wait_line("ready ", DEADLINE)?;
@@ -81,11 +81,11 @@ fn watched_with_gaps(clr: &Clr) -> Result<Gappy> {
     ensure!(status.success(), "{status}: {program:?}");
     let live = Document::read(&path)?;
     live.nothing_lost()?;
-    // Damage is no failure, unless it is asked for.
+    // Losses are a failure only with `--strict`.
     Gcwatch::new().args("report --strict").arg(&recording).output()?.expect(11)?;
     let document = replay(&recording, "")?;
     let lost = document.0.uint("/lost/events")?;
-    ensure!(lost > 0, "nothing was lost: other work is needed");
+    ensure!(lost > 0, "nothing was lost: the test needs another load");
     Ok(Gappy { live, document, recording, _dir: dir })
 }
 
@@ -99,11 +99,11 @@ fn complete_is_right(clr: &Clr) -> Result<()> {
                 same(gc, gappy.live.gc(number)?).with_context(|| format!("GC {number}: {}", brief(gc)))?;
             }
             why if why == "lost" => lost += 1,
-            // The program ended, or the file did.
+            // The program or the file ended first.
             why => ensure!(why == "ended-after", "it is {why}: {}", brief(gc)),
         }
     }
-    ensure!(lost > 0, "every collection is complete, and events are missing");
+    ensure!(lost > 0, "every collection is complete, although events are missing");
     Ok(())
 }
 
@@ -112,7 +112,7 @@ fn same(gc: &Value, live: &Value) -> Result<()> {
         ensure!(gc[key] == live[key], "{key} is {}, in the whole stream {}", gc[key], live[key]);
     }
     for key in ["promoted_bytes", "handles", "pinned_objects", "generations", "moved", "surviving"] {
-        // Where all its batches were dropped, nothing is said of them.
+        // If all batches of a collection were dropped, its record has no ranges.
         let unsaid = ["generations", "moved", "surviving"].contains(&key) && gc["level"] == "basic";
         ensure!(unsaid || gc[key] == live[key], "{key} is {}, in the whole stream {}", gc[key], live[key]);
     }

@@ -1,4 +1,4 @@
-//! What gcwatch says of collections, compared with independent sources.
+//! Compares gcwatch's figures of collections with independent sources.
 
 pub(crate) mod blocks;
 pub(crate) mod dynamic_methods;

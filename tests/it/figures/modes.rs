@@ -1,5 +1,5 @@
-//! Every way for a program to ask for collections and to hold them off: none is lost, merged or misnamed, not even at
-//! a thousand a second.
+//! Programs ask for collections and suppress them in every way: gcwatch loses, merges or misnames none, even at a
+//! thousand collections per second.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -13,10 +13,10 @@ use crate::it::support::{
     same_starts, start_attach,
 };
 
-/// So small that little more than a collection fits between two of them.
+/// Budgets so small that the next collection follows almost immediately.
 const BUDGETS: [(&str, &str); 2] = [("DOTNET_GCgen0size", "10000"), ("DOTNET_GCgen0MaxBudget", "10000")];
 
-/// Server GC, which keeps more between collections, takes its time for them on .NET 8.
+/// How many collections the storm has. Server GC allocates more between collections, and is slow on .NET 8.
 fn storm(heap: Heap) -> u64 {
     if heap.server() { 60 } else { 400 }
 }
@@ -65,7 +65,7 @@ fn attach(clr: &Clr, heap: Heap, level: &str) -> Result<()> {
     same_starts(&document, &recording)
 }
 
-/// Every number from `seen_from` on has one record, and the record is what the program was about.
+/// Every number from `seen_from` on has one record, which agrees with what the program did.
 fn check(document: &Document, heap: Heap, level: &str, said: &str, seen_from: u64) -> Result<()> {
     let record = |number: u64, phase: &str| -> Result<&Value> {
         let gc = document.gc(number).with_context(|| phase.to_owned())?;
@@ -76,15 +76,15 @@ fn check(document: &Document, heap: Heap, level: &str, said: &str, seen_from: u6
     for phase in said.lines().filter(|line| line.starts_with("phase ")) {
         let name = fact(phase, "name")?;
         let (first, last, index) = (number(phase, "first")?, number(phase, "last")?, number(phase, "index")?);
-        // Even talking about a phase may take a collection.
+        // Even printing the line of a phase may cause a collection.
         for number in next..=first {
             named(record(number, phase)?, "", heap).with_context(|| format!("GC {number} before {phase}"))?;
         }
         next = last + 1;
-        // A region for which there is room counts as a collection, and takes a number, but none is made.
+        // A no-GC region for which there is room increases the count and takes a number, but no collection is made.
         if name.ends_with("-start") && last == first + 1 && index != last {
             ensure!(fact(phase, "started")? == "True", "{phase}");
-            ensure!(document.gc(last).is_err(), "a record of a collection that never was: {phase}");
+            ensure!(document.gc(last).is_err(), "a record of a collection that was never made: {phase}");
             unused += 1;
             continue;
         }
@@ -99,11 +99,11 @@ fn check(document: &Document, heap: Heap, level: &str, said: &str, seen_from: u6
             ensure!(gc["generations"][0]["compacted"] == compacted, "{phase}: {}", brief(gc));
         }
         ensure!(name != "storm" || last - first >= storm(heap), "no storm: {phase}");
-        ensure!(name != "no-gc-kept" || last == first, "a collection in a region without: {phase}");
+        ensure!(name != "no-gc-kept" || last == first, "a collection in a no-GC region: {phase}");
     }
     let counted = number(said, "gc0")? + 1 - seen_from;
     let (gcs, summary) = (document.gcs()?.len() as u64, &document.0["summary"]);
-    // More may have come after it counted.
+    // More collections may have come after the program counted.
     ensure!(
         gcs + unused >= counted,
         "{gcs} records and {unused} numbers without, the program counted {counted}"
@@ -114,11 +114,11 @@ fn check(document: &Document, heap: Heap, level: &str, said: &str, seen_from: u6
     Ok(())
 }
 
-/// Reason, generation and compaction are what the program asked for.
+/// Reason, generation and compaction match what the program asked for.
 fn named(gc: &Value, phase: &str, heap: Heap) -> Result<()> {
     let Some(asked) = phase.strip_prefix("induced-") else {
-        ensure!(gc["induced"] == false, "nobody asked for it");
-        // Workstation GC puts off generation 2 altogether.
+        ensure!(gc["induced"] == false, "the program did not ask for it");
+        // Workstation GC suppresses generation 2 completely.
         let low = phase == "lowlatency" && !heap.server();
         ensure!(!low || gc.uint("/generation")? < 2, "generation 2");
         return Ok(());

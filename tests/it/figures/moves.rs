@@ -1,5 +1,5 @@
-//! Moved and surviving ranges against a program that knows where each of its objects was before and after a
-//! collection, and which of them it let go.
+//! Compares moved and surviving ranges with a program that knows the address of each of its objects before and after a
+//! collection, and which of them it dropped.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -15,9 +15,9 @@ use crate::it::support::{
     own_environment, read_mechanisms, repeated, signal, start_attach,
 };
 
-/// Nothing pinned; three lots of different age; more plugs than a batch of the runtime holds (512).
+/// No pinned objects; three ages; more plugs than one batch of the runtime holds (512).
 const MOVING: &str = "objects=2500 ages=3 drop=4 threads=2 sample=1000000";
-/// Few dead objects, so that a collection has reason to sweep; with every kind of heap, and pinned objects.
+/// Few dead objects, so that the runtime may choose to sweep; every kind of heap, and pinned objects.
 const STAYING: &str = "objects=12000 ages=3 drop=100 dense=100 pin=7 large=40 poh=60 threads=2 sample=4000";
 /// Pinned objects, and many dead ones between and beside them.
 const PINNING: &str = "objects=2500 ages=3 drop=4 pin=5 large=40 poh=60 threads=2 sample=1000000";
@@ -37,7 +37,7 @@ pub(crate) fn register(suite: &mut Suite) {
     });
     suite.each_heap("moves::every_address_maps_in_attach", &[], in_attach);
     suite.each("moves::pinned_objects_in_regions", &[], |clr| pinned(clr, &[]));
-    // The garbage collector without regions comes with the runtime.
+    // The GC with segments comes with the runtime.
     suite.each("moves::pinned_objects_in_segments", &[], |clr| {
         pinned(clr, &[("DOTNET_GCName", "libclrgc.so")])
     });
@@ -48,7 +48,7 @@ pub(crate) fn register(suite: &mut Suite) {
         seen.met(["swept loh", "swept poh", "moved loh", "pinned stayed", "died", "compacting true"])
     });
     suite.each("moves::conserving_memory_compacts_large_objects", &[], |clr| {
-        // Every third is let go and not replaced: the large object heap is a third free.
+        // Every third object is dropped and not replaced: a third of the LOH is free.
         let options = "objects=3000 ages=3 drop=3 dense=100 large=60 poh=30 refill=0 sample=1000000";
         let variable = [("DOTNET_GCConserveMemory", "9")];
         let seen = run(clr, Heap::Workstation, "roots", options, &variable, &["keep 2", "keep 2"])?;
@@ -57,7 +57,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.each("moves::regions_swept_in_plan", &[], swept_in_plan);
 }
 
-/// What a run came across.
+/// Which cases a run met.
 #[derive(Debug, Default)]
 struct Seen(BTreeSet<String>);
 
@@ -66,10 +66,10 @@ impl Seen {
         self.0.insert(what.into());
     }
 
-    /// A test that did not come across what it is for has shown nothing.
+    /// A test that did not meet the cases that it is for has shown nothing.
     fn met<'w>(&self, all: impl IntoIterator<Item = &'w str>) -> Result<()> {
         for what in all {
-            ensure!(self.0.contains(what), "the program did nothing of the kind {what:?}, only {:?}", self.0);
+            ensure!(self.0.contains(what), "no case {what:?} occurred, only {:?}", self.0);
         }
         Ok(())
     }
@@ -79,7 +79,7 @@ impl Seen {
 #[derive(Debug)]
 struct Object {
     old: u64,
-    /// `None`: it was let go, and is gone.
+    /// `None`: the program dropped it, and it is gone.
     new: Option<u64>,
     bytes: u64,
     heap: String,
@@ -97,7 +97,7 @@ struct Collected {
     objects: Vec<Object>,
 }
 
-/// Has the program collect, again where another collection came between its two looks.
+/// Makes the program collect; repeats that if another collection came between its two looks.
 fn collect(talk: &mut Target, line: &str) -> Result<Collected> {
     for attempt in 0..10 {
         if attempt > 0 {
@@ -117,7 +117,7 @@ fn collect(talk: &mut Target, line: &str) -> Result<Collected> {
             objects: objects.collect::<Result<_>>()?,
         });
     }
-    bail!("never one collection between two looks: {line}")
+    bail!("never exactly one collection between two looks: {line}")
 }
 
 fn object(line: &str) -> Result<Option<Object>> {
@@ -158,7 +158,7 @@ fn run(
     let mut talk = Gcwatch::on(clr)
         .envs(heap.environment())
         .envs(own_environment(&own_name))
-        // A number of heaps: .NET 9 and later start with one.
+        // A fixed number of heaps: .NET 9 and later start with one.
         .envs([("DOTNET_gcConcurrent", "0"), ("DOTNET_GCHeapCount", "2")])
         .envs(variables.iter().copied())
         .args("run --blocks --format json --level")
@@ -179,7 +179,7 @@ fn run(
 fn sweeping_and_compacting(clr: &Clr, heap: Heap) -> Result<()> {
     let lines = ["keep 2", "keep 2", "keep 0", "move 1", "move 2", "keep 2 loh", "move 2 loh", "keep 2"];
     let mut seen = run(clr, heap, "roots", STAYING, &[], &lines)?;
-    // Whether it sweeps is the runtime's decision in the end.
+    // Whether to sweep is the runtime's decision.
     for _ in 0..3 {
         if seen.met(["swept soh"]).is_err() {
             repeated::again();
@@ -218,8 +218,8 @@ fn in_attach(clr: &Clr, heap: Heap) -> Result<()> {
     Ok(())
 }
 
-/// With `GCEnableSpecialRegions` the runtime sweeps full regions in the plan phase of a compacting collection.
-/// It is off by default.
+/// With `GCEnableSpecialRegions`, which is off by default, the runtime sweeps full regions in the plan phase of a
+/// compacting collection.
 fn swept_in_plan(clr: &Clr) -> Result<()> {
     if !clr.name.starts_with("8.") {
         let reason = "this runtime crashes with GCEnableSpecialRegions, watched or not (.NET 9 and 10 do)";
@@ -261,7 +261,7 @@ fn check(path: &Path, collected: &[Collected], level: &str, own: Option<&Path>) 
     Ok(seen)
 }
 
-/// A block before and after.
+/// Where a block is after the collection.
 #[derive(Debug, Clone, Copy)]
 struct Block<'d> {
     new: u64,
@@ -270,17 +270,17 @@ struct Block<'d> {
     moved: bool,
 }
 
-/// Every object is where the ranges say.
+/// Every object is where the ranges put it.
 fn map(gc: &Value, truth: &Collected, seen: &mut Seen) -> Result<()> {
     let mut blocks = BTreeMap::new();
     for range in gc.list("/moved/ranges")? {
         let block = Block { new: range.address("/new")?, bytes: range.uint("/bytes")?, range, moved: true };
-        ensure!(blocks.insert(range.address("/old")?, block).is_none(), "told twice: {range}");
+        ensure!(blocks.insert(range.address("/old")?, block).is_none(), "the same range twice: {range}");
     }
     for range in gc.list("/surviving/ranges")? {
         let start = range.address("/start")?;
         let block = Block { new: start, bytes: range.uint("/bytes")?, range, moved: false };
-        ensure!(blocks.insert(start, block).is_none(), "told twice: {range}");
+        ensure!(blocks.insert(start, block).is_none(), "the same range twice: {range}");
     }
     disjoint(blocks.iter().map(|(old, block)| (*old, block.bytes)).collect())?;
     disjoint(blocks.values().map(|block| (block.new, block.bytes)).collect())?;
@@ -344,8 +344,8 @@ fn disjoint(mut blocks: Vec<(u64, u64)>) -> Result<()> {
     Ok(())
 }
 
-/// `compacting` of the whole and `compacted` of each generation, by what the program was told by its own runtime
-/// and by what happened to its objects.
+/// `compacting` of the collection and `compacted` of each generation agree with what the program's runtime told it, and
+/// with what happened to its objects.
 fn compacting(gc: &Value, truth: &Collected, seen: &mut Seen) -> Result<()> {
     let live = |heap: &'static str| truth.objects.iter().filter(move |o| o.heap == heap && o.new.is_some());
     let full = truth.generation == 2;
@@ -358,7 +358,7 @@ fn compacting(gc: &Value, truth: &Collected, seen: &mut Seen) -> Result<()> {
         };
         ensure!(generation["compacted"].as_bool() == expected, "{}: {expected:?}", generation["compacted"]);
     }
-    // The parts that are collected and hold something: small objects, and in a full one large objects.
+    // The collected parts that hold something: small objects, and in a gen2 collection large objects.
     let small_kept = gc
         .list("/surviving/ranges")?
         .iter()

@@ -1,5 +1,5 @@
-//! Names against a program that knows them: which methods, fields and handles hold which objects, what pins them,
-//! who asked for a collection, what grows.
+//! Compares names with a program that knows them: which methods, fields and handles hold which objects, what pins them,
+//! who called `GC.Collect`, which types and fields grow.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.once("names::can_be_left_out", &[], left_out);
 }
 
-/// The program, watched with one line per collection in a file.
+/// The program, and gcwatch with one line per collection in a file.
 struct Program {
     talk: Target,
     gcwatch: Option<Target>,
@@ -77,17 +77,17 @@ impl Program {
         self.talk.ask(line, answer, DEADLINE)
     }
 
-    /// A collection; its number.
+    /// Makes the program collect; returns the collection's number.
     fn collect(&mut self, how: &str) -> Result<u64> {
         number(&self.ask(how, "collected ")?, "index")
     }
 
-    /// Collects until a collection's line shows something: some things take the runtime or us a while. `least`: as often
-    /// at least.
+    /// Collects until `shows` accepts a collection's line: the runtime or gcwatch may need several collections for it.
+    /// Repetitions count from `least` on.
     fn settle(&mut self, how: &str, least: usize, mut shows: impl FnMut(&Value) -> bool) -> Result<Vec<u64>> {
         let mut all = Vec::new();
         let path = lines_of(self.dir.path());
-        until("a collection that shows what was made", DEADLINE, || {
+        until("the expected line of a collection", DEADLINE, || {
             let index = self.collect(how)?;
             all.push(index);
             let mut found = None;
@@ -111,7 +111,7 @@ impl Program {
         Ok(all)
     }
 
-    /// Ends it; all lines, of which the last one has the summary.
+    /// Ends it and returns all lines; the last one has the summary.
     fn end(&mut self) -> Result<Vec<Value>> {
         self.talk.send_line("exit")?;
         let status = self.talk.wait(DEADLINE)?;
@@ -123,7 +123,7 @@ impl Program {
         lines(&fs::read(lines_of(self.dir.path()))?)
     }
 
-    /// The recording gives the same lines.
+    /// A replay of the recording gives the same lines.
     fn replay(&self, live: &[Value]) -> Result<()> {
         let again = Gcwatch::new()
             .args("report --format ndjson")
@@ -165,7 +165,7 @@ fn sum(rows: &[&Value], key: &str) -> Result<u64> {
     rows.iter().map(|row| row.uint(&format!("/{key}"))).sum()
 }
 
-/// What the program said of its own objects.
+/// What the program printed about its own objects.
 struct Facts {
     local: u64,
     items: u64,
@@ -173,7 +173,7 @@ struct Facts {
     session: u64,
     first: u64,
     second: u64,
-    /// The numbers of its collections: by `sweep`, then one by `tidy`.
+    /// The numbers of the collections that `sweep` made, and of the one that `tidy` made.
     sweeps: Vec<u64>,
     tidy: u64,
     seen_at_attach: bool,
@@ -193,7 +193,7 @@ fn in_attach(clr: &Clr, heap: Heap) -> Result<()> {
     act(&mut program, Some(clr))
 }
 
-/// Does everything; `attach`: the first part before we come.
+/// Gives the program all commands; with `attach`, gcwatch attaches after the first few.
 fn act(program: &mut Program, attach: Option<&Clr>) -> Result<()> {
     let local = number(&program.ask("hold", "holding ")?, "local")?;
     let first = number(&program.ask("pin First", "pinned ")?, "bytes")?;
@@ -213,7 +213,7 @@ fn act(program: &mut Program, attach: Option<&Clr>) -> Result<()> {
     program.ask(&format!("leak {MANY}"), "leaked ")?;
     let statics = program.ask("statics", "statics ")?;
     let (items, index) = (number(&statics, "items")?, number(&statics, "index")?);
-    // Looking up has a budget of time; on a busy machine it is used up at times, and that is said.
+    // The profiler has a time budget for names; on a busy machine it is sometimes used up, and the figures say so.
     let mut typed = None;
     sweeps.extend(program.settle("sweep", 2, |gc| {
         let number = gc["number"].as_u64().filter(|_| gc["roots"]["untyped"] == 0);
@@ -231,7 +231,7 @@ fn act(program: &mut Program, attach: Option<&Clr>) -> Result<()> {
 }
 
 fn check(lines: &[Value], facts: &Facts) -> Result<()> {
-    let [.., before, last] = facts.sweeps[..] else { bail!("two collections at least") };
+    let [.., before, last] = facts.sweeps[..] else { bail!("fewer than two collections") };
     let (before, last) = (gc(lines, before)?, gc(lines, last)?);
     let told = || format!("GC {}: {}", last["number"], last["roots"]);
     frames(last, facts).with_context(told)?;
@@ -249,7 +249,7 @@ fn check(lines: &[Value], facts: &Facts) -> Result<()> {
     summed(summary, facts).with_context(|| summary.to_string())
 }
 
-/// Objects in frames, by the method and by the type.
+/// The objects that frames hold, by method and by type.
 fn frames(gc: &Value, facts: &Facts) -> Result<()> {
     for (method, local, objects) in [
         ("Demo.Frames.Outer", "OuterLocal", 1),
@@ -277,7 +277,7 @@ fn frames(gc: &Value, facts: &Facts) -> Result<()> {
         ensure!(found[0].uint("/slots")? >= least, "{method}: {}", found[0]);
     }
     ensure!(!rows(gc, "methods", |row| row["name"] == "Demo.Table<TRow>.Walk")?.is_empty());
-    // Types in C#'s way of writing.
+    // Type names as C# writes them.
     for name in [
         "Demo.ArrayLocal[,]",
         "Demo.ArrayLocal[][,]",
@@ -317,19 +317,19 @@ fn handles(gc: &Value, facts: &Facts) -> Result<()> {
     ensure!(sum(&strong, "bytes")? == (FEW + MANY) * facts.session, "{strong:?}");
     let weak = of(&serde_json::json!(["weak"]))?;
     ensure!(sum(&weak, "count")? == WEAK, "{weak:?}");
-    ensure!(sum(&weak, "bytes")? == facts.session, "all to one object: {weak:?}");
+    ensure!(sum(&weak, "bytes")? == facts.session, "all refer to one object: {weak:?}");
     Ok(())
 }
 
 fn pinned(before: &Value, gc: &Value, facts: &Facts) -> Result<()> {
     let made_by = |gc: &'_ Value, method: &str| -> Result<Value> {
         let found = rows(gc, "pinned", |row| row["created_by"] == method)?;
-        let [row] = found[..] else { bail!("{} rows of what {method} pins", found.len()) };
+        let [row] = found[..] else { bail!("{} rows of pins by {method}", found.len()) };
         Ok(row.clone())
     };
     let mut named = vec![("Demo.Native.OpenSecond", facts.second)];
     if facts.seen_at_attach {
-        // Who made it was not seen; the object is.
+        // gcwatch did not see who made it, but it sees the object.
         let found = rows(gc, "pinned", |row| {
             row["type"] == "byte[]" && row["by"] == "handle" && row["created_by"].is_null()
         })?;
@@ -370,7 +370,7 @@ fn asked(lines: &[Value], facts: &Facts) -> Result<()> {
         ensure!(gc["triggered_by"].is_null(), "GC {}: {}", gc["number"], gc["triggered_by"]);
     }
     let induced = lines.last().context("a last line")?.list("/summary/induced_by")?;
-    let of = |method: &str| induced.iter().find(|row| row["method"] == method).context("nobody asked");
+    let of = |method: &str| induced.iter().find(|row| row["method"] == method).context("no such method");
     let (sweep, tidy) = (of("Demo.Janitor.Sweep")?, of("Demo.Janitor.Tidy (lambda)")?);
     ensure!(sweep["count"] == facts.sweeps.len() && tidy["count"] == 1, "{induced:?}");
     let pauses = facts.sweeps.iter().map(|&n| gc(lines, n)?.uint("/pause_ns"));
@@ -397,7 +397,7 @@ fn summed(summary: &Value, facts: &Facts) -> Result<()> {
     Ok(())
 }
 
-/// Types whose names would act on a terminal or fill it; then they are unloaded, and ids mean nothing any more.
+/// Types whose names would control a terminal or fill it; then they are unloaded, and their ids are void.
 fn hostile(clr: &Clr) -> Result<()> {
     let mut program = Program::run(clr, Heap::Workstation, "")?;
     program.ask("hold", "holding ")?;
@@ -407,11 +407,11 @@ fn hostile(clr: &Clr) -> Result<()> {
             rows.iter().any(|row| row["name"].as_str().is_some_and(|it| it.starts_with(name)))
         })
     };
-    // A busy machine may keep names from a collection.
+    // On a busy machine a collection may lack names.
     let with =
         program.settle("sweep", 1, |gc| ["evil", "longxxx"].iter().all(|name| shows(gc, "types", name)))?;
     program.ask("unload", "unloaded")?;
-    // What was not unloaded keeps its name.
+    // Methods in other modules keep their names.
     let methods = ["Demo.Frames.Inner", "Demo.Clock.Tick", "Demo.Workers.Keep<T>"];
     let after = program.settle("sweep", 1, |gc| {
         gc["roots"]["untyped"] == 0 && methods.iter().all(|name| shows(gc, "methods", name))
@@ -444,8 +444,8 @@ fn hostile(clr: &Clr) -> Result<()> {
     program.replay(&lines)
 }
 
-/// A program makes handles too fast for gcwatch to find the methods that make them: it stops looking, and all other
-/// figures go on.
+/// When a program makes handles too fast for the profiler to look up who makes them, it gives up looking; all other
+/// figures continue.
 fn storm(clr: &Clr) -> Result<()> {
     let mut program = Program::run(clr, Heap::Workstation, "")?;
     program.ask("pin First", "pinned ")?;
@@ -453,12 +453,12 @@ fn storm(clr: &Clr) -> Result<()> {
     let stormed = program.ask("storm 4000", "stormed ")?;
     ensure!(number(&stormed, "handles")? > 40_000, "{stormed}");
     program.ask("pin Second", "pinned ")?;
-    // Nothing of this has been named before.
+    // None of these have been named before.
     program.ask("hold", "holding ")?;
     let named = |gc: &Value, method: &str| {
         gc["roots"]["methods"].as_array().is_some_and(|rows| rows.iter().any(|row| row["name"] == method))
     };
-    // Giving up takes the runtime a moment, in which nothing is named.
+    // While the profiler gives up, which takes a moment, it names nothing.
     let methods = ["Demo.Frames.Inner", "Demo.Clock.Tick", "Demo.Workers.Keep<T>"];
     let after = program.settle("tidy", 1, |gc| methods.iter().all(|method| named(gc, method)))?;
     let after = *after.last().context("a collection")?;
@@ -469,14 +469,14 @@ fn storm(clr: &Clr) -> Result<()> {
     ensure!(made_by(before, "Demo.Native.OpenFirst")?.len() == 1);
     for method in ["Demo.Native.OpenFirst", "Demo.Native.OpenSecond"] {
         let found = made_by(after, method)?;
-        ensure!(found.is_empty(), "{method} is no longer known: {found:?}");
+        ensure!(found.is_empty(), "{method} must be unknown: {found:?}");
     }
     let after = gc(&lines, after)?;
     ensure!(after["triggered_by"]["frames"][1] == "Demo.Janitor.Tidy (lambda)", "{}", after["triggered_by"]);
     Ok(())
 }
 
-/// What was not asked for is null.
+/// With `--no-names`, all figures with names are null.
 fn left_out(clr: &Clr) -> Result<()> {
     let mut program = Program::run(clr, Heap::Workstation, "--no-names")?;
     let index = program.collect("sweep")?;

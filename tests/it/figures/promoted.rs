@@ -1,4 +1,4 @@
-//! Who promoted what: the runtime's own marks, and programs whose bytes are reachable in one way only.
+//! What promoted which bytes, by the runtime's own marks, and by objects that are reachable in one way only.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.each("promoted::beside_background_collections", &[], beside_background);
 }
 
-/// The bytes by who promoted them, of a collection that was seen from start to end.
+/// The promoted bytes by kind of root, of a complete collection.
 type Marks = BTreeMap<&'static str, u64>;
 
 fn marks(gc: &Value) -> Result<Marks> {
@@ -31,16 +31,16 @@ fn marks(gc: &Value) -> Result<Marks> {
     Ok(marks)
 }
 
-/// What the program makes, the kind that promotes it while it is young, and its size.
+/// An object graph, the kind of root that promotes it while it is in gen0, and its size.
 struct Case {
     make: String,
     kind: &'static str,
-    /// The next time, in gen1.
+    /// The kind that promotes it in the next collection, in gen1.
     then: &'static str,
     bytes: u64,
-    /// What frames and lists of its own may add to the same kind.
+    /// How many bytes the program's own frames and lists may add to the same kind.
     around: u64,
-    /// By how much the heap rounds up sizes.
+    /// By how many bytes the heap rounds the sizes up.
     padding: i64,
 }
 
@@ -55,20 +55,20 @@ fn cases() -> Vec<Case> {
     };
     vec![
         case("handle", "handle", "handle", 100, 10_000),
-        // A thread has a few objects besides.
+        // Each thread has a few other objects.
         Case { around: 4096, ..case("stack", "stack", "stack", 50, 8_000) },
-        // The objects with finalizers are 24 bytes each.
+        // The finalizable objects are 24 bytes each.
         Case { bytes: 30 * (9_000 + 24), ..case("finalizer", "new_finalizable", "finalizer", 30, 9_000) },
         case("older", "older_generation", "older_generation", 40, 11_000),
         case("dependent", "dependent_handle", "dependent_handle", 20, 12_000),
-        // Their keys are finalized after the first collection: what they hold is dead then.
+        // Their keys are finalized after the first collection; then what they hold is dead.
         case("late", "dependent_handle", "", 20, 5_000),
-        // A string of 3 characters is 28 bytes, in 32.
+        // A string of 3 characters has 28 bytes and takes 32.
         Case { bytes: 1000 * 28, padding: 1000 * 4, ..case("odd", "handle", "handle", 1000, 3) },
     ]
 }
 
-/// The numbers of the collections before and after something was made, of gen0, gen1 and gen2.
+/// The numbers of the collections of gen0, gen1 and gen2, before and after the program made something.
 struct Collected {
     before: [u64; 3],
     after: [u64; 3],
@@ -79,7 +79,7 @@ fn by_known_holders(clr: &Clr, heap: Heap) -> Result<()> {
     let own = dir.path().join("own.nettrace");
     let own_name = own.to_string_lossy();
     let mut environment = own_environment(&own_name).to_vec();
-    // Where server GC adapts to the program, it now and then collects gen2 instead of the gen1 that was asked for.
+    // With dynamic adaptation, server GC sometimes collects gen2 where the program asked for gen1.
     environment.push(("DOTNET_GCDynamicAdaptationMode", "0"));
     let mut program = Scripted::start(clr, heap, By::Run, "promote", "--level roots", &environment)?;
     let mut collected = Vec::new();
@@ -87,7 +87,7 @@ fn by_known_holders(clr: &Clr, heap: Heap) -> Result<()> {
         let mut collect = |generation: usize| -> Result<u64> {
             number(&program.ask(&format!("collect {generation}"), "collected ")?, "index")
         };
-        // What the program did to let go of the case before is old by then.
+        // These collections promote to gen2 what dropping the case before has left.
         for _ in 0..3 {
             collect(2)?;
         }
@@ -124,13 +124,13 @@ fn by_known_holders(clr: &Clr, heap: Heap) -> Result<()> {
     Ok(())
 }
 
-/// By how much what survived is more than what was marked, sizes being rounded up to 8 bytes.
+/// How much larger the survivors are than the marked bytes: the heap rounds sizes up to 8 bytes.
 fn padding(gc: &Value, marks: &Marks, ranges: &Ranges) -> Result<i64> {
     let generation = gc.uint("/generation")?;
-    // Nothing is older than gen2.
+    // No generation is older than gen2.
     ensure!(marks.contains_key("older_generation") == (generation < 2), "older generation");
     let of = |name| marks.get(name).copied().unwrap_or(0);
-    // What a mark queue or stack held back is counted when it comes out of it, and again by the kind that is done then.
+    // Objects of an overflown mark stack or queue count under "overflow", and again under the kind that is marked then.
     ensure!(of("overflow") <= of("dependent_handle"), "overflow");
     let sum: u64 = MARKS.into_iter().filter(|name| *name != "overflow").map(of).sum();
     let moved: u64 = ranges.moved.iter().map(|(_, _, bytes)| bytes).sum();
@@ -140,7 +140,7 @@ fn padding(gc: &Value, marks: &Marks, ranges: &Ranges) -> Result<i64> {
         heaps += heap.uint("/promoted_bytes")?;
     }
     ensure!(heaps == survived, "the heaps promoted {heaps}, {survived} survived");
-    // The runtime's own total of a gen2 collection leaves out the pinned object heap.
+    // For a gen2 collection, the runtime's own total leaves out the POH.
     let total = gc.uint("/promoted_bytes")?;
     ensure!(total == survived || generation == 2 && total <= survived, "total {total}, {survived} survived");
     Ok(i64::try_from(survived)? - i64::try_from(sum)?)
@@ -179,7 +179,7 @@ fn check(
             continue;
         }
         let grown = paddings[&after] - paddings[&before];
-        // Two threads of server GC may reach an object at once, and both count it.
+        // Two threads of server GC may mark an object at the same time, and both count it.
         let exact = !heap.server();
         let fits = if exact { grown == case.padding } else { paddings[&after] <= case.padding + MAX_PADDING };
         ensure!(fits, "rounded up by {grown} more instead of {}\n{what}", case.padding);
@@ -187,10 +187,10 @@ fn check(
     Ok(())
 }
 
-/// What rounding makes of the few thousand objects of a program that does nothing.
+/// What rounding up adds for the few thousand objects of an idle program.
 const MAX_PADDING: i64 = 8 * 1024;
 
-/// A background collection says nothing of who promoted what; what a foreground one says meanwhile is its own.
+/// A background collection has no figures of what promoted; a foreground one that interrupts it has its own.
 fn beside_background(clr: &Clr) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("out.json");
@@ -218,6 +218,6 @@ fn beside_background(clr: &Clr) -> Result<()> {
             ensure!(own[&number] == marks, "GC {number}: {marks:?}, own: {:?}", own[&number]);
         }
     }
-    ensure!(background > 0, "no background collection: the test needs other work");
+    ensure!(background > 0, "no background collection: the test needs another load");
     Ok(())
 }

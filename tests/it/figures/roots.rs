@@ -1,4 +1,4 @@
-//! Roots against a program that knows its own: handles, finalizable objects and threads in known numbers make
+//! Compares roots with a program that knows its own: known numbers of handles, finalizable objects and threads make
 //! exactly the difference between two collections.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,11 +19,11 @@ pub(crate) fn register(suite: &mut Suite) {
         .each_heap("roots::known_differences_in_attach", &[], |clr, heap| differences(clr, heap, By::Attach));
 }
 
-/// What the program did, and the collection after it.
+/// The collections after each step of the program.
 #[derive(Default)]
 struct Done {
     collected: BTreeMap<&'static str, u64>,
-    /// Handle and object of each of its handles after the collection `strong`.
+    /// The program's handles and the addresses of their objects after the collection `strong`.
     handles: BTreeSet<(u64, u64)>,
 }
 
@@ -33,11 +33,11 @@ fn differences(clr: &Clr, heap: Heap, by: By) -> Result<()> {
     check(&program.end()?, &done)
 }
 
-/// All the changes, a collection after each.
+/// Makes all changes, and a collection after each.
 fn act(program: &mut Scripted) -> Result<Done> {
-    // Watching starts things in the runtime too: they are over when their finalizers have run.
+    // Starting a watch also makes finalizable objects in the runtime: wait until they are finalized.
     for turn in 0.. {
-        ensure!(turn < 20, "the program's finalizers never come to rest");
+        ensure!(turn < 20, "the program always has pending finalizers");
         program.ask("release", "released ")?;
         if number(&program.ask("collect 2", "collected ")?, "finalization_pending")? == 0 {
             break;
@@ -58,7 +58,7 @@ fn act(program: &mut Scripted) -> Result<Done> {
     let collections = collect(program, "strong", "2")?;
     let places = program.ask("where", "where ")?;
     ensure!(number(&places, "gc0")? == collections, "the program's objects moved again: {places}");
-    // All roots are reported in a collection of any generation.
+    // A collection of any generation reports all roots.
     collect(program, "gen0", "0")?;
     collect(program, "compacting", "2 compacting")?;
     program.ask("free", "freed ")?;
@@ -74,7 +74,7 @@ fn act(program: &mut Scripted) -> Result<Done> {
     collect(program, "threads", "2")?;
     program.ask("join", "joined ")?;
     collect(program, "joined", "2")?;
-    // With server GC another thread than the program's tells of a collection's end: an exit may come before.
+    // With server GC, another thread writes a collection's end, so an exit may come before it: collect once more.
     collect(program, "last", "0")?;
     let pairs = places.split(' ').filter_map(|word| word.split_once(':'));
     let number = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).context("an address");
@@ -86,15 +86,15 @@ fn check(document: &Document, done: &Done) -> Result<()> {
     let gc = |label: &str| {
         let index = done.collected.get(label).with_context(|| format!("no collection {label:?}"))?;
         let gc = document.gc(*index)?;
-        ensure!(gc["complete"] == true && gc["moved"].is_object(), "GC {index} ({label}) is not whole");
+        ensure!(gc["complete"] == true && gc["moved"].is_object(), "GC {index} ({label}) is incomplete");
         anyhow::Ok(gc)
     };
     let tally = |label: &str| Tally::of(gc(label)?);
     for gc in document.complete()? {
         Tally::of(gc)?;
     }
-    // Between neighbouring collections one number changes, by as much as the program did, and no other. Which of its
-    // slots the finalizer thread has in use is its own affair.
+    // Between successive collections only one number changes, by as much as the program changed it. The stack roots of
+    // the finalizer thread vary, so they are left out.
     let many = i64::try_from(MANY)?;
     for (before, after, changed, by) in [
         ("nothing", "pinned", "handle pinning", many),
@@ -115,7 +115,7 @@ fn check(document: &Document, done: &Done) -> Result<()> {
     ensure!(gc("gen0")?["generation"] == 0 && gc("compacting")?["generation"] == 2, "generations");
     ensure!(gc("compacting")?["compacting"] == true, "{}", gc("compacting")?["compacting"]);
     listed(gc("strong")?, &done.handles)?;
-    // Threads that are no more hold nothing, those that are hold at least their own object each.
+    // Ended threads hold nothing; running ones hold at least their own object each.
     let stack = |label| gc(label)?.uint("/roots/by_kind/stack");
     let (without, with, after) = (stack("released")?, stack("threads")?, stack("joined")?);
     ensure!(with >= without + THREADS, "{without} stack roots, {with} with {THREADS} more threads");
@@ -123,7 +123,7 @@ fn check(document: &Document, done: &Done) -> Result<()> {
     Ok(())
 }
 
-/// Each handle is in the list once, by its id and with the place where its object lies after the collection.
+/// Each handle is in the list once, with its id and the address of its object after the collection.
 fn listed(gc: &Value, handles: &BTreeSet<(u64, u64)>) -> Result<()> {
     ensure!(handles.len() as u64 == 4 * MANY, "the program has {} handles", handles.len());
     let mut found = Vec::new();
@@ -135,6 +135,6 @@ fn listed(gc: &Value, handles: &BTreeSet<(u64, u64)>) -> Result<()> {
     }
     ensure!(found.len() == handles.len(), "{} of {} handles are in the list", found.len(), handles.len());
     let missing: Vec<_> = handles.iter().filter(|pair| !found.contains(pair)).collect();
-    ensure!(missing.is_empty(), "not in the list as the program knows them: {missing:x?}");
+    ensure!(missing.is_empty(), "not in the list with the program's addresses: {missing:x?}");
     Ok(())
 }

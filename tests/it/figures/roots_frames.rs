@@ -1,4 +1,4 @@
-//! What frames hold, method by method: the FunctionIDs and the addresses are the program's own.
+//! Roots in frames, by method: compared with the program's own FunctionIDs and addresses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,17 +10,17 @@ use crate::it::suite::{Heap, Need, Suite};
 use crate::it::support::{By, Document, Json, Scripted, Tally, fact, number};
 
 const MANY: usize = 24;
-/// To see what a single frame adds.
+/// Fewer frames, to see how many roots one more frame adds.
 const FEW: usize = 9;
 
 pub(crate) fn register(suite: &mut Suite) {
-    // Both ways of watching on each runtime, in turns. The program sees in /proc that its threads wait.
+    // Run and attach alternate with the kind of GC. The program needs /proc to see that its threads wait.
     suite.each_heap("roots_frames::in_frames", &[Need::Proc], |clr, heap| {
         frames(clr, heap, if heap.server() { By::Run } else { By::Attach })
     });
 }
 
-/// A kind of frame, and the flags of what it holds.
+/// A kind of frame, and the flags of the roots in it.
 const KINDS: [(&str, &[&str]); 6] = [
     ("local", &[]),
     ("null", &[]),
@@ -30,7 +30,7 @@ const KINDS: [(&str, &[&str]); 6] = [
     ("native", &[]),
 ];
 
-/// One collection while such frames were there.
+/// One collection while such frames existed.
 struct Seen {
     kind: &'static str,
     flags: &'static [&'static str],
@@ -38,7 +38,7 @@ struct Seen {
     frames: usize,
     generation: u64,
     number: u64,
-    /// Where the program found its objects after it.
+    /// The addresses that the program found for its objects after it.
     places: BTreeSet<u64>,
 }
 
@@ -77,10 +77,10 @@ fn frames(clr: &Clr, heap: Heap, by: By) -> Result<()> {
     Ok(())
 }
 
-/// As many distinct objects under the method as it has frames, each where the program says.
+/// The method has as many distinct objects as frames, each at the program's address.
 fn check(document: &Document, one: &Seen) -> Result<()> {
     let gc = document.gc(one.number)?;
-    ensure!(gc["complete"] == true && gc["generation"] == one.generation, "another collection");
+    ensure!(gc["complete"] == true && gc["generation"] == one.generation, "not the expected collection");
     Tally::of(gc)?;
     let mut found: BTreeMap<u64, usize> = BTreeMap::new();
     for root in gc.list("/roots/list")? {
@@ -93,8 +93,8 @@ fn check(document: &Document, one: &Seen) -> Result<()> {
         ensure!(found.keys().eq([&0]) && found[&0] >= one.frames, "not only null: {found:x?}");
         return Ok(());
     }
-    // The runtime looks up what an interior pointer points into among the collected generations only; these objects
-    // are old by then.
+    // The runtime resolves interior pointers within the collected generations only, and these objects are in gen2 by
+    // then.
     let interior = one.flags.contains(&"interior");
     if interior && one.generation < 2 {
         ensure!(found.is_empty(), "interior roots of old objects: {found:x?}");
@@ -109,14 +109,14 @@ fn check(document: &Document, one: &Seen) -> Result<()> {
     Ok(())
 }
 
-/// More frames are exactly as many more slots, beside what other methods hold by then: the runtime's own threads work on.
+/// More frames make as many more roots, not counting those of other methods: the runtime's own threads keep running.
 fn slots(few: &Value, many: &Value, one: &Seen) -> Result<()> {
     let more = i64::try_from(MANY - FEW)?;
     let mut name = "stack".to_owned();
     one.flags.iter().for_each(|flag| name.extend([" ", flag]));
     let name = if one.kind == "null" { "null".to_owned() } else { name };
     let change = Tally::of(many)?.since(&Tally::of(few)?);
-    // A thread more has more than its one frame.
+    // Each native frame is on a thread of its own, which has other roots, too.
     let exact = one.kind != "native";
     let got = change.get(&name) - (others(many, one)? - others(few, one)?);
     ensure!(if exact { got == more } else { got >= more }, "{:?}: {change} for {more} more frames", one.kind);

@@ -1,5 +1,5 @@
-//! What is a root and what only looks like one: wrappers with a reference count are, and null handles, dependent
-//! handles, weak tables, statics, pinned arrays, state machines and timers are not; thread statics by version.
+//! What is a root and what is not: COM wrappers with a reference count are roots; null handles, dependent handles, weak
+//! tables, statics, pinned arrays, state machines and timers are not; thread statics depend on the version.
 
 use anyhow::{Result, ensure};
 use xtask::Clr;
@@ -11,19 +11,19 @@ const MANY: i64 = 40;
 const FINALIZING: [&str; 3] = ["table", "refcounted", "release"];
 
 pub(crate) fn register(suite: &mut Suite) {
-    // Both ways of watching on each runtime, in turns.
+    // Run and attach alternate with the kind of GC.
     suite.each_heap("roots_held::what_is_none", &[], |clr, heap| {
         held(clr, heap, if heap.server() { By::Attach } else { By::Run })
     });
 }
 
-/// A command to the program, and how it changes the roots.
+/// A command to the program, and the change of roots that it makes.
 fn steps(clr: &Clr) -> Vec<(String, Tally)> {
     let plain = |line: &str, change| (line.to_owned(), change);
     let many = |line: &str, change| (format!("{line} {MANY}"), change);
     let none = Tally::default;
-    // The runtime holds an array for a thread's statics once it has any. .NET 8: by a handle for each module, and one
-    // for each generic class. Since .NET 9: by a slot of the thread, which was empty before.
+    // The runtime holds an array for a thread's statics once the thread has any. .NET 8: by one handle per module, and
+    // one per generic class. Since .NET 9: by a slot of the thread, which was empty before.
     let (first, generic) = match clr.version.major {
         ..=8 => (Tally::from([("handle", 1)]), Tally::from([("handle", 4)])),
         _ => (Tally::from([("stack", 1), (NULL, -1)]), none()),
@@ -34,7 +34,7 @@ fn steps(clr: &Clr) -> Vec<(String, Tally)> {
         many("table", Tally::from([(PAIRS, MANY)])),
         many("refcounted", Tally::from([("handle refcounted", MANY)])),
         plain("release", Tally::from([("handle refcounted", -MANY), ("handle weak refcounted", MANY)])),
-        // The runtime passes over handles to null: they are no null roots either.
+        // The runtime does not report handles to null, so they are not null roots either.
         many("null strong", none()),
         many("null weak", none()),
         many("null pinned", none()),
@@ -51,14 +51,14 @@ fn steps(clr: &Clr) -> Vec<(String, Tally)> {
     ]
 }
 
-/// Collections after each step. A thread of the runtime's own that is busy at one of them, on a loaded machine, has frames
-/// and slots of its own there; what the program holds is the same at all.
+/// Collections after each step. On a busy machine, a thread of the runtime's own may run in one of them and add roots
+/// of its own; what the program holds is the same in all.
 const READINGS: usize = 3;
 
 fn held(clr: &Clr, heap: Heap, by: By) -> Result<()> {
     let mut program = Scripted::start(clr, heap, by, "holders", "--blocks", &[])?;
     program.ask("worker", "done ")?;
-    // The first one may still see what starting to watch left behind.
+    // The first collection may still see what starting the watch has left.
     program.ask("collect", "collected ")?;
     let collect = |program: &mut Scripted| -> Result<[u64; READINGS]> {
         let mut numbers = [0; READINGS];
@@ -98,15 +98,15 @@ fn held(clr: &Clr, heap: Heap, by: By) -> Result<()> {
 
 fn compare(clr: &Clr, line: &str, expected: &Tally, before: &Tally, after: &Tally) -> Result<()> {
     let mut change = after.since(before);
-    // Where the program's tables have grown, the finalizer thread has finalized old ones: a slot of its own then holds the
-    // last one, or nothing again.
+    // When the program's tables have grown, the finalizer thread has finalized old ones: its own slot then holds the
+    // last one, or is null again.
     if FINALIZING.iter().any(|start| line.starts_with(start)) {
         let (stack, null) = (change.get("stack"), change.get(NULL));
         ensure!(stack.abs() <= 1 && stack + null == 0, "{line}: {change}");
         change = change.without(&["stack", NULL]);
     }
     if line.starts_with("refcounted") && clr.version.major >= 10 {
-        // There the table of wrappers is a managed one.
+        // Since .NET 10 the table of wrappers is a managed object.
         change = change.without(&[PAIRS]);
     }
     ensure!(change == *expected, "{line}: {change} instead of {expected}\n{before}\n{after}");

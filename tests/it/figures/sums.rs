@@ -1,5 +1,5 @@
-//! What a document adds up, added up once more from its parts: exact values from the single blocks, nearest ranks
-//! from sorted lists.
+//! Computes a document's sums again from their parts: exact values from the single blocks, nearest ranks from sorted
+//! lists.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use xtask::Clr;
 use crate::it::suite::{Heap, Suite};
 use crate::it::support::{Document, Gcwatch, Json, RUNTIME, brief, each_item};
 
-/// How often so little work collects is the runtime's business: with server GC, budgets grow with what it has measured.
+/// With server GC, the number of collections depends on the runtime: budgets grow with what it measures.
 const WORK: &str = "work=100000 gcs=8 live=8000 seed=9 threads=2";
 
 pub(crate) fn register(suite: &mut Suite) {
@@ -107,7 +107,7 @@ fn distribution(said: &Value, values: &mut [u64]) -> Result<()> {
     for (key, percent) in [("p50", 50), ("p90", 90), ("p99", 99)] {
         match (nearest_rank(values, percent), said[key].as_u64()) {
             (None, None) => {}
-            // The upper end of a step, of which 16 make a power of two.
+            // A percentile is the upper end of its step; 16 steps make a power of two.
             (Some(exact), Some(said)) if exact <= said && said as f64 <= exact as f64 * 1.0625 => {}
             (exact, said) => anyhow::bail!("{key} is {said:?}, exactly it is {exact:?}"),
         }
@@ -129,7 +129,7 @@ fn histogram(rows: &[Value], sorted: &[u64]) -> Result<()> {
     Ok(())
 }
 
-/// By generation and kind; gives the sum of all.
+/// Checks the pauses by generation and kind; returns the sum of all.
 fn pauses(summary: &Value, complete: &[&Value]) -> Result<u64> {
     let (mut counted, mut all) = (0, 0);
     for group in summary.list("/by_generation_and_kind")? {
@@ -151,7 +151,7 @@ fn pauses(summary: &Value, complete: &[&Value]) -> Result<u64> {
     Ok(all)
 }
 
-/// Without what was measured of gcwatch's own work, which the threads of server GC do side by side.
+/// The program's own share leaves out gcwatch's measured work, which the threads of server GC do in parallel.
 fn own_share(document: &Document, complete: &[&Value]) -> Result<()> {
     let mut own = 0;
     for gc in complete {
@@ -204,7 +204,7 @@ fn roots(summary: &Value, complete: &[&Value]) -> Result<()> {
     let promoted = sum["promoted_bytes"].as_object().context("promoted_bytes")?;
     for (kind, said) in promoted {
         let of_each = complete.iter().filter_map(|gc| gc["roots"]["promoted_bytes"][kind].as_u64());
-        // Null where it came in no collection.
+        // Null if no collection has the kind.
         let exact = of_each.reduce(|a, b| a + b);
         ensure!(said.as_u64() == exact, "promoted by {kind}: {said}, not {exact:?}");
     }
@@ -219,14 +219,14 @@ fn heap_after(summary: &Value, complete: &[&Value]) -> Result<()> {
     Ok(())
 }
 
-/// Time that watching took is time that the program stood still, on each thread of the collection at most all of it.
+/// Watching costs time only while the program is stopped: per GC thread at most the whole pause.
 fn cost(summary: &Value, complete: &[&Value], heap: Heap) -> Result<()> {
     let said = &summary["cost"];
     let measured: Vec<&&Value> = complete.iter().filter(|gc| gc["cost"].is_object()).collect();
     let (mut callback_ns, mut walk_ns, mut armed, mut extra) = (0, 0, 0, (0, 0));
     for gc in &measured {
         let (called, walked) = (gc.uint("/cost/callback_ns")?, gc.uint("/cost/walk_ns")?);
-        // The threads of server GC call all at once.
+        // The threads of server GC call the profiler in parallel.
         let threads = if heap.server() { gc.uint("/heap_count")? } else { 1 };
         let still = gc.uint("/pause_ns")? * threads;
         ensure!(called > 0 && called + walked <= still, "{called} + {walked} of {still} ns: {}", brief(gc));
@@ -243,7 +243,7 @@ fn cost(summary: &Value, complete: &[&Value], heap: Heap) -> Result<()> {
         ensure!(gc["caused_by_watching_ns"] == extra.1 - before, "{}", brief(gc));
     }
     if measured.is_empty() {
-        ensure!(complete.iter().all(|gc| gc["level"] == "moves"), "nothing was measured at roots");
+        ensure!(complete.iter().all(|gc| gc["level"] == "moves"), "no cost measured at roots");
         let unknown = ["callback_ns", "walk_ns", "armed_gcs"].iter().all(|key| said[*key].is_null());
         ensure!(unknown && (extra.0 > 0 || said.is_null()), "{said}");
     } else {
@@ -257,7 +257,7 @@ fn cost(summary: &Value, complete: &[&Value], heap: Heap) -> Result<()> {
     Ok(())
 }
 
-/// Every suspension that the runtime announced is the beginning of a pause, or one of the others.
+/// Every suspension that the runtime announced begins a pause, or is one of the other suspensions.
 fn stops(summary: &Value, document: &Document, recording: &Path) -> Result<()> {
     const SUSPEND_BEGIN: u32 = 9;
     const RESTART_END: u32 = 3;
@@ -267,7 +267,7 @@ fn stops(summary: &Value, document: &Document, recording: &Path) -> Result<()> {
         match event.metadata.event_id {
             _ if &*event.metadata.provider != RUNTIME => {}
             SUSPEND_BEGIN => open += 1,
-            // Stops can share a restart. One that the program's end cut off has no length and is not counted.
+            // Stops can share a restart. A stop that the program's end cut off has no length and does not count.
             RESTART_END => announced += std::mem::take(&mut open),
             _ => {}
         }
@@ -275,7 +275,7 @@ fn stops(summary: &Value, document: &Document, recording: &Path) -> Result<()> {
     })?;
     let mut begun = summary.uint("/other_suspensions/count")?;
     for gc in document.gcs()? {
-        // The later part of a stop that two collections share has no suspension of its own.
+        // Where two collections share a stop, the second has no suspension of its own.
         begun += gc.list("/pauses")?.iter().filter(|pause| pause["suspend_ns"].is_u64()).count() as u64;
     }
     ensure!(announced == begun, "{announced} suspensions, {begun} in pauses and others");

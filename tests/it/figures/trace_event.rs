@@ -1,4 +1,4 @@
-//! Recordings read by Microsoft's TraceEvent: it opens them, and finds the same collections.
+//! Reads recordings with Microsoft's TraceEvent, which must find the same collections.
 
 use std::path::Path;
 
@@ -25,12 +25,12 @@ fn run(clr: &Clr, heap: Heap, level: &str) -> Result<()> {
     let recorded = record_run(clr, heap, level, "work=300000 live=20000")?;
     let answer = gcstats(&recorded.recording)?;
     ensure!(answer.totals["lost"] == 0, "{}", answer.totals);
-    // A background collection that runs when the program ends has no end, and for TraceEvent no existence.
+    // TraceEvent does not list a background collection that the program's end cuts off.
     check_records(&recorded.live)?;
     let mut missing = Vec::new();
     for gc in recorded.live.complete()? {
         if !answer.gcs.iter().any(|other| other["number"] == gc["number"]) {
-            // It loses a foreground collection whose suspension begins before the end of the one before is written.
+            // TraceEvent loses a foreground collection that suspends before the end of the previous one is written.
             ensure!(gc["kind"] == "foreground", "TraceEvent does not know {}", brief(gc));
             missing.push(&gc["number"]);
         }
@@ -44,7 +44,7 @@ fn attach(clr: &Clr, level: &str) -> Result<()> {
     let answer = gcstats(&recorded.recording)?;
     ensure!(answer.totals["lost"] == 0, "{}", answer.totals);
     let complete = recorded.live.complete()?;
-    // At either end TraceEvent drops what it saw in part, and sometimes the neighbour.
+    // At either end TraceEvent drops the collections that it saw in part, and sometimes the next one.
     ensure!(
         answer.gcs.len() + 2 >= complete.len(),
         "{} GCs, TraceEvent: {}",
@@ -57,26 +57,26 @@ fn attach(clr: &Clr, level: &str) -> Result<()> {
     compare(&recorded.live, &theirs, level == "moves", &recorded.recording)
 }
 
-/// Every collection that TraceEvent found in a file of the same run. Times are compared by the file's own account, for
-/// the runtime's other session read the clock a moment earlier or later. How many agree in everything, and how many
-/// of them are background ones.
+/// Compares every collection that TraceEvent finds in a file of the same run. Times are compared with `account`, which
+/// is of that file, because the runtime's other session read the clock a moment earlier or later. Returns how many
+/// collections were compared in everything, and how many of them are background ones.
 pub(crate) fn agrees(live: &Document, account: &Account, file: &Path) -> Result<(usize, usize)> {
     let answer = gcstats(file)?;
     ensure!(answer.totals["lost"] == 0, "{}", answer.totals);
     let (mut all, mut background) = (0, 0);
     for gc in &answer.gcs {
         let number = gc.uint("/number")?;
-        let (own, told) = (live.gc(number)?, account.gcs.get(&number).context("a GC of TraceEvent's")?);
+        let (own, told) = (live.gc(number)?, account.gcs.get(&number).context("only TraceEvent has it")?);
         let context = || format!("GC {number}: {}\n{told:?}\nTraceEvent: {gc}", brief(own));
         named(own, gc).with_context(context)?;
-        // Where the stops of several touch, it books parts of one to another; and to one that was announced as
-        // background and ran blocking, nothing but its suspension.
+        // Where stops overlap, TraceEvent books parts of one to another; and for a collection that was announced as
+        // background and ran blocking, it books only the suspension.
         let announced = gc["type"] == "BackgroundGC" && own["kind"] == "blocking";
         if told.shares || announced {
             continue;
         }
         times(gc, told).with_context(context)?;
-        // It may take a foreground collection's statistics for those of the background one that is running.
+        // TraceEvent may give the statistics of a foreground collection to the background one that is running.
         if own["kind"] == "background" {
             background += 1;
         } else {
@@ -95,7 +95,7 @@ fn times(theirs: &Value, told: &Told) -> Result<()> {
             |(ns, suspend): (u64, u64), pause: &Pause| (ns + pause.ns, suspend + pause.suspend.unwrap_or(0));
         told.pauses.iter().filter(|pause| known(pause)).fold((0, 0), add)
     };
-    // The walk is nobody's to it where a foreground collection ran shortly before.
+    // TraceEvent does not count the survivor walk if a foreground collection ran shortly before.
     let all = [sums(&|_| true), sums(&|pause| pause.phase != "survivor_walk")];
     let same = |(pause, suspend)| near(pause, &theirs["pause_ms"]) && near(suspend, &theirs["suspend_ms"]);
     ensure!(all.into_iter().any(same), "pause and suspension {all:?}");
@@ -105,16 +105,16 @@ fn times(theirs: &Value, told: &Told) -> Result<()> {
 }
 
 fn compare(live: &Document, theirs: &[Value], ranges: bool, recording: &Path) -> Result<()> {
-    // Where the events of two stops lie within each other, it loses a stop of the background collection, and gives
-    // what was told in it to whoever started last: then the recording itself is asked.
+    // Where two stops overlap, TraceEvent loses a stop of the background collection, and gives its ranges to the
+    // collection that started last: then the test compares with the recording itself.
     let account = account(recording)?;
     let touching = account.stops.iter().any(|stop| stop.touches);
-    // So it does with the survivors of a background collection that began before the recording.
+    // TraceEvent does the same with a background collection that began before the recording.
     let began_before = live.gcs()?.iter().any(|gc| gc["incomplete"] == "began-before");
     for gc in theirs {
         let number = gc.uint("/number")?;
         let own = live.gc(number)?;
-        ensure!(own["complete"] == true, "TraceEvent has all of GC {number}, we do not: {}", brief(own));
+        ensure!(own["complete"] == true, "GC {number} is whole for TraceEvent only: {}", brief(own));
         let ranges = ranges.then(|| match account.gcs.get(&number) {
             Some(told) if touching || began_before => Blocks::told(told),
             _ => Blocks::of_trace_event(gc),
@@ -125,7 +125,7 @@ fn compare(live: &Document, theirs: &[Value], ranges: bool, recording: &Path) ->
     Ok(())
 }
 
-/// Blocks and bytes, those that stayed in a moved batch among the moved ones.
+/// Blocks and bytes; `moved` includes those that stayed in a moved batch.
 #[derive(Debug, PartialEq)]
 struct Blocks {
     moved: (u64, u64),
@@ -152,7 +152,7 @@ impl Blocks {
     }
 }
 
-/// What kind of collection it was.
+/// Compares generation, reason and kind.
 fn named(own: &Value, theirs: &Value) -> Result<()> {
     ensure!(own["generation"] == theirs["generation"], "generation");
     let reason = match theirs.text("/reason")? {
@@ -173,8 +173,8 @@ fn named(own: &Value, theirs: &Value) -> Result<()> {
         "ForegroundGC" => "foreground",
         other => anyhow::bail!("TraceEvent calls it {other}"),
     };
-    // One that was announced as background and then ran in its first stop is a blocking one to everybody but
-    // TraceEvent, which goes by the announcement.
+    // A collection that was announced as background and then ran within its first stop is blocking; only TraceEvent
+    // goes by the announcement.
     let ran_in_stop = own["kind"] == "blocking" && own.uint("/pause_ns")? >= own.uint("/gc_ns")?;
     ensure!(own["kind"] == kind || kind == "background" && ran_in_stop, "kind");
     Ok(())
@@ -184,11 +184,11 @@ fn sizes(own: &Value, theirs: &Value) -> Result<()> {
     let bytes = |own: u64, theirs_mb: &Value| {
         theirs_mb.as_f64().is_some_and(|mb| (own as f64 - mb * 1e6).abs() < 1.0)
     };
-    // The heap histories of a background collection come after its end with server GC, and beside a foreground one's:
-    // TraceEvent then has none for it, or the other's. So it is with the statistics, where both end at the same time.
+    // With server GC, the heap histories of a background collection come after its end, and among those of a foreground
+    // one: TraceEvent then has none for it, or the other's; likewise the statistics if both end at the same time.
     let background = theirs["type"] == "BackgroundGC";
     let before = own["heap_before_bytes"].as_u64().is_some_and(|own| bytes(own, &theirs["before_mb"]));
-    // And so a foreground one may have both.
+    // A foreground collection may then have the histories of both.
     ensure!(before || background || theirs["type"] == "ForegroundGC", "heap before");
     let after = bytes(own.uint("/heap_after_bytes")?, &theirs["after_mb"])
         && bytes(own.uint("/promoted_bytes")?, &theirs["promoted_mb"])
@@ -198,19 +198,19 @@ fn sizes(own: &Value, theirs: &Value) -> Result<()> {
     Ok(())
 }
 
-/// What both say of a blocking collection.
+/// Compares a blocking collection.
 pub(crate) fn blocking(own: &Value, theirs: &Value) -> Result<()> {
     one(own, theirs, None).with_context(|| format!("{}\nTraceEvent: {theirs}", brief(own)))
 }
 
 fn one(own: &Value, theirs: &Value, ranges: Option<Blocks>) -> Result<()> {
     named(own, theirs)?;
-    // It keeps times as milliseconds in floating point.
+    // TraceEvent keeps times as milliseconds in floating point.
     let near = |own: u64, theirs_ms: &Value| {
         theirs_ms.as_f64().is_some_and(|ms| (own as f64 - ms * 1e6).abs() <= 1_000.0)
     };
-    // It gives a foreground collection's stop to the background one, and the other way round, where they meet: pauses
-    // as a whole are compared in `levels`.
+    // Where a foreground and a background collection meet, TraceEvent gives a stop of one to the other: `levels`
+    // compares the pauses as a whole.
     ensure!(
         theirs["type"] != "NonConcurrentGC" || near(own.uint("/pause_ns")?, &theirs["pause_ms"]),
         "pause"

@@ -1,5 +1,5 @@
-//! Modules are unloaded while they are watched: a program loads and unloads a copy of itself, whose methods make handles
-//! and collect, as collections go on.
+//! Modules are unloaded during a watch: a program loads and unloads copies of itself, whose methods make handles and
+//! collect.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -29,12 +29,12 @@ fn churn(clr: &Clr) -> Result<()> {
             .is_some_and(|frames| frames.iter().any(|frame| frame == method))
     };
     let named = gcs.iter().filter(|gc| asked_by(gc, "Demo.Plugin.Work")).count();
-    ensure!(named > 0, "no collection of {} was asked for by a method that came and went", gcs.len());
+    ensure!(named > 0, "no collection of {} was induced by an unloaded method", gcs.len());
     let gc = gcs.iter().find(|gc| gc["number"] == last).context("no line of the last collection")?;
-    ensure!(asked_by(gc, "Demo.Program.Collect"), "what stays has lost its name: {}", gc["triggered_by"]);
+    ensure!(asked_by(gc, "Demo.Program.Collect"), "a loaded method has no name: {}", gc["triggered_by"]);
     for gc in &gcs {
         let Ok(pinned) = gc.list("/roots/pinned") else { continue };
-        // The method that made it is unloaded or named; no other method is named.
+        // The method that made it has its name, or none after the unload; no other method is named.
         for row in pinned.iter().filter(|row| row["by"] == "handle" && row["type"] == "byte[]") {
             let maker = row["created_by"].as_str();
             ensure!(

@@ -1,5 +1,5 @@
-//! Whatever a target or a file chooses, such as its name, its arguments, its TMPDIR or the names of its types, cannot act
-//! on the terminal of whoever reads the output: in no format, no list, no error message and no log.
+//! Nothing that a target or a file chooses, such as its name, its arguments, its TMPDIR or the names of its types, may
+//! control the terminal that shows the output: in any format, list, error message or log.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -25,12 +25,12 @@ pub(crate) fn register(suite: &mut Suite) {
 
 pub(crate) const FORMATS: [&str; 7] = ["text", "json", "ndjson", "csv", "markdown", "junit", "openmetrics"];
 
-/// An attempt at a line of its own, a window title, a control sequence in both spellings, DEL, changes of direction.
+/// A forged line, a window title, a control sequence in both encodings, DEL, and direction changes.
 const EVIL: &str = "\nFORGED\x1b]0;TITLE\x07\x1b[31m\u{9b}32m\u{7f}\u{202e}\u{2066}\r";
-/// No output without it: otherwise nothing would be tested.
+/// All output must contain this word; otherwise the test has shown nothing.
 const MARK: &str = "FORGED";
 
-/// Fails if a terminal would obey anything in these bytes, or if they hold a forged line.
+/// Fails if these bytes control a terminal or contain a forged line.
 pub(crate) fn harmless(what: &str, bytes: &[u8]) -> Result<()> {
     let text = std::str::from_utf8(bytes).with_context(|| format!("{what} is no UTF-8"))?;
     let acts = |c: char| {
@@ -44,7 +44,7 @@ pub(crate) fn harmless(what: &str, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Both streams; `shown`: one of them has to hold what the target chose.
+/// Checks both streams; with `shown`, one of them has to contain the target's text.
 fn harmless_all(what: &str, ended: &Ended, shown: bool) -> Result<()> {
     harmless(&format!("{what}, stdout"), &ended.stdout)?;
     harmless(&format!("{what}, stderr"), ended.stderr.as_bytes())?;
@@ -79,7 +79,7 @@ impl Hostile {
         self.at(EVIL)
     }
 
-    /// Not even UTF-8.
+    /// An argument that is not even UTF-8.
     fn argument() -> OsString {
         OsString::from_vec([EVIL.as_bytes(), b"\x9b31m\xff"].concat())
     }
@@ -92,7 +92,7 @@ impl Hostile {
         Ok(target)
     }
 
-    /// `gcwatch run` of it.
+    /// Runs it under `gcwatch run`.
     fn run(&self, clr: &Clr, options: &[&OsStr]) -> Result<Ended> {
         let mut command: Command = Gcwatch::on(clr)
             .envs([("DOTNET_GCgen0size", "400000")])
@@ -131,7 +131,7 @@ fn running(clr: &Clr) -> Result<()> {
     let options = format!("attach {pid} --duration 300ms -vv");
     let ended = Gcwatch::on(clr).args(&options).output()?.expect(0)?;
     harmless_all(&options, &ended, true)?;
-    // Two of the same name: the message lists them.
+    // With two processes of the same name, the message lists them.
     let _second = hostile.start(clr)?;
     let ended = Gcwatch::on(clr).args("attach --name").arg(format!("{EVIL}.dll")).output()?.expect(20)?;
     harmless_all("attach --name", &ended, true)
@@ -183,7 +183,7 @@ fn formats(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// Nothing listens in a directory that does not exist.
+/// The target's socket cannot exist, because its TMPDIR does not.
 fn unreachable(clr: &Clr) -> Result<()> {
     let hostile = Hostile::new("roots")?;
     fs::remove_dir(hostile.temp_dir())?;
@@ -198,7 +198,7 @@ fn unreachable(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// Their names, and what is in them.
+/// The names of files, and their contents.
 fn files() -> Result<()> {
     let dir = tempfile::tempdir()?;
     let path = dir.path().join(EVIL);

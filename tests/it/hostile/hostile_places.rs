@@ -1,4 +1,4 @@
-//! What a target, its user or others leave where root looks for it: other directories, links, sockets of somebody else.
+//! What a target, its user or others place where root looks: directories, links, other processes' sockets.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -43,14 +43,14 @@ fn made(parent: &Path, name: &str, uid: u32, mode: u32) -> Result<String> {
     Ok(dir.to_string_lossy().into_owned())
 }
 
-/// A root directory of its own, in which a process looks like a runtime until it was asked who it is. Then its temporary
-/// directory is a link to one of the host's.
+/// In a root directory of its own, a process poses as a runtime until gcwatch has sent ProcessInfo3. Then it replaces
+/// its temporary directory by a link to a directory of the host.
 fn outside(clr: &Clr, uid: u32) -> Result<()> {
     can_unshare()?;
     let dir = tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o755)).tempdir()?;
     let host = made(dir.path(), "host", 0, 0o755)?;
     let root = made(dir.path(), "root", 0, 0o755)?;
-    // What programs need, and nothing else.
+    // Mounts what programs need, and nothing else.
     let script = r#"
         set -e
         mount -t tmpfs -o mode=755 none "$BOX"
@@ -70,13 +70,13 @@ fn outside(clr: &Clr, uid: u32) -> Result<()> {
     fake.wait_line("ready ", DEADLINE)?;
     let ended = Gcwatch::on(clr).args("attach --duration 1s").arg(fake.pid().to_string()).output()?;
     ensure!([1, 20, 21, 22].contains(&ended.code), "{ended:?}");
-    fake.wait_line("exchanged", DEADLINE).context("it was not asked who it is")?;
+    fake.wait_line("exchanged", DEADLINE).context("gcwatch sent no request")?;
     let left: Vec<_> = fs::read_dir(&host)?.flatten().map(|entry| entry.file_name()).collect();
     ensure!(left.is_empty(), "root has made {left:?} in a directory of the host");
     Ok(())
 }
 
-/// Attaches at roots, from a shell with this umask.
+/// Attaches at `roots`, from a shell with this umask.
 fn attach_with(clr: &Clr, umask: &str, pid: u32) -> Result<()> {
     let gcwatch = Gcwatch::on(clr).args("attach --level roots --duration 200ms").arg(pid.to_string());
     let command = behind(&["sh", "-c", &format!("umask {umask}; exec \"$0\" \"$@\"")], gcwatch);
@@ -89,7 +89,7 @@ fn umask(clr: &Clr) -> Result<()> {
     for umask in ["077", "000", "0777"] {
         let temp = made(nobody.dir(), &format!("t{umask}"), 0, 0o1777)?;
         let mut target = nobody.start(&[("TMPDIR", &temp)])?;
-        // Twice: what the first one has left is good enough for the second.
+        // Twice: the second attach uses what the first has left.
         for _ in 0..2 {
             attach_with(clr, umask, target.pid()).with_context(|| format!("umask {umask}"))?;
         }
@@ -100,7 +100,7 @@ fn umask(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// Directories of the library's name that are another user's, or closed.
+/// The library's directory exists already, but belongs to another user or is closed.
 fn left_behind(clr: &Clr) -> Result<()> {
     let nobody = Nobody::with_runtime(clr)?;
     for (n, (uid, mode)) in
@@ -132,7 +132,7 @@ fn left_behind(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// Where everybody can put another directory in the place of the library's it is not put.
+/// gcwatch puts no library into a directory in which every user could replace it.
 fn open_to_all(clr: &Clr) -> Result<()> {
     let nobody = Nobody::with_runtime(clr)?;
     let temp = made(nobody.dir(), "open", 0, 0o777)?;
@@ -144,7 +144,7 @@ fn open_to_all(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// The same command, behind these words.
+/// The same command after these words.
 fn behind(words: &[&str], gcwatch: Gcwatch) -> Command {
     let inner = gcwatch.command();
     let mut command = Command::new(words[0]);
@@ -158,7 +158,7 @@ fn behind(words: &[&str], gcwatch: Gcwatch) -> Command {
     command
 }
 
-/// The level of a watch of this process, and the reason for it.
+/// The level of a watch of this process, and its reason.
 fn level(clr: &Clr, words: &[&str], pid: u32) -> Result<(String, String)> {
     let gcwatch = Gcwatch::on(clr).args("attach --format json --duration 200ms").arg(pid.to_string());
     let ended = run_to_end(behind(words, gcwatch), Vec::new())?.expect(0)?;
@@ -167,7 +167,7 @@ fn level(clr: &Clr, words: &[&str], pid: u32) -> Result<(String, String)> {
     Ok((text("level"), text("level_reason")))
 }
 
-/// As in a container that has lost these capabilities.
+/// As in a container without these capabilities.
 fn no_setuid(clr: &Clr) -> Result<()> {
     let nobody = Nobody::with_runtime(clr)?;
     let mut target = nobody.start(&[])?;
@@ -180,7 +180,7 @@ fn no_setuid(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// Linux before 5.6: where paths mean the same to both it can be done, and elsewhere not safely.
+/// Linux before 5.6 has no openat2: roots are safe only where target and gcwatch share their mounts.
 fn no_openat2(clr: &Clr) -> Result<()> {
     let words = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "inject=openat2:error=ENOSYS"];
     let traced = Command::new(words[0]).args(&words[1..]).arg("true").output();
@@ -206,7 +206,7 @@ fn no_openat2(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// Once a process was asked who it is, its socket is a link to that of a service which root alone may use.
+/// After ProcessInfo3, the process replaces its socket by a link to that of a service that only root may use.
 fn decoy(clr: &Clr) -> Result<()> {
     let dir = tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o755)).tempdir()?;
     let temp = made(dir.path(), "t", NOBODY, 0o755)?;
@@ -219,13 +219,13 @@ fn decoy(clr: &Clr) -> Result<()> {
     process.wait_line("ready ", DEADLINE)?;
     let ended = Gcwatch::on(clr).args("attach --duration 1s").arg(process.pid().to_string()).output()?;
     ensure!([1, 20, 21, 22].contains(&ended.code), "{ended:?}");
-    process.wait_line("exchanged", DEADLINE).context("it was not asked who it is")?;
+    process.wait_line("exchanged", DEADLINE).context("gcwatch sent no request")?;
     Gcwatch::on(clr).args("ps --why").output()?.expect(0)?;
     ensure!(listener.accept().is_err(), "root has connected to another service in the process's name");
     Ok(())
 }
 
-/// Another user listens where a process's runtime should.
+/// Another user listens where the process's runtime should.
 fn impostor(clr: &Clr) -> Result<()> {
     let dir = tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o755)).tempdir()?;
     let temp = made(dir.path(), "t", 0, 0o1777)?;
@@ -240,6 +240,6 @@ fn impostor(clr: &Clr) -> Result<()> {
     ended.says(&[&stranger.pid().to_string(), &format!("user id {STRANGER}"), "do:"])?;
     Gcwatch::on(clr).args("ps --why").output()?.expect(0)?;
     let asked = stranger.wait_line("asked ", std::time::Duration::from_millis(200));
-    ensure!(asked.is_err(), "it was asked something: {asked:?}");
+    ensure!(asked.is_err(), "gcwatch sent it a request: {asked:?}");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Recordings made to use up memory or time, read in a process that may have little of either.
+//! Recordings that try to use up memory or time, read in a process with little memory.
 
 use std::io::{Read, Write};
 
@@ -8,8 +8,8 @@ use netcore_profiler::wire::{self, DefStatus, MethodDef, Text, Texts, event_id};
 use crate::it::suite::Suite;
 use crate::it::support::Gcwatch;
 
-/// Address space that `gcwatch report` may have: threads reserve some that they never use.
-const MOST_KIB: u64 = 768 << 10;
+/// The address space of `gcwatch report`: threads reserve some that they never use.
+const MAX_KIB: u64 = 768 << 10;
 
 pub(crate) fn register(suite: &mut Suite) {
     suite.plain("hostile_recordings::names_forgotten_again_and_again", names);
@@ -18,7 +18,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.plain("hostile_recordings::a_file_that_grows_when_decompressed", bomb);
 }
 
-/// A stream under construction: header, trace object, and what is added.
+/// A stream under construction: header, trace object, then the blocks that are added.
 struct Stream(Vec<u8>);
 
 impl Stream {
@@ -100,7 +100,7 @@ struct Event {
     payload: Vec<u8>,
 }
 
-/// Of blocks with compressed headers.
+/// The header of a block with compressed event headers.
 fn header() -> Vec<u8> {
     let mut header = vec![20, 0, 1, 0];
     header.resize(20, 0);
@@ -115,7 +115,7 @@ fn varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// Reads it with little memory, twice: as it is, and compressed. Until the deadline of every test.
+/// Reports on it with little memory, plain and compressed; the deadline of every test applies.
 fn report(bytes: &[u8]) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let plain = dir.path().join("hostile.nettrace");
@@ -125,7 +125,7 @@ fn report(bytes: &[u8]) -> Result<()> {
     encoder.write_all(bytes)?;
     std::fs::write(&packed, encoder.finish()?)?;
     for file in [plain, packed] {
-        let ended = Gcwatch::within(MOST_KIB).args("report --format json").arg(&file).output()?;
+        let ended = Gcwatch::within(MAX_KIB).args("report --format json").arg(&file).output()?;
         ensure!([0, 12].contains(&ended.code), "{}: {} {}", file.display(), ended.code, ended.stderr);
     }
     Ok(())
@@ -152,7 +152,7 @@ fn names() -> Result<()> {
     };
     let mut all = (0..20_000).map(method).collect::<Result<Vec<_>>>()?;
     for _ in 0..5_000 {
-        // Totals of nothing, of collection 0.
+        // Totals of 0 for collection 0.
         all.push((event_id::GC_TOTALS, vec![0; 700]));
         all.push((event_id::FORGET, Vec::new()));
         all.push(method(7)?);
@@ -170,7 +170,7 @@ fn names() -> Result<()> {
 
 fn threads() -> Result<()> {
     let mut stream = Stream::new(&[(1, "P", 1)]);
-    // Four times as many as are remembered, none of which may go before the end.
+    // Four times as many threads as the reader remembers, none of which can be forgotten before the end.
     stream.events((1..300_000).map(|n| Event {
         metadata: 1,
         thread: n,
@@ -183,7 +183,7 @@ fn threads() -> Result<()> {
 
 fn taken_over() -> Result<()> {
     let mut stream = Stream::new(&[(1, "P", 1)]);
-    // Each id is used by one thread after the other.
+    // Two threads use each id, one after the other.
     stream.events((0..400_000_u32).map(|n| Event {
         metadata: 1,
         thread: u64::from(n / 2 % 50_000),
@@ -213,7 +213,7 @@ fn bomb() -> Result<()> {
     let mut bytes = Vec::new();
     flate2::read::GzEncoder::new(head.chain(rest), flate2::Compression::best()).read_to_end(&mut bytes)?;
     std::fs::write(&path, bytes)?;
-    let ended = Gcwatch::within(MOST_KIB).arg("report").arg(&path).output()?;
+    let ended = Gcwatch::within(MAX_KIB).arg("report").arg(&path).output()?;
     let said = format!("{}{}", ended.stderr, String::from_utf8_lossy(&ended.stdout));
     ensure!(said.contains("compressed more than 256 times"), "{}: {said}", ended.code);
     Ok(())

@@ -1,4 +1,4 @@
-//! Settings that a stranger put where root works: in a directory that everybody can write to, as to `/tmp`.
+//! Settings of another user where root works: in a directory that everybody can write to, such as `/tmp`.
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown, lchown, symlink};
@@ -12,8 +12,8 @@ use xtask::Clr;
 use crate::it::suite::{Need, Suite};
 use crate::it::support::{Ended, Gcwatch, NOBODY, run_to_end};
 
-/// More than gcwatch takes to show its options, and less than what the files here hold.
-const MEMORY_KIB: u64 = 1 << 20;
+/// More than gcwatch needs to show its options, but less than the size of the files here.
+const MAX_KIB: u64 = 1 << 20;
 const NAME: &str = "gcwatch.toml";
 
 pub(crate) fn register(suite: &mut Suite) {
@@ -24,7 +24,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.plain("hostile_settings::an_assert_file_is_bounded", assert_file);
 }
 
-/// `open` is for all, root works in `open/work`, and root's own settings are above both.
+/// Every user can write to `open`, root works in `open/work`, and root's own settings are above both.
 struct Place {
     dir: TempDir,
 }
@@ -42,7 +42,7 @@ impl Place {
         self.dir.path().join(name)
     }
 
-    /// A file that only its owner can write, with any umask.
+    /// Writes a file that only its owner can change, with any umask.
     fn settings(&self, name: &str, text: &str) -> Result<PathBuf> {
         fs::write(self.at(name), text)?;
         fs::set_permissions(self.at(name), Permissions::from_mode(0o644))?;
@@ -55,16 +55,16 @@ impl Place {
         run_to_end(command, Vec::new())
     }
 
-    /// The settings in `open` are not in force, those above are, and why is said once.
+    /// gcwatch ignores the settings in `open`, applies those above, and says once why.
     fn is_passed_over(&self, why: &[&str]) -> Result<()> {
-        let ended = self.run(Gcwatch::within(MEMORY_KIB).args("config attach"))?.expect(0)?;
+        let ended = self.run(Gcwatch::within(MAX_KIB).args("config attach"))?.expect(0)?;
         let row = |option: &str| -> Result<String> {
             let row = ended.out()?.lines().find(|line| line.starts_with(option)).unwrap_or_default();
             Ok(row.split_whitespace().skip(1).collect::<Vec<_>>().join(" "))
         };
         ensure!(row("--level")? == "- default" && row("--assert ")? == "- default", "{}", ended.out()?);
         ensure!(row("--strict")?.starts_with("true "), "root's own settings: {}", ended.out()?);
-        ensure!(ended.stderr.matches("is passed over").count() == 1, "said once: {}", ended.stderr);
+        ensure!(ended.stderr.matches("is passed over").count() == 1, "not exactly once: {}", ended.stderr);
         ended.says(&["open/gcwatch.toml", "do:"])?.says(why).map(drop)
     }
 }
@@ -119,11 +119,11 @@ fn endless() -> Result<()> {
     let place = Place::new()?;
     let path = place.settings("open/gcwatch.toml", "")?;
     File::options().write(true).open(path)?.set_len(3 << 30)?;
-    let ended = place.run(Gcwatch::within(MEMORY_KIB).args("config attach"))?.expect(2)?;
+    let ended = place.run(Gcwatch::within(MAX_KIB).args("config attach"))?.expect(2)?;
     ended.says(&["open/gcwatch.toml", "1 MiB"]).map(drop)
 }
 
-/// What was typed may be a pipe, and a link; what a file names may not.
+/// A file named on the command line may be a pipe or a link; one named by a settings file may not.
 fn assert_file() -> Result<()> {
     let place = Place::new()?;
     place.settings("bounds.toml", "default = ['gc.count >= 0']\n")?;
@@ -131,8 +131,8 @@ fn assert_file() -> Result<()> {
     File::options().write(true).open(place.at("huge"))?.set_len(3 << 30)?;
     symlink("bounds.toml", place.at("link"))?;
     make_fifo(&place.at("fifo"))?;
-    // Bounds are read first; then there is no such recording.
-    let report = || Gcwatch::within(MEMORY_KIB).args("report ../../none --assert-file");
+    // gcwatch reads the assertions first; only then does it find that there is no such recording.
+    let report = || Gcwatch::within(MAX_KIB).args("report ../../none --assert-file");
     place.run(report().arg(place.at("link")))?.expect(12)?;
     place.run(report().arg(place.at("huge")))?.expect(2)?.says(&["huge", "1 MiB"])?;
     let bounds = b"default = ['gc.count >= 0']\n".to_vec();
@@ -140,7 +140,7 @@ fn assert_file() -> Result<()> {
     report().arg("/dev/stdin").feed(b"default = ['nothing > 0']\n".to_vec())?.expect(2)?;
     for (name, says) in [("fifo", "no regular file"), ("link", "no regular file"), ("huge", "1 MiB")] {
         place.settings(NAME, &format!("assert-file = '{}'\n", place.at(name).display()))?;
-        let ended = place.run(Gcwatch::within(MEMORY_KIB).args("report ../../none"))?.expect(2)?;
+        let ended = place.run(Gcwatch::within(MAX_KIB).args("report ../../none"))?.expect(2)?;
         ended.says(&[name, says, "do:"])?;
     }
     place.settings(NAME, &format!("assert-file = '{}'\n", place.at("bounds.toml").display()))?;

@@ -1,5 +1,5 @@
-//! Root attaches to a process whose user races with it for its temporary directory: by exchanging directories while
-//! they are used, and by links in the place of files.
+//! Root attaches to a process whose user races with gcwatch for the temporary directory: by exchanging directories
+//! while they are in use, and by links in place of files.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -14,7 +14,7 @@ use crate::it::racer;
 use crate::it::suite::{Need, Suite};
 use crate::it::support::{DEADLINE, Gcwatch, NOBODY, Nobody, setpriv};
 
-/// What root does has a chance in two or so to be hit.
+/// Each attempt has a chance of about one in two to be hit.
 const ATTEMPTS: usize = 8;
 
 pub(crate) fn register(suite: &mut Suite) {
@@ -30,18 +30,18 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.once("hostile_target::container_is_watched_at_roots", &needs, in_container);
 }
 
-/// Whether paths mean the same to the target as to gcwatch.
+/// Whether target and gcwatch share their mounts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mounts {
     Same,
-    /// Its temporary directory is on a file system that is mounted for it alone.
+    /// The target's temporary directory is on a file system that only it has mounted.
     Other,
 }
 
-/// A program that starts this test program again, from a descriptor: another user may not look where it is.
+/// Starts this test program again by a descriptor, because another user may not enter its directory.
 const AGAIN: &str = r#"exec 3<"$0" && exec "$@""#;
 
-/// The test program as a hostile one of this user.
+/// This test program as a hostile program of this user.
 pub(crate) fn hostile(uid: u32, words: &[&str]) -> Result<Command> {
     let mut command = Command::new("sh");
     command.args(["-c", AGAIN]).arg(std::env::current_exe()?).args(setpriv(uid));
@@ -49,7 +49,7 @@ pub(crate) fn hostile(uid: u32, words: &[&str]) -> Result<Command> {
     Ok(command)
 }
 
-/// A skip where there can be no other mount namespace.
+/// Skips the test where `unshare` cannot make a mount namespace.
 pub(crate) fn can_unshare() -> Result<()> {
     let made = Command::new("unshare").args(["-m", "--propagation", "private", "true"]).output();
     if !made.is_ok_and(|output| output.status.success()) {
@@ -58,7 +58,7 @@ pub(crate) fn can_unshare() -> Result<()> {
     Ok(())
 }
 
-/// A library that leaves a file in `marks` when it is loaded, with the rights of whoever loads it.
+/// A library that, when loaded, writes a file into `marks` with the rights of the process that loads it.
 fn trap_library(dir: &Path, marks: &Path) -> Result<PathBuf> {
     let (source, library) = (dir.join("trap.rs"), dir.join("trap.so"));
     fs::write(
@@ -85,7 +85,7 @@ fn trap_library(dir: &Path, marks: &Path) -> Result<PathBuf> {
     Ok(library)
 }
 
-/// A .NET process of nobody's, its temporary directory behind a chain of links, and what is exchanged with it.
+/// A .NET process of user nobody whose temporary directory is behind a chain of links.
 struct Trap {
     nobody: Nobody,
     target: Target,
@@ -129,7 +129,7 @@ impl Trap {
         Ok(Trap { nobody, target, marks, place, mounts })
     }
 
-    /// A hostile program where the target is.
+    /// Starts a hostile program in the target's mount namespace.
     fn race(&self, words: &[&str]) -> Result<Target> {
         let program = hostile(NOBODY, words)?;
         let mut command = match self.mounts {
@@ -147,7 +147,7 @@ impl Trap {
         Ok(racing)
     }
 
-    /// Attaches again and again; what comes of it depends on the race. Afterwards the target does its work.
+    /// Attaches repeatedly; each result depends on the race. Afterwards the target still has to work.
     fn attach(&mut self, clr: &Clr) -> Result<Vec<i32>> {
         let mut codes = Vec::new();
         for _ in 0..ATTEMPTS {
@@ -164,9 +164,9 @@ impl Trap {
     }
 }
 
-/// How often a hostile program has struck.
+/// How often the racer has exchanged.
 fn strikes(mut racing: Target) -> usize {
-    // Whatever came is there by now.
+    // All its lines have arrived by then.
     while racing.wait_line("exchanged", std::time::Duration::from_millis(50)).is_ok() {}
     racing.lines().iter().filter(|line| line.starts_with("exchanged")).count()
 }
@@ -183,7 +183,7 @@ fn no_library(clr: &Clr, mounts: Mounts) -> Result<()> {
         let mark = mark?;
         let owner = mark.metadata()?.uid();
         let who = fs::read_to_string(mark.path())?;
-        ensure!(owner == NOBODY, "user {owner} has loaded the library that was put in the way: {who}");
+        ensure!(owner == NOBODY, "user {owner} has loaded the racer's library: {who}");
         by_target += 1;
     }
     let _ = writeln(&format!(
@@ -213,7 +213,7 @@ fn no_file(clr: &Clr, mounts: Mounts) -> Result<()> {
     Ok(())
 }
 
-/// Nobody strikes: it works.
+/// Without a racer, the watch is at `roots`.
 fn in_container(clr: &Clr) -> Result<()> {
     let trap = Trap::set(clr, Mounts::Other)?;
     let pid = trap.target.pid().to_string();

@@ -1,5 +1,5 @@
-//! A process that makes the kernel tell of 64 MiB of variables or arguments, as any user's can: whoever looks at it, root
-//! above all, needs no memory for it.
+//! Any user's process can make /proc show 64 MiB of variables or arguments for it: gcwatch, above all as root, must not
+//! need memory for them.
 
 use anyhow::{Context, Result, ensure};
 use xtask::Clr;
@@ -8,8 +8,8 @@ use xtask::testkit::{Skip, Target};
 use crate::it::suite::{Need, Suite};
 use crate::it::support::{DEADLINE, Document, Gcwatch, until};
 
-/// The most memory that a gcwatch may have used at any time.
-const MOST_KIB: u64 = 64 << 10;
+/// The most memory that gcwatch may have used at any time.
+const MAX_KIB: u64 = 64 << 10;
 
 pub(crate) fn register(suite: &mut Suite) {
     for what in ["environ", "cmdline"] {
@@ -35,12 +35,12 @@ fn start(clr: &Clr, what: &str) -> Result<Target> {
     Ok(target)
 }
 
-/// Runs it to its end, and looks all the time how much memory it has used at most.
+/// Runs gcwatch to its end, and polls its peak memory.
 fn run(gcwatch: Gcwatch, code: i32) -> Result<String> {
     let mut gcwatch = gcwatch.spawn()?;
     let status = format!("/proc/{}/status", gcwatch.pid());
     let mut most = 0;
-    // A process that has ended has no memory.
+    // A process that has ended shows no memory.
     let ended = || -> Result<bool> {
         let status = std::fs::read_to_string(&status).unwrap_or_default();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -48,11 +48,11 @@ fn run(gcwatch: Gcwatch, code: i32) -> Result<String> {
         most = most.max(used.parse()?);
         Ok(false)
     };
-    until("the end of gcwatch", DEADLINE, ended)?;
+    until("gcwatch to end", DEADLINE, ended)?;
     let status = gcwatch.wait(DEADLINE)?;
     ensure!(status.code() == Some(code), "{status}: {gcwatch:?}");
-    ensure!(most < MOST_KIB, "it used {most} KiB: {gcwatch:?}");
-    ensure!(most > 0, "it ended before its memory was looked at");
+    ensure!(most < MAX_KIB, "it used {most} KiB: {gcwatch:?}");
+    ensure!(most > 0, "it ended before the first look at its memory");
     Ok(gcwatch.lines().join("\n"))
 }
 
@@ -65,7 +65,7 @@ fn takes_no_memory(clr: &Clr, what: &str) -> Result<()> {
     run(attached.arg(&pid), 0)?;
     let told = Document::read(&path)?.0["target"].to_string().len();
     ensure!(told < 256 << 10, "the report says {told} bytes of the target");
-    // One that has nothing to do with it looks at all processes for its port.
+    // `run` looks for its port in all processes, also in those that have nothing to do with it.
     run(Gcwatch::on(clr).args("run -q --level basic -- sleep 0.2"), 20)?;
     let list = run(Gcwatch::on(clr).args("ps --json --why"), 0)?;
     let list: serde_json::Value = serde_json::from_str(&list)?;

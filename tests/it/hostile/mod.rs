@@ -1,4 +1,4 @@
-//! Targets, files and settings that are made to do harm.
+//! Targets, files and settings that try to do harm.
 
 pub(crate) mod hostile_output;
 pub(crate) mod hostile_places;

@@ -1,6 +1,6 @@
-//! `attach` without a level: roots all the time only where the collections that block because of it are short, and only
-//! as long as they are. A program asks for full collections that may run in the background, and says of each whether it
-//! did.
+//! `attach` without a level: roots at every collection only where the blocking collections that this causes are
+//! estimated to be short, and only as long as they are. The program makes full collections that may run in the
+//! background, and prints whether each did.
 
 use std::path::Path;
 
@@ -26,19 +26,19 @@ pub(crate) fn register(suite: &mut Suite) {
 }
 
 const WORK: &str = "live=30000";
-/// Never long enough for anything.
+/// Bounds that no collection reaches.
 const NEVER: &str = "--max-blocking-gc 1h --step-back 100%,1h";
 
 fn program(clr: &Clr, more: &[(&str, &str)]) -> Result<Target> {
     let mut program = Target::app(clr, "roots", &[], more)?;
     program.wait_line("ready ", DEADLINE)?;
-    // The first background collection makes the thread for them, and what the program keeps for it.
+    // The first background collections create the runtime's threads and data for them.
     full(&mut program)?;
     full(&mut program)?;
     Ok(program)
 }
 
-/// One full collection that need not block: its number, and whether it ran in the background.
+/// Makes a full collection that need not block; returns its number, and whether it ran in the background.
 fn full(program: &mut Target) -> Result<(u64, bool)> {
     let said = program.ask("full", "full ", DEADLINE)?;
     Ok((number(&said, "index")?, fact(&said, "kind")? == "background"))
@@ -65,14 +65,14 @@ fn replayed(recording: &Path) -> Result<Document> {
     Document::parse(&replayed.stdout)
 }
 
-/// The memory of a process, as its kernel tells it.
+/// The resident memory of a process.
 fn memory_bytes(pid: u32) -> Result<u64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("VmRSS")?;
     Ok(line.split_whitespace().next().context("a number")?.parse::<u64>()? * 1024)
 }
 
-/// As short as its blocking collections are, they are more than 0 % of the time.
+/// However short its blocking collections are, they take more than 0 % of the time.
 fn steps_back(clr: &Clr) -> Result<()> {
     let mut program = program(clr, &[])?;
     let dir = tempfile::tempdir()?;
@@ -80,11 +80,11 @@ fn steps_back(clr: &Clr) -> Result<()> {
     let before = memory_bytes(program.pid())?;
     let options = format!("--max-blocking-gc 1h --step-back 0%,1h --record {}", recording.display());
     let gcwatch = start_attach(clr, program.pid(), &options, &path)?;
-    // Younger ones do not matter.
+    // Collections of gen0 and gen1 do not count.
     let first = collect(&mut program)?;
     let (number, background) = full(&mut program)?;
-    ensure!(!background, "the profiler is not there at GC {number}");
-    // It leaves, and background collections are back: by the program's own word.
+    ensure!(!background, "the profiler is not loaded at GC {number}");
+    // The profiler leaves, and the program prints that background collections are back.
     let mut back = 0;
     until("background collections after stepping back", DEADLINE, || {
         let (number, background) = full(&mut program)?;
@@ -110,7 +110,7 @@ fn steps_back(clr: &Clr) -> Result<()> {
     ensure!(document.gc(first)?["level"] == "roots" && document.gc(back)?["level"] == "basic", "levels");
     let blocked = document.0.place("/summary/gen2_blocked_by_watching")?;
     ensure!(blocked["count"].as_u64() >= Some(1), "{blocked}");
-    // The memory that it has is the bound.
+    // The estimate is from the process's memory.
     let (estimate, after) = (watch.place("/estimate")?, memory_bytes(program.pid())?);
     let bytes = estimate.uint("/bytes")?;
     ensure!(estimate["bytes_from"] == "memory" && estimate["pace_from"] == "usual", "{estimate}");
@@ -119,12 +119,12 @@ fn steps_back(clr: &Clr) -> Result<()> {
     let expected = bytes as f64 / f64::from(1 << 20) * 1e6;
     ensure!((estimate.uint("/blocking_gc_ns")? as f64 - expected).abs() < 1e6, "{estimate}");
     ensure!(estimate["limit_ns"] == 3_600_000_000_000_u64, "{estimate}");
-    // The recording tells the same, but for what it cannot know.
+    // A replay gives the same, except for what a recording cannot hold.
     let later = replayed(&recording)?;
     for what in
         ["/gcs", "/summary", "/watch/stepped_back", "/watch/background_gc", "/watch/sample", "/watch/level"]
     {
-        ensure!(document.0.pointer(what) == later.0.pointer(what), "{what} is another in the recording");
+        ensure!(document.0.pointer(what) == later.0.pointer(what), "{what} differs in the replay");
     }
     ensure!(later.0.place("/watch/estimate")?.is_null(), "{}", later.0["watch"]);
     program.send_line("exit")?;
@@ -132,7 +132,7 @@ fn steps_back(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// The profiler comes only when a full collection has ended.
+/// With an estimate above the limit, the profiler is loaded only after a full collection has ended.
 fn windows(clr: &Clr) -> Result<()> {
     let mut program = program(clr, &[])?;
     let dir = tempfile::tempdir()?;
@@ -144,10 +144,10 @@ fn windows(clr: &Clr) -> Result<()> {
         before.push(collect(&mut program)?);
     }
     let shown = |number: u64| Ok(text_of(&path).contains(&format!(r#""number":{number},"#)));
-    until("the younger ones", DEADLINE, || shown(before[2]))?;
+    until("the gen0 collections", DEADLINE, || shown(before[2]))?;
     let (number, background) = full(&mut program)?;
-    ensure!(background, "the profiler was there at GC {number}");
-    // Then it comes, and the next one shows its roots.
+    ensure!(background, "the profiler was loaded at GC {number}");
+    // Then the profiler is loaded, and the next collection has roots.
     until("a collection with roots", DEADLINE, || {
         collect(&mut program)?;
         Ok(text_of(&path).contains(r#""level":"roots""#))
@@ -166,14 +166,14 @@ fn windows(clr: &Clr) -> Result<()> {
     ensure!(watch["estimate"]["limit_ns"] == 1000, "{watch}");
     let later = replayed(&recording)?;
     for what in ["/gcs", "/summary", "/watch/sample", "/watch/background_gc", "/watch/windows/taken"] {
-        ensure!(document.0.pointer(what) == later.0.pointer(what), "{what} is another in the recording");
+        ensure!(document.0.pointer(what) == later.0.pointer(what), "{what} differs in the replay");
     }
     program.send_line("exit")?;
     ensure!(program.wait(DEADLINE)?.success(), "{program:?}");
     Ok(())
 }
 
-/// There is nothing to keep from a program that has no background collections.
+/// A program without background collections loses none.
 fn not_concurrent(clr: &Clr) -> Result<()> {
     let mut program = program(clr, &[("DOTNET_gcConcurrent", "0")])?;
     let dir = tempfile::tempdir()?;
@@ -198,7 +198,7 @@ fn ends_after(gcwatch: Target, path: &Path, last: u64) -> Result<Document> {
     ends(gcwatch, path)
 }
 
-/// Whoever gives the level gets it, and the estimate.
+/// With a demanded level, gcwatch keeps it, and only prints the estimate.
 fn given_level(clr: &Clr) -> Result<()> {
     let mut program = program(clr, &[])?;
     let dir = tempfile::tempdir()?;
@@ -221,7 +221,7 @@ fn given_level(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// A program that collects all the time tells its heap's size at once. Its memory is more than that.
+/// A program that collects all the time soon reports its heap's size, which is less than its memory.
 fn by_statistics(clr: &Clr) -> Result<()> {
     let churn = Churn::start(clr, Heap::Workstation, WORK)?;
     let dir = tempfile::tempdir()?;
@@ -238,7 +238,7 @@ fn by_statistics(clr: &Clr) -> Result<()> {
         let after = |index: usize| gc["generations"][index]["size_after_bytes"].as_u64();
         sizes.extend(after(2).zip(after(3)).map(|(gen2, large)| gen2 + large));
     }
-    // It was the first collection in the stream, or one in the same flush.
+    // The estimate is from the first collection in the stream, or one in the same flush.
     ensure!(sizes.contains(&bytes) && bytes < memory, "{bytes} of {memory}: {sizes:?}");
     let pace = estimate.uint("/ns_per_mib")?;
     let expected = bytes as f64 / f64::from(1 << 20) * pace as f64;
@@ -268,7 +268,7 @@ fn in_text(clr: &Clr) -> Result<()> {
     ensure!(said(&gcwatch.lines().join("\n")), "{gcwatch:?}");
     let replayed = Gcwatch::new().arg("report").arg(&recording).output()?.expect(0)?;
     ensure!(said(replayed.out()?), "{}", replayed.out()?);
-    // It says what will be given up, and when; a given level says what it costs.
+    // The report says when gcwatch would step back, and at a demanded level what that costs.
     for (options, words) in [
         (NEVER, "roots go on in windows"),
         ("--max-blocking-gc 1us", "each right after a gen2 GC"),

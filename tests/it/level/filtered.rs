@@ -1,4 +1,4 @@
-//! Programs under a filter of system calls (seccomp): the profiler makes no call that such a filter answers by killing.
+//! Programs under a filter of system calls (seccomp): the profiler makes no call for which the filter kills.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.once("filtered::the_filter_kills", &[Need::SystemCallFilter], it_kills);
 }
 
-/// Collections and handles before and after the filter is there.
+/// Collects and makes handles before and after the filter is installed.
 fn act(program: &mut Target, filter: &str) -> Result<Vec<u64>> {
     let mut numbers = vec![number(&program.ask("collect", "collected ", DEADLINE)?, "index")?];
     program.ask(&format!("filter {filter}"), "filtered answer=0", DEADLINE)?;
@@ -54,7 +54,7 @@ fn attach(clr: &Clr) -> Result<()> {
     let path = dir.path().join("lines.ndjson");
     let mut program = Target::app(clr, "filtered", &[], &[])?;
     program.wait_line("ready ", DEADLINE)?;
-    // The profiler is loaded by a runtime that is under the filter already.
+    // The filter is installed before the profiler is loaded.
     program.ask("filter kill", "filtered answer=0", DEADLINE)?;
     let pid = program.pid().to_string();
     let mut gcwatch =
@@ -74,7 +74,7 @@ fn attach(clr: &Clr) -> Result<()> {
     check(&std::fs::read(&path)?, &numbers)
 }
 
-/// Collects until the last collection has all its names: a busy machine may keep names for a while.
+/// Collects until the last collection has all its names: on a busy machine they may come late.
 fn until_named(program: &mut Target, document: &Path, numbers: &mut Vec<u64>) -> Result<()> {
     until("a collection with all its names", DEADLINE, || {
         let last = *numbers.last().context("a collection")?;
@@ -99,7 +99,7 @@ fn until_named(program: &mut Target, document: &Path, numbers: &mut Vec<u64>) ->
     })
 }
 
-/// Every collection has roots, and who asked for it is named; the last one has every handle by its maker.
+/// Every collection has roots and the name of the method that induced it; the last one has every handle by its maker.
 fn check(document: &[u8], numbers: &[u64]) -> Result<()> {
     let lines = lines(document)?;
     let gc = |number: u64| {
@@ -117,12 +117,12 @@ fn check(document: &[u8], numbers: &[u64]) -> Result<()> {
     let last = gc(*numbers.last().context("a collection")?)?;
     let made = last.list("/roots/pinned")?.iter().filter(|row| row["created_by"] == "Demo.Sandbox.Hold");
     let count: u64 = made.map(|row| row.uint("/count")).sum::<Result<u64>>()?;
-    // One was made after the last collection.
+    // One handle was made after the last collection.
     ensure!(count == numbers.len() as u64 - 1, "{count} of {}: {}", numbers.len() - 1, last["roots"]);
     Ok(())
 }
 
-/// What the other tests rely on.
+/// The filter kills, as the other tests assume.
 fn it_kills(clr: &Clr) -> Result<()> {
     let mut program = Target::app(clr, "filtered", &[], &[])?;
     program.wait_line("ready ", DEADLINE)?;

@@ -1,4 +1,4 @@
-//! What each level shows, and what it leaves as it is.
+//! What each level shows, and what it leaves unchanged.
 
 use std::path::Path;
 
@@ -56,7 +56,7 @@ fn level(clr: &Clr, level: &str) -> Result<()> {
         let walked = walked.map(|pause| pause.uint("/ns")).sum::<Result<u64>>()?;
         ensure!(gc["caused_by_watching_ns"] == walked, "stopped by gcwatch for {walked} ns: {}", brief(gc));
         ensure!(gc.uint("/pause_ns")? + walked == all_pauses(gc)?, "pause: {}", brief(gc));
-        // The runtime walks its survivors only for those who listen.
+        // The runtime walks the survivors only for sessions that ask for ranges.
         ensure!(walks == u64::from(level == "moves"), "{walks} walks: {}", brief(gc));
         ensure!(gc["pauses"][0]["phase"] == "initial", "pauses: {}", brief(gc));
         ensure!(level == "basic" || gc.uint("/surviving/blocks")? > 0, "nothing survived: {}", brief(gc));
@@ -68,7 +68,7 @@ fn all_pauses(gc: &Value) -> Result<u64> {
     gc.list("/pauses")?.iter().map(|pause| pause.uint("/ns")).sum()
 }
 
-/// All the time that the program stood still is in a pause of a collection or in the other suspensions, and nothing
+/// All the time that the program was stopped is in a pause of a collection or in the other suspensions, and none of it
 /// twice.
 fn check_stops(document: &Document, recording: &Path) -> Result<()> {
     let mut paused = document.0.uint("/summary/other_suspensions/ns")?;
@@ -78,7 +78,7 @@ fn check_stops(document: &Document, recording: &Path) -> Result<()> {
         }
     }
     let stopped = stopped_ns(recording)?;
-    ensure!(paused == stopped, "{paused} ns in pauses, the program stood still for {stopped} ns");
+    ensure!(paused == stopped, "{paused} ns in pauses, the program was stopped for {stopped} ns");
     Ok(())
 }
 
@@ -86,7 +86,7 @@ fn check(gc: &Value, level: &str) -> Result<()> {
     ensure!(gc["level"] == level, "level {}", gc["level"]);
     ensure!(gc["moved"].is_object() == (level == "moves"), "moved: {}", gc["moved"]);
     ensure!(gc["surviving"].is_object() == (level == "moves"), "surviving: {}", gc["surviving"]);
-    // The runtime says what each kind of root promoted; how many there are is not known.
+    // The runtime says what each kind of root promoted, but not how many roots there are.
     ensure!(gc["roots"].is_null() || gc["roots"]["total"].is_null(), "roots: {}", gc["roots"]);
     ensure!(gc["cost"].is_null(), "cost: {}", gc["cost"]);
     ensure!(gc.uint("/pause_ns")? > 0 && gc.uint("/heap_after_bytes")? > 0, "no figures");

@@ -1,5 +1,5 @@
-//! What a recording says of each collection, worked out from the whole of it at leisure: which thread wrote what, and
-//! which moment lies in which stop. It shares no code with gcwatch but the reading of the file.
+//! Works out the facts of each collection from a whole recording: which thread wrote which event, and which event lies
+//! in which stop. Apart from reading the file, it shares no code with gcwatch.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ use dotnet_diagnostics_client::nettrace::Item;
 use super::own_events::{u32_at, u64_at};
 use super::stream::{RUNTIME, each_item};
 
-/// An event of the runtime's provider, times from the recording's start.
+/// An event of the runtime's provider; times count from the start of the recording.
 #[derive(Debug)]
 struct Happened {
     at: u64,
@@ -27,11 +27,11 @@ pub(crate) struct Stop {
     pub(crate) stopped: u64,
     pub(crate) going_on: u64,
     pub(crate) end: u64,
-    /// Its events lie in those of another one: who had to wait is not said.
+    /// Its events overlap those of another stop, so its exact bounds are unknown.
     pub(crate) touches: bool,
 }
 
-/// A part of a stop that is one collection's.
+/// The part of a stop that belongs to one collection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pause {
     pub(crate) phase: &'static str,
@@ -40,7 +40,7 @@ pub(crate) struct Pause {
     pub(crate) suspend: Option<u64>,
 }
 
-/// One collection.
+/// One collection, as the events describe it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Told {
     pub(crate) generation: u32,
@@ -49,22 +49,22 @@ pub(crate) struct Told {
     pub(crate) started: u64,
     pub(crate) ended: Option<u64>,
     pub(crate) pauses: Vec<Pause>,
-    /// It shares a stop with another collection, or its stops touch others.
+    /// It shares a stop with another collection, or its stops overlap others.
     pub(crate) shares: bool,
-    /// GCHeapStats: size after and promoted, all generations; then the counts.
+    /// GCHeapStats: size after and promoted bytes over all generations; then the counts.
     pub(crate) stats: Option<[u64; 6]>,
     /// GCGlobalHeapHistory: heaps, mechanisms.
     pub(crate) global: Option<(u32, u32)>,
-    /// Size before, of as many heaps as told.
+    /// How many heaps sent a history, and their size before, added up.
     pub(crate) before: (u32, u64),
-    /// Blocks and bytes that moved, stayed in a moved batch, survived.
+    /// Blocks and bytes: moved; in a moved range, but with an unchanged address; survived in place.
     pub(crate) moved: (u64, u64),
     pub(crate) stayed: (u64, u64),
     pub(crate) surviving: (u64, u64),
 }
 
 impl Told {
-    /// All that belongs to it was in the recording.
+    /// Whether the recording has all of its events.
     pub(crate) fn whole(&self) -> bool {
         let heaps = self.global.map(|(heaps, _)| heaps);
         self.ended.is_some()
@@ -74,17 +74,17 @@ impl Told {
     }
 }
 
-/// All collections of a recording by number, and its stops in order.
+/// All collections of a recording by number, and its stops in order of time.
 #[derive(Debug)]
 pub(crate) struct Account {
     pub(crate) gcs: BTreeMap<u64, Told>,
     pub(crate) stops: Vec<Stop>,
-    /// Stops in which nothing was collected: how many, how long.
+    /// Stops without a collection: count and total time.
     pub(crate) others: (u64, u64),
     pub(crate) lost: u64,
 }
 
-/// Reads a recording whose stops are all whole.
+/// Reads a recording in which every stop is complete.
 pub(crate) fn account(path: &Path) -> Result<Account> {
     let (events, lost) = events(path)?;
     let stops = stops(&events)?;
@@ -148,7 +148,7 @@ fn stops(events: &[Happened]) -> Result<Vec<Stop>> {
             _ => {}
         }
     }
-    // One at a time has stopped the program: from its SuspendEEEnd to its RestartEEBegin.
+    // Only one thread at a time can hold the program stopped: from its SuspendEEEnd to its RestartEEBegin.
     stops.sort_by_key(|stop| stop.stopped);
     if let Some(both) = stops.windows(2).find(|pair| pair[0].going_on > pair[1].stopped) {
         bail!("two stops at once: {both:?}");
@@ -159,13 +159,13 @@ fn stops(events: &[Happened]) -> Result<Vec<Stop>> {
         let (before, after) = for_gc.split_at_mut(n);
         let (Some(one), Some(next)) = (before.last_mut(), after.first_mut()) else { continue };
         if next.begin < one.end {
-            // The next one waited until the first had said that it was over, or it did not even wait for that.
+            // The next one waited until the first had sent RestartEEEnd, or sent its own SuspendEEEnd before that.
             let border = if one.end <= next.stopped { one.end } else { next.begin.max(one.going_on) };
             (one.end, one.touches) = (border, true);
             (next.begin, next.touches) = (border, true);
         }
     }
-    // What stops the program for something else has what collections leave of it.
+    // A stop for another reason gets only the time that no collection's stop covers.
     for other in &mut others {
         for gc in &for_gc {
             if gc.stopped < other.stopped {
@@ -192,7 +192,7 @@ impl Account {
         self.gcs.values_mut().filter(|gc| gc.kind == "background").find(running)
     }
 
-    /// GCEnd, and the statistics that the same thread writes next.
+    /// GCEnd, and the GCHeapStats that the same thread writes next.
     fn ends(&mut self, events: &[Happened]) -> Result<()> {
         for (n, event) in events.iter().enumerate().filter(|(_, event)| event.id == 2) {
             let Some(gc) = self.gcs.get_mut(&u64::from(u32_at(&event.payload, 0)?)) else { continue };
@@ -212,7 +212,7 @@ impl Account {
                 u32_at(payload, 80)?.into(),
                 u32_at(payload, 88)?.into(),
             ]);
-            // It did all its work in its first stop: not a background one after all.
+            // It did all its work in its first stop: in fact it was a blocking collection.
             let (start, end) = (gc.started, event.at);
             if gc.kind == "background"
                 && let Some(stop) = self.stop_at(start)
@@ -238,7 +238,8 @@ impl Account {
                 match self.background_at(stop.stopped).filter(|_| stop.reason == 6) {
                     Some(gc) => {
                         gc.shares |= stop.touches;
-                        // Its marking ends once. Whoever listens for blocks makes one more stop, for all sessions.
+                        // There is one final mark. A session that asks for ranges adds one stop, which all sessions
+                        // see.
                         let walk = walked || gc.pauses.iter().any(|pause| pause.phase == "final_mark");
                         gc.pauses.push(Pause {
                             phase: if walk { "survivor_walk" } else { "final_mark" },
@@ -264,12 +265,12 @@ impl Account {
         }
     }
 
-    /// GCGlobalHeapHistory, and the heaps that the same thread tells next.
+    /// GCGlobalHeapHistory, and the GCPerHeapHistory events that the same thread writes next.
     fn histories(&mut self, events: &[Happened]) -> Result<()> {
         for (n, event) in events.iter().enumerate().filter(|(_, event)| event.id == 205) {
             let (heaps, mechanisms) = (u32_at(&event.payload, 8)?, u32_at(&event.payload, 24)?);
             let concurrent = mechanisms & 1 != 0;
-            // Told in the collection's own time, by a background one with server GC just after it.
+            // Written before GCEnd; with server GC, a background collection writes it just after.
             let at = event.at;
             let candidates = self.gcs.values_mut().filter(|gc| (gc.kind == "background") == concurrent);
             let own =
@@ -290,8 +291,8 @@ impl Account {
         Ok(())
     }
 
-    /// Blocks told in a stop for a background collection are its own, any others those of the collection that
-    /// started last in the stop.
+    /// Ranges in a stop for a background collection belong to it; all others belong to the collection that started last
+    /// in the stop.
     fn ranges(&mut self, events: &[Happened]) -> Result<()> {
         for event in events.iter().filter(|event| matches!(event.id, 21 | 22)) {
             let stop = self.stop_at(event.at).map(|stop| self.stops[stop]);

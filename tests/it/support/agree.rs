@@ -1,4 +1,4 @@
-//! A document compared with an [`Account`] of the same run.
+//! Compares a document with an [`Account`] of the same run.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
@@ -27,17 +27,17 @@ const REASONS: [&str; 18] = [
     "induced_aggressive",
 ];
 
-/// Whose clock the times are from.
+/// Which session the times are from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Clock {
-    /// The same events, so the same times to the nanosecond.
+    /// The same session: times are equal to the nanosecond.
     Same,
-    /// Another session of the same runtime, which read the clock a moment earlier or later: how the times of two sessions
-    /// lie is for [`interleaved`](super::interleaved) to see.
+    /// Another session of the same runtime, which read the clock a moment earlier or later;
+    /// [`interleaved`](super::interleaved) checks the order of the times of two sessions.
     Another,
 }
 
-/// Every collection that one of the two has seen whole is whole in the other, and equal in all that both tell.
+/// Every collection that is complete in one of the two is complete in the other, and all common fields are equal.
 pub(crate) fn agree(document: &Document, account: &Account, clock: Clock, ranges: bool) -> Result<()> {
     ensure!(account.lost == 0, "the recording lost {} events: the test needs less work", account.lost);
     for (number, told) in account.gcs.iter().filter(|(_, told)| told.whole()) {
@@ -73,14 +73,14 @@ fn one(gc: &Value, told: &Told, ranges: bool) -> Result<()> {
     let (heaps, mechanisms) = told.global.context("whole")?;
     same("/heap_count", json!(heaps))?;
     let background = told.kind == "background";
-    // Of a background collection of server GC the histories may have been sent too early (`heaps`).
+    // A background collection of server GC may have sent its histories too early (see the tests `heaps`).
     if !(background && heaps > 1 && gc["heap_before_bytes"].is_null()) {
         same("/heap_before_bytes", json!(told.before.1))?;
     }
     let [after, promoted, _, finalization, pinned, handles] = told.stats.context("whole")?;
     same("/heap_after_bytes", json!(after))?;
     same("/promoted_bytes", json!(promoted))?;
-    // The runtime's statistics are wrong about these bytes (`generations`); nobody counts a background collection's.
+    // GCHeapStats is wrong about these bytes (see `generations`); a background collection has no other source for them.
     ensure!(background == gc["finalization"]["bytes"].is_null(), "finalization: {}", gc["finalization"]);
     same("/finalization/objects", json!(finalization))?;
     same("/pinned_objects", json!(pinned))?;
@@ -102,7 +102,7 @@ fn one(gc: &Value, told: &Told, ranges: bool) -> Result<()> {
     Ok(())
 }
 
-/// By how much lengths differ. (Where the clocks are the same, starts do not differ either.)
+/// By how much the durations differ. (`same_starts` compares the starts.)
 fn times(gc: &Value, told: &Told) -> Result<Vec<u64>> {
     let mut off_by = vec![gc.uint("/gc_ns")?.abs_diff(told.ended.context("whole")? - told.started)];
     let (mut sum, mut suspended, mut caused) = (0, 0, 0);
@@ -112,7 +112,7 @@ fn times(gc: &Value, told: &Told) -> Result<Vec<u64>> {
             Some(suspend) => off_by.push(own.uint("/suspend_ns")?.abs_diff(suspend)),
             None => ensure!(own["suspend_ns"].is_null(), "{own} is part of another stop"),
         }
-        // At `moves` the runtime walks the survivors for gcwatch; the pauses of the collection do not hold that stop.
+        // At `moves` gcwatch causes the stop that walks the survivors; `pause_ns` leaves it out.
         let walk = pause.phase == "survivor_walk" && gc["level"] == "moves";
         ensure!(own["caused_by_watching"] == walk, "{own}: {}", brief(gc));
         if walk {
@@ -132,7 +132,7 @@ fn times(gc: &Value, told: &Told) -> Result<Vec<u64>> {
     Ok(off_by)
 }
 
-/// The starts of the pauses, on the same clock.
+/// Compares the starts of the pauses; both must use the same clock.
 pub(crate) fn same_starts(document: &Document, account: &Account) -> Result<()> {
     for gc in document.complete()? {
         let told = &account.gcs[&gc.uint("/number")?];
@@ -143,8 +143,8 @@ pub(crate) fn same_starts(document: &Document, account: &Account) -> Result<()> 
     Ok(())
 }
 
-/// All the time that the program stood still is in exactly one pause, or in the suspensions for other reasons. Only
-/// for documents in which no collection is cut off.
+/// All the time that the program was stopped is in exactly one pause, or in the suspensions for other reasons. Call it
+/// only for documents in which no collection is cut off.
 pub(crate) fn all_stops_once(document: &Document, account: &Account) -> Result<()> {
     let mut pauses = Vec::new();
     for gc in document.gcs()? {

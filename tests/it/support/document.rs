@@ -1,4 +1,4 @@
-//! gcwatch's JSON, checked against the schema whenever it is read.
+//! gcwatch's JSON, always checked against the schema.
 
 use std::path::Path;
 
@@ -25,7 +25,6 @@ impl Document {
         Ok(Document(value))
     }
 
-    /// All records.
     pub(crate) fn gcs(&self) -> Result<&[Value]> {
         self.0.list("/gcs")
     }
@@ -38,12 +37,12 @@ impl Document {
         Ok(gc)
     }
 
-    /// The records of the collections that were seen from start to end.
+    /// The records of the collections that gcwatch saw from start to end.
     pub(crate) fn complete(&self) -> Result<Vec<&Value>> {
         Ok(self.gcs()?.iter().filter(|gc| gc["complete"] == true).collect())
     }
 
-    /// Fails if anything is said to be lost.
+    /// Fails if the document reports a loss.
     pub(crate) fn nothing_lost(&self) -> Result<()> {
         for what in ["gcs", "events", "ranges", "roots", "saturated"] {
             ensure!(self.0["lost"][what] == 0, "lost: {}", self.0["lost"]);
@@ -85,7 +84,7 @@ pub(crate) fn lines(bytes: &[u8]) -> Result<Vec<Value>> {
     Ok(lines)
 }
 
-/// A record in a line, for messages: a whole one fills screens.
+/// A short form of a record for messages: a whole one fills screens.
 pub(crate) fn brief(gc: &Value) -> String {
     let named = [
         "number",
@@ -108,7 +107,7 @@ pub(crate) fn brief(gc: &Value) -> String {
     parts.join(", ")
 }
 
-/// Values by JSON pointer, with an error that says what was there instead.
+/// Looks values up by JSON pointer; the error says what was there instead.
 pub(crate) trait Json {
     fn place(&self, pointer: &str) -> Result<&Value>;
 

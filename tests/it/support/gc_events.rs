@@ -1,5 +1,5 @@
-//! Statistics of each collection from the runtime's own file, decoded apart from gcwatch: layouts from the runtime's
-//! manifest, bits of the reasons from its gcrecord.h.
+//! Statistics of each collection from the runtime's own file. The decoder is independent of gcwatch's: it takes the
+//! layouts from the runtime's manifest, and the bits of the reasons from its gcrecord.h.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 
 use super::stream::each_event;
 
-/// What the runtime wrote of one collection.
+/// What the runtime wrote about one collection.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct GcEvents {
     pub(crate) generation: u32,
@@ -20,14 +20,14 @@ pub(crate) struct GcEvents {
     pub(crate) mechanisms: u32,
     pub(crate) per_heap: Vec<HeapEvent>,
     pub(crate) loh_compacted: bool,
-    /// In use and free of the last CommittedUsage.
+    /// Bytes in use plus bytes free, of the last CommittedUsage.
     pub(crate) committed: Option<u64>,
     /// GCHeapStats: (size, promoted) of gen0, gen1, gen2, LOH, POH.
     pub(crate) sizes: [(u64, u64); 5],
     pub(crate) finalization: (u64, u64),
     pub(crate) pinned: u32,
     pub(crate) handles: u32,
-    /// Bytes of GCMarkWithType for objects that became ready for finalization.
+    /// Bytes that GCMarkWithType gives for objects that became ready for finalization.
     pub(crate) marked_for_finalization: u64,
     told: bool,
     ended: bool,
@@ -39,30 +39,30 @@ pub(crate) struct HeapEvent {
     pub(crate) index: u32,
     /// CondemnReasons0 and 1.
     pub(crate) condemned: [u32; 2],
-    /// Size, free list and free objects before, the same after, in, survived pinned, survived unpinned, budget.
+    /// Before: size, free list, free objects; after: the same three; in; survived pinned; survived unpinned; budget.
     pub(crate) generations: Vec<[u64; 10]>,
 }
 
 impl GcEvents {
-    /// Sum of some fields of a generation over all heaps.
+    /// The sum of some fields of a generation over all heaps.
     pub(crate) fn of(&self, generation: usize, fields: &[usize]) -> u64 {
         self.per_heap.iter().map(|h| fields.iter().map(|f| h.generations[generation][*f]).sum::<u64>()).sum()
     }
 
-    /// Whether a background collection's heap history lacks its beginning.
+    /// Whether a heap history of this background collection lacks its first fields.
     pub(crate) fn headless(&self) -> bool {
         self.mechanisms & 1 == 1 && self.heaps > 1 && self.per_heap.iter().any(HeapEvent::headless)
     }
 
-    /// A background collection's heap history was sent before its heap had filled it in: less survived in it than
-    /// GCHeapStats knows of.
+    /// Whether this background collection sent a heap history before the heap had filled it in: the histories have
+    /// fewer survivors than GCHeapStats.
     pub(crate) fn torn(&self) -> bool {
         self.mechanisms & 1 == 1 && [2, 3].iter().any(|n| self.of(*n, &[7, 8]) != self.sizes[*n].1)
     }
 }
 
 impl HeapEvent {
-    /// The same of its beginning: index, reasons and sizes before are all 0.
+    /// Whether its first fields are missing: index, reasons and sizes before are all 0.
     pub(crate) fn headless(&self) -> bool {
         self.sum(&[0]) == 0
     }
@@ -71,12 +71,12 @@ impl HeapEvent {
         self.generations.iter().map(|g| fields.iter().map(|f| g[*f]).sum::<u64>()).sum()
     }
 
-    /// What a condemned generation's reasons are called, bit 0 first.
+    /// The names of the reasons for condemning a generation, bit 0 first.
     pub(crate) fn reasons(&self, generation: u32) -> Vec<&'static str> {
         let [levels, bits] = self.condemned;
         let asked = |place: u32| levels >> (2 * place) & 3;
         let mut names = Vec::new();
-        // Initial, final, by allocation budget, by time.
+        // The four places: initial, final, by allocation budget, by time.
         names.extend((generation > 0 && asked(2) == generation).then_some("alloc_budget"));
         names.extend((generation > 0 && asked(3) == generation).then_some("time_tuning"));
         names.extend(REASONS.into_iter().filter(|(bit, _)| bits >> bit & 1 == 1).map(|(_, name)| name));
@@ -118,10 +118,10 @@ const REASONS: [(u32, &str); 31] = [
     (0x1e, "aggressive"),
 ];
 
-/// The collections in a file by number; those whose statistics are not whole there are left out.
+/// The collections in a file by number, without those whose statistics are incomplete.
 pub(crate) fn read_gcs(path: &Path) -> Result<BTreeMap<u64, GcEvents>> {
     let mut gcs = BTreeMap::new();
-    // Heap histories follow the global one on its thread, GCHeapStats follows GCEnd.
+    // Per-heap histories follow the global one on the same thread, GCHeapStats follows GCEnd.
     let (mut told_by, mut ended_by) = (BTreeMap::new(), BTreeMap::new());
     each_event(path, |e| {
         let fields = Fields(e.payload);
@@ -140,7 +140,7 @@ fn event(
     id: u32,
     f: Fields<'_>,
 ) -> Result<()> {
-    // The collection at work: the youngest that has not ended.
+    // The collection that runs: the youngest that has not ended.
     let at_work = gcs.iter().rev().find(|(_, gc)| !gc.ended).map(|(number, _)| *number);
     match id {
         1 => {

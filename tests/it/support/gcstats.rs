@@ -1,4 +1,4 @@
-//! Microsoft's TraceEvent reading a recording: a second opinion by another reader.
+//! Reads a recording with Microsoft's TraceEvent, as a second opinion.
 
 use std::path::Path;
 
@@ -9,13 +9,13 @@ use xtask::testkit::peer;
 
 use super::{Json, run_to_end};
 
-/// Where the other reader is, below the directory of other tools.
+/// The path of the program that uses TraceEvent, below the directory of other tools.
 pub(crate) const GCSTATS: &str = "gcstats/gcstats.dll";
 
 /// What TraceEvent found.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    /// One per collection that it saw from start to end.
+    /// One entry per collection that TraceEvent saw from start to end.
     pub(crate) gcs: Vec<Value>,
     /// Totals of the file.
     pub(crate) totals: Value,
@@ -31,7 +31,7 @@ pub(crate) fn gcstats(recording: &Path) -> Result<Answer> {
     let ended = run_to_end(command, Vec::new())?.expect(0)?;
     let mut answer = Answer { gcs: Vec::new(), totals: Value::Null };
     for line in ended.out()?.lines() {
-        // Fragmentation of an empty generation is NaN, which JSON does not have.
+        // TraceEvent gives NaN for the fragmentation of an empty generation; JSON has no NaN.
         let line: Value = serde_json::from_str(&line.replace("NaN", "null"))
             .with_context(|| format!("a line of gcstats: {line}"))?;
         if line.get("number").is_some() {

@@ -18,7 +18,7 @@ pub(crate) struct Gcwatch {
     command: Command,
 }
 
-/// What a finished process left.
+/// The exit code and the output of a finished process.
 #[derive(Debug)]
 pub(crate) struct Ended {
     /// Exit code; 128+n where signal n ended it.
@@ -28,7 +28,7 @@ pub(crate) struct Ended {
 }
 
 impl Gcwatch {
-    /// In the environment that programs on this runtime need.
+    /// With the environment variables that programs on this runtime need.
     pub(crate) fn on(clr: &Clr) -> Gcwatch {
         let mut command = Command::new(env!("CARGO_BIN_EXE_gcwatch"));
         clr.environment(&mut command);
@@ -40,7 +40,7 @@ impl Gcwatch {
         Gcwatch { command: own_settings_removed(Command::new(env!("CARGO_BIN_EXE_gcwatch"))) }
     }
 
-    /// Without a runtime, and with so much address space.
+    /// Without a runtime, and with at most this much address space.
     pub(crate) fn within(kib: u64) -> Gcwatch {
         let mut command = Command::new("sh");
         command.args([
@@ -56,13 +56,13 @@ impl Gcwatch {
         self
     }
 
-    /// Several arguments, as one would type them.
+    /// Several arguments, separated by spaces.
     pub(crate) fn args(mut self, line: &str) -> Gcwatch {
         self.command.args(line.split_whitespace());
         self
     }
 
-    /// Several arguments, as they are.
+    /// Several arguments, unchanged.
     pub(crate) fn options<'o>(mut self, options: impl IntoIterator<Item = &'o OsStr>) -> Gcwatch {
         self.command.args(options);
         self
@@ -83,7 +83,7 @@ impl Gcwatch {
         self.command
     }
 
-    /// Starts it, to be spoken with.
+    /// Starts it, for a test that talks to it.
     pub(crate) fn spawn(self) -> Result<Target> {
         Target::spawn(self.command)
     }
@@ -100,12 +100,11 @@ impl Gcwatch {
 }
 
 impl Ended {
-    /// Standard output as text.
     pub(crate) fn out(&self) -> Result<&str> {
         Ok(std::str::from_utf8(&self.stdout)?)
     }
 
-    /// Fails with all that was said unless it ended with this code.
+    /// Fails, with all output in the message, unless the exit code is this one.
     pub(crate) fn expect(self, code: i32) -> Result<Ended> {
         let out = String::from_utf8_lossy(&self.stdout);
         ensure!(
@@ -117,7 +116,7 @@ impl Ended {
         Ok(self)
     }
 
-    /// Fails unless every one of these words is in the message.
+    /// Fails unless stderr contains every one of these words.
     pub(crate) fn says(self, words: &[&str]) -> Result<Ended> {
         for word in words {
             ensure!(self.stderr.contains(word), "no {word:?} in the message:\n{}", self.stderr);
@@ -135,15 +134,15 @@ pub(crate) fn run_to_end(mut command: Command, stdin: Vec<u8>) -> Result<Ended> 
         .spawn()
         .with_context(|| format!("cannot start {command:?}"))?;
     let mut input = child.stdin.take().context("stdin is piped")?;
-    // Its reader may end first.
+    // The process may end before it has read all.
     thread::spawn(move || input.write_all(&stdin));
     let stdout = collect(child.stdout.take().context("stdout is piped")?);
     let stderr = collect(child.stderr.take().context("stderr is piped")?);
     let end = Instant::now() + DEADLINE;
-    let ended = until("the end of the process", DEADLINE, || Ok(child.try_wait()?.is_some()));
+    let ended = until("the process to end", DEADLINE, || Ok(child.try_wait()?.is_some()));
     let closed = ended.and_then(|()| {
         let left = end.saturating_duration_since(Instant::now());
-        until("the end of its output", left, || Ok(stdout.is_finished() && stderr.is_finished()))
+        until("its output to end", left, || Ok(stdout.is_finished() && stderr.is_finished()))
     });
     if let Err(error) = closed {
         kill_descendants(child.id());
@@ -157,7 +156,7 @@ pub(crate) fn run_to_end(mut command: Command, stdin: Vec<u8>) -> Result<Ended> 
     Ok(Ended { code: code(status), stdout, stderr: text(stderr) })
 }
 
-/// As a shell counts: 128+n by signal n.
+/// The exit code as a shell gives it: 128+n after signal n.
 pub(crate) fn code(status: std::process::ExitStatus) -> i32 {
     use std::os::unix::process::ExitStatusExt;
     status.code().or(status.signal().map(|n| 128 + n)).unwrap_or(-1)
@@ -170,7 +169,7 @@ fn text(reader: thread::JoinHandle<Vec<u8>>) -> String {
 fn collect(mut pipe: impl Read + Send + 'static) -> thread::JoinHandle<Vec<u8>> {
     thread::spawn(move || {
         let mut all = Vec::new();
-        // What came before an error is the answer.
+        // Keep what was read before an error.
         let _ = pipe.read_to_end(&mut all);
         all
     })

@@ -1,4 +1,4 @@
-//! The application `heapinfo` watched by gcwatch, with the runtime's own file beside: three tellers of one story.
+//! Runs the application `heapinfo` under gcwatch while the runtime writes its own file: three independent sources.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use super::gc_events::{GcEvents, read_gcs};
 use super::{Document, Gcwatch, fact, number, own_environment};
 use crate::it::suite::Heap;
 
-/// One object, before and after a collection: where it lay, and what `GC.GetGeneration` said.
+/// One object before and after a collection: its address, and its generation by `GC.GetGeneration`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Object {
-    /// soh, pinned, loh, poh or frozen.
+    /// "soh", "pinned", "loh", "poh" or "frozen".
     pub(crate) kind: String,
     pub(crate) before: (u64, u64),
     pub(crate) after: (u64, u64),
@@ -25,27 +25,27 @@ pub(crate) struct Object {
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) what: String,
-    /// Numbers of the collections from the first look to the second.
+    /// The numbers of the first and last collection between the program's two looks at its objects.
     pub(crate) first: u64,
     pub(crate) last: u64,
-    /// Handles that the application held.
+    /// How many pinned handles the application held.
     pub(crate) pins: u64,
     pub(crate) objects: Vec<Object>,
 }
 
-/// A run of it.
+/// One run of `heapinfo`.
 #[derive(Debug)]
 pub(crate) struct HeapInfo {
     pub(crate) document: Document,
     pub(crate) ready: String,
     pub(crate) asked: Vec<Asked>,
-    /// `GCMemoryInfo`s, each in its line.
+    /// The application's `GCMemoryInfo`s, one per line.
     pub(crate) infos: Vec<String>,
     pub(crate) own: BTreeMap<u64, GcEvents>,
     pub(crate) dir: TempDir,
 }
 
-/// The file of gcwatch's recording in the directory of a run.
+/// The name of gcwatch's recording in the run's directory.
 pub(crate) const RECORDING: &str = "run.nettrace";
 
 impl HeapInfo {
@@ -121,13 +121,13 @@ impl HeapInfo {
         Ok(())
     }
 
-    /// The settings that gcwatch gives.
+    /// The GC settings in gcwatch's document.
     pub(crate) fn settings(&self) -> &Value {
         &self.document.0["target"]["gc"]
     }
 }
 
-/// The segments of before .NET 7, as a library beside the runtime.
+/// The GC with segments (the default before .NET 7), a library beside the runtime.
 pub(crate) const SEGMENTS: &str = "libclrgc.so";
 
 fn address(text: &str) -> Result<u64> {

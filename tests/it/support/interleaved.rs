@@ -1,8 +1,8 @@
-//! Two sessions of one runtime: the same collections, told by the same threads in the same order.
+//! Compares two sessions of one runtime: both have the same events of the same threads in the same order.
 //!
-//! A runtime writes an event to one session after the other, and looks at the clock for each. So the times of an event
-//! differ, by much where the thread loses its processor in between; but on each thread the two sessions' times
-//! alternate. That holds however busy the machine is, and says that both saw everything.
+//! A runtime writes each event to one session after the other, and reads the clock for each. So the two times of an
+//! event differ, by much if the thread is preempted in between; but on each thread the times of the two sessions
+//! alternate, however busy the machine is. If they do, both sessions saw every event.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,20 +15,20 @@ use super::stream::RUNTIME;
 /// GCStart, GCEnd, RestartEEEnd, RestartEEBegin, SuspendEEEnd, SuspendEEBegin.
 const EVENTS: [u32; 6] = [1, 2, 3, 7, 8, 9];
 
-/// An event's number and payload, and what the clock said.
+/// An event's id and payload, and its time.
 struct Told {
     what: (u32, Vec<u8>),
     at: i64,
 }
 
-/// What two recordings of different sessions tell of the same run is the same, and their times alternate.
+/// Two recordings of different sessions hold the same events of a run, and their times alternate.
 pub(crate) fn interleaved(one: &Path, other: &Path) -> Result<()> {
     let (one, other) = (by_thread(one)?, by_thread(other)?);
     let (mut forward, mut backward, mut all) = (0, 0, 0);
     for (thread, told) in &one {
         let theirs =
-            other.get(thread).with_context(|| format!("nothing of thread {thread} in the other file"))?;
-        // One session may begin a little earlier, or end a little later.
+            other.get(thread).with_context(|| format!("the other file has no events of thread {thread}"))?;
+        // One session may begin a little earlier or end a little later.
         let (first, last) = (told.first().context("an event")?, told.last().context("an event")?);
         let skipped = theirs.iter().position(|event| event.what == first.what).context("the first event")?;
         let theirs = &theirs[skipped..];
@@ -56,7 +56,7 @@ pub(crate) fn interleaved(one: &Path, other: &Path) -> Result<()> {
     ensure!(all > 0, "no events");
     ensure!(
         forward == 0 || backward == 0,
-        "{forward} events were told first to one, {backward} to the other"
+        "{forward} events came first in one session, {backward} in the other"
     );
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Code that the tests share.
 
 mod account;
 mod agree;
@@ -54,16 +54,16 @@ use anyhow::{Result, bail};
 
 pub(crate) use rustix::process::Signal;
 
-/// For anything that should take a moment. It ends what hangs; what is slow, on a machine with many times more to do than
-/// it can, comes in well below it.
+/// A limit for steps that normally take a moment. It ends tests that hang; slow steps on an overloaded machine stay
+/// well below it.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(120);
 
-/// Waits until `done` says so.
+/// Waits until `done` returns true.
 pub(crate) fn until(what: &str, deadline: Duration, mut done: impl FnMut() -> Result<bool>) -> Result<()> {
     let end = Instant::now() + deadline;
     while !done()? {
         if Instant::now() >= end {
-            bail!("{what}: not within {deadline:?}");
+            bail!("waited {deadline:?} for {what}");
         }
         thread::sleep(Duration::from_millis(5));
     }
@@ -77,7 +77,7 @@ pub(crate) fn fact<'t>(text: &'t str, key: &str) -> Result<&'t str> {
     found.ok_or_else(|| anyhow::anyhow!("no {key}= in {text:?}"))
 }
 
-/// The same as a number.
+/// Like [`fact`], as a number.
 pub(crate) fn number(text: &str, key: &str) -> Result<u64> {
     Ok(fact(text, key)?.parse()?)
 }

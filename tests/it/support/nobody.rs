@@ -1,4 +1,4 @@
-//! Programs of a user without any rights.
+//! Runs programs as a user without any rights.
 
 use std::ffi::OsStr;
 use std::fs::Permissions;
@@ -13,16 +13,16 @@ use xtask::{Clr, apps};
 
 use super::DEADLINE;
 
-/// A user without any rights, on any Unix.
+/// A user id without any rights, on any Unix.
 pub(crate) const NOBODY: u32 = 65534;
 
-/// What makes a command another user's.
+/// The words before a command that run it as another user.
 pub(crate) fn setpriv(uid: u32) -> Vec<String> {
     let ids = [format!("--reuid={uid}"), format!("--regid={uid}")];
     ["setpriv".to_owned()].into_iter().chain(ids).chain(["--clear-groups", "--"].map(str::to_owned)).collect()
 }
 
-/// A command of this user's.
+/// A command that runs as this user.
 fn as_nobody(program: impl AsRef<OsStr>) -> Command {
     let words = setpriv(NOBODY);
     let mut command = Command::new(&words[0]);
@@ -34,7 +34,7 @@ fn readable() -> Permissions {
     Permissions::from_mode(0o755)
 }
 
-/// A skip where the temporary directory is private.
+/// Skips the test where the temporary directory is private.
 fn anyone_may_enter(dir: &Path) -> Result<()> {
     let entered = as_nobody("test").arg("-x").arg(dir).status()?;
     if !entered.success() {
@@ -43,7 +43,7 @@ fn anyone_may_enter(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A runtime and a program that this user can run, in a directory that everybody may enter.
+/// A runtime and a program, copied where this user can run them.
 pub(crate) struct Nobody {
     dir: TempDir,
     clr: Clr,
@@ -59,9 +59,9 @@ impl Nobody {
         std::fs::copy(&dll, &program)?;
         let settings = "runtimeconfig.json";
         std::fs::copy(dll.with_extension(settings), program.with_extension(settings))?;
-        // The runtimes may be in the home directory of another user.
+        // The original may be in another user's home directory.
         let clr = clr.copy_to(&dir.path().join("dotnet"))?;
-        // Whatever the umask is.
+        // The umask may have taken these rights away.
         let opened = Command::new("chmod").args(["-R", "a+rX"]).arg(dir.path()).status()?;
         ensure!(opened.success(), "chmod: {opened}");
         Ok(Nobody { dir, clr, program })
@@ -72,12 +72,12 @@ impl Nobody {
         self.dir.path()
     }
 
-    /// The program's command line without the change of user.
+    /// The program's command line, without the change of user.
     pub(crate) fn argv(&self) -> Vec<String> {
         self.clr.argv(&self.program).iter().map(|word| word.to_string_lossy().into_owned()).collect()
     }
 
-    /// What it needs in its environment.
+    /// Sets the variables that it needs.
     pub(crate) fn environment(&self, command: &mut Command) {
         self.clr.environment(command);
         command.env("HOME", "/");

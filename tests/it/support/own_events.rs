@@ -1,5 +1,5 @@
-//! The runtime's own account of moved and surviving ranges, from a session that it opened because of its
-//! environment: independent of gcwatch's session and of its profiler.
+//! Moved and surviving ranges from a session that the runtime opens because of its environment variables: independent
+//! of gcwatch's session and of its profiler.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,7 +15,7 @@ const RESTART_BEGIN: u32 = 7;
 const SUSPEND_BEGIN: u32 = 9;
 const SURVIVING_RANGES: u32 = 21;
 const MOVED_RANGES: u32 = 22;
-/// Index, count and CLR instance before the ranges.
+/// The offset of the ranges, after index, count and CLR instance.
 const RANGES_AT: usize = 10;
 
 /// Ranges of one collection.
@@ -29,7 +29,7 @@ pub(crate) struct Ranges {
 }
 
 impl Ranges {
-    /// In an order of their own: a batch may be written by any of several threads.
+    /// Sorted, because any of several threads may write a batch.
     pub(crate) fn sorted(mut self) -> Ranges {
         self.moved.sort_unstable();
         self.surviving.sort_unstable();
@@ -47,7 +47,7 @@ pub(crate) fn environment(file: &str) -> [(&str, &str); 4] {
     ]
 }
 
-/// The ranges in such a file by number of the collection. For programs without background collections: there a
+/// The ranges in such a file by number of the collection. Only for programs without background collections: there a
 /// range belongs to the collection that started last.
 pub(crate) fn read_ranges(path: &Path) -> Result<BTreeMap<u64, Ranges>> {
     let mut all: BTreeMap<u64, Ranges> = BTreeMap::new();
@@ -86,12 +86,12 @@ pub(crate) fn read_ranges(path: &Path) -> Result<BTreeMap<u64, Ranges>> {
     Ok(all.into_iter().map(|(number, ranges)| (number, ranges.sorted())).collect())
 }
 
-/// How long the program in a recording stood still, in nanoseconds (the clock's unit on Linux).
+/// How long the program in a recording was stopped, in nanoseconds (the clock's unit on Linux).
 ///
-/// A stop ends when its thread says so (RestartEEEnd), or earlier: once it lets the others go (RestartEEBegin), another
-/// thread may stop them again before it comes to say so.
+/// A stop ends when its thread writes RestartEEEnd. But after RestartEEBegin another thread may stop the program again
+/// before that event is written; then the first stop ends where the second begins.
 pub(crate) fn stopped_ns(path: &Path) -> Result<u64> {
-    // By thread: begin, and whether it has let go.
+    // By thread: the time of SuspendEEBegin, and whether RestartEEBegin has come.
     let mut open: BTreeMap<u64, (i64, bool)> = BTreeMap::new();
     let mut stops = Vec::new();
     each_item(path, |item| {
@@ -133,21 +133,21 @@ pub(super) fn u64_at(payload: &[u8], at: usize) -> Result<u64> {
     Ok(u64::from_le_bytes(bytes.try_into()?))
 }
 
-/// What the runtime says it did in one collection.
+/// What the runtime did in one collection, by its own events.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mechanisms {
     pub(crate) compacting: bool,
-    /// Heaps that give a reason for compacting: one is enough for all.
+    /// How many heaps give a reason for compacting: one is enough for all to compact.
     pub(crate) heaps_compacting: u32,
     pub(crate) loh_compacted: bool,
 }
 
-/// From such a file, by number of the collection. For programs without background collections.
+/// Reads them from such a file, by number of the collection. Only for programs without background collections.
 pub(crate) fn read_mechanisms(path: &Path) -> Result<BTreeMap<u64, Mechanisms>> {
     const PER_HEAP: u32 = 204;
     const GLOBAL: u32 = 205;
     const LOH_COMPACT: u32 = 208;
-    // After the instance, six sizes, the heap's number of reductions and two sets of reasons.
+    // After the CLR instance, six sizes, the heap's number of reductions and two sets of reasons.
     const COMPACT_REASON_AT: usize = 62;
     let mut all: BTreeMap<u64, Mechanisms> = BTreeMap::new();
     let mut current = 0;

@@ -1,4 +1,4 @@
-//! The runtime's own account of who promoted what: the bytes in GCMarkWithType, added up by collection.
+//! What the runtime itself says was promoted by which roots: the bytes in GCMarkWithType, added up by collection.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,7 +27,7 @@ pub(crate) const MARKS: [&str; 10] = [
 ];
 
 /// By number of the collection and by name. An event belongs to the collection that started last and has not ended:
-/// a foreground one runs while the background one stands still.
+/// while a foreground collection runs, the background one is paused.
 pub(crate) fn read_marks(path: &Path) -> Result<BTreeMap<u64, BTreeMap<&'static str, u64>>> {
     let mut all: BTreeMap<u64, BTreeMap<&str, u64>> = BTreeMap::new();
     let mut open: Vec<u64> = Vec::new();

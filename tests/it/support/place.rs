@@ -1,14 +1,14 @@
-//! Where in the tests an error arose.
+//! Finds where in the tests an error arose.
 
 use std::backtrace::BacktraceStatus;
 use std::env;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// The variable that makes errors keep the place where they arose. It is read once, when the first one does.
+/// The variable that makes anyhow capture backtraces. It is read once, at the first error.
 pub(crate) const VARIABLE: &str = "RUST_LIB_BACKTRACE";
-/// The innermost place, and who called.
-const PLACES: usize = 4;
+/// How many places to show: the innermost, and its callers.
+const MAX_PLACES: usize = 4;
 
 /// Starts this program again with the variable set, unless it is set already.
 pub(crate) fn keep_places() {
@@ -16,21 +16,21 @@ pub(crate) fn keep_places() {
         return;
     }
     if let Ok(program) = env::current_exe() {
-        // Where that fails, errors go without their places.
+        // If this fails, errors have no places.
         let _ = Command::new(program).args(env::args_os().skip(1)).env(VARIABLE, "1").exec();
     }
 }
 
-/// Lines `at tests/it/killed.rs:52`, the innermost first; empty where it is not known.
+/// Lines `at tests/it/killed.rs:52`, the innermost first; empty without a backtrace.
 pub(crate) fn places(error: &anyhow::Error) -> String {
     let backtrace = error.backtrace();
     if backtrace.status() != BacktraceStatus::Captured {
         return String::new();
     }
-    told(&backtrace.to_string())
+    places_in(&backtrace.to_string())
 }
 
-fn told(backtrace: &str) -> String {
+fn places_in(backtrace: &str) -> String {
     let mut places: Vec<&str> = Vec::new();
     for line in backtrace.lines() {
         let Some(place) = line.trim_start().strip_prefix("at ") else { continue };
@@ -43,6 +43,6 @@ fn told(backtrace: &str) -> String {
             places.push(place);
         }
     }
-    places.truncate(PLACES);
+    places.truncate(MAX_PLACES);
     places.iter().map(|place| format!("\nat {place}")).collect()
 }

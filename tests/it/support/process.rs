@@ -1,4 +1,4 @@
-//! Other processes, as the operating system shows them.
+//! Looks at other processes through the operating system.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,8 +17,8 @@ pub(crate) fn signal(pid: u32, signal: Signal) -> Result<()> {
     kill_process(pid, signal).with_context(|| format!("signal to {raw}"))
 }
 
-/// The socket of a process's runtime. A runtime that was killed leaves its socket behind, and its process id may have come
-/// to this process since: the newest socket is the one that is listened on.
+/// The diagnostics socket of a process. A runtime that was killed leaves its socket behind, and this process may have
+/// the same id: only the newest socket has a listener.
 pub(crate) fn diagnostics_socket(pid: u32) -> Result<PathBuf> {
     let prefix = format!("dotnet-diagnostic-{pid}-");
     let newest = fs::read_dir(std::env::temp_dir())?
@@ -28,20 +28,20 @@ pub(crate) fn diagnostics_socket(pid: u32) -> Result<PathBuf> {
     newest.map(|entry| entry.path()).with_context(|| format!("process {pid} has no socket"))
 }
 
-/// Kills a process that a test knows of by its id alone, such as a child of gcwatch, at the end of the test.
+/// At the end of the test, kills a process that the test knows only by its id, such as a child of gcwatch.
 #[derive(Debug)]
 pub(crate) struct Guard(pub(crate) u32);
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        // Mostly it has ended long ago. Its parent, or init, collects it.
+        // Usually it has already ended. Its parent, or init, reaps it.
         let _ = signal(self.0, Signal::KILL);
     }
 }
 
-/// How a process ended; one that does not end is killed.
+/// Waits for a process and returns its status; kills it at the deadline.
 pub(crate) fn end_of(mut child: Child) -> Result<ExitStatus> {
-    let waited = until("the end of gcwatch", DEADLINE, || Ok(child.try_wait()?.is_some()));
+    let waited = until("gcwatch to end", DEADLINE, || Ok(child.try_wait()?.is_some()));
     if let Err(error) = waited {
         child.kill()?;
         child.wait()?;
@@ -50,7 +50,7 @@ pub(crate) fn end_of(mut child: Child) -> Result<ExitStatus> {
     Ok(child.wait()?)
 }
 
-/// Kills what a process that a test started has started itself.
+/// Kills all descendants of a process that a test started.
 pub(super) fn kill_descendants(pid: u32) {
     let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
     for child in children.split_whitespace().filter_map(|child| child.parse().ok()) {
@@ -59,12 +59,12 @@ pub(super) fn kill_descendants(pid: u32) {
     }
 }
 
-/// What a process has open at one instant.
+/// The threads and descriptors of a process at one instant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Footprint {
-    /// How many threads have this name.
+    /// The number of threads by name.
     pub(crate) threads: BTreeMap<String, usize>,
-    /// How many descriptors are of this kind: "socket", "pipe", or the path.
+    /// The number of descriptors by kind ("socket", "pipe") or path.
     pub(crate) descriptors: BTreeMap<String, usize>,
 }
 
@@ -73,7 +73,7 @@ impl Footprint {
         let proc = PathBuf::from(format!("/proc/{pid}"));
         let mut threads = BTreeMap::new();
         for task in fs::read_dir(proc.join("task"))? {
-            // A thread may end while it is looked at.
+            // The thread may have ended meanwhile.
             let Ok(name) = fs::read_to_string(task?.path().join("comm")) else { continue };
             *threads.entry(name.trim().to_owned()).or_default() += 1;
         }
@@ -87,26 +87,26 @@ impl Footprint {
         Ok(Footprint { threads, descriptors })
     }
 
-    /// The same with one more thread: a new one has the name of the one that started it.
+    /// The same with one more thread, named after the thread that started it.
     pub(crate) fn with_a_thread(&self) -> Footprint {
         let mut more = self.clone();
         *more.threads.entry(".NET EventPipe".to_owned()).or_default() += 1;
         more
     }
 
-    /// A profiler of ours is there, or on its way out.
+    /// Whether gcwatch's profiler is loaded, or still leaving.
     pub(crate) fn has_our_threads(&self) -> bool {
         self.threads.keys().any(|name| name.starts_with("gcwatch-"))
     }
 
-    /// Nothing is there that was not there before. Threads and descriptors that went by themselves do not matter.
+    /// Whether nothing is new since `before`. Threads and descriptors that have gone do not matter.
     ///
-    /// One pipe, which has two ends, may be more: libunwind, by which the runtime walks native frames, opens one to probe
-    /// memory when it first does so, on a busy machine during the watch, and keeps it. The profiler has none.
+    /// One pipe more (two descriptors) is allowed: the first time that the runtime walks native frames, libunwind opens
+    /// one to probe memory, and keeps it; on a busy machine that happens during the watch. The profiler opens none.
     pub(crate) fn within(&self, before: &Footprint) -> bool {
         let fits = |now: &BTreeMap<String, usize>, then: &BTreeMap<String, usize>| {
             let background_gc = ".NET BGC";
-            // Once they are back, background collections have threads.
+            // When background collections are on again, they have threads.
             now.iter()
                 .filter(|(name, _)| *name != background_gc)
                 .all(|(name, count)| then.get(name).is_some_and(|before| count <= before))

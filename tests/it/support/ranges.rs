@@ -1,4 +1,4 @@
-//! Every figure about blocks once more, from the single ranges alone.
+//! Computes every figure about blocks again, from the single ranges alone.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use super::Json;
 
 const GENERATIONS: [&str; 5] = ["gen0", "gen1", "gen2", "loh", "poh"];
-/// Upper bounds of the rows of a histogram; the last row has none.
+/// Upper bounds of the histogram's rows; the last row has none.
 const ROWS: [u64; 8] = [64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576];
 
-/// The generation that an object lies in, by the kind of heap and `GC.GetGeneration`.
+/// The generation in which an object lies, by the kind of heap and `GC.GetGeneration`.
 pub(crate) fn generation_of(heap: &str, generation: u64) -> &str {
     match (heap, generation) {
         ("soh", 0) => "gen0",
@@ -21,14 +21,14 @@ pub(crate) fn generation_of(heap: &str, generation: u64) -> &str {
     }
 }
 
-/// Blocks, bytes.
+/// Blocks and bytes.
 type Count = (u64, u64);
 
 fn add(count: &mut Count, bytes: u64) {
     *count = (count.0 + 1, count.1 + bytes);
 }
 
-/// What the record says of its blocks follows from its ranges.
+/// Every figure about blocks in the record follows from its ranges.
 pub(crate) fn check_ranges(gc: &Value) -> Result<()> {
     let (mut moved, mut stayed, mut surviving) = ((0, 0), (0, 0), (0, 0));
     let (mut sizes, mut kept_sizes, mut distances) = (Vec::new(), Vec::new(), Vec::new());
@@ -88,11 +88,11 @@ pub(crate) fn check_ranges(gc: &Value) -> Result<()> {
 }
 
 fn same(what: &str, got: &Value, expected: &Value) -> Result<()> {
-    ensure!(got == expected, "{what} is {got}; of the ranges: {expected}");
+    ensure!(got == expected, "{what} is {got}; the ranges make {expected}");
     Ok(())
 }
 
-/// Nearest rank, each value as the upper end of its step: exact to 16, above 16 steps for each power of two.
+/// Nearest rank. Each value counts as the upper end of its step: exact to 16, above that 16 steps per power of two.
 fn distribution(values: &mut [u64]) -> Value {
     values.sort_unstable();
     let Some(max) = values.last() else {

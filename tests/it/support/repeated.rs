@@ -1,4 +1,4 @@
-//! What tests did more than once: each repetition is counted, and the program says so at its end.
+//! Counts what tests had to repeat; the test program prints it at its end.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -10,12 +10,12 @@ thread_local! {
 
 static REPEATED: Mutex<BTreeMap<String, u32>> = Mutex::new(BTreeMap::new());
 
-/// Names the test that runs on this thread.
+/// Sets the name of the test that runs on this thread.
 pub(crate) fn begin(test: &str) {
     TEST.with_borrow_mut(|name| test.clone_into(name));
 }
 
-/// The test does something once more, because the first time did not show what it needs.
+/// Counts one repetition: the first attempt did not show what the test needs.
 pub(crate) fn again() {
     let test = TEST.with_borrow(String::clone);
     let mut repeated = REPEATED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -25,10 +25,10 @@ pub(crate) fn again() {
 /// `repeated: 3 (moves::a twice, names::b once)`.
 pub(crate) fn summary() -> String {
     let repeated = REPEATED.lock().unwrap_or_else(PoisonError::into_inner);
-    told(&repeated)
+    describe(&repeated)
 }
 
-fn told(repeated: &BTreeMap<String, u32>) -> String {
+fn describe(repeated: &BTreeMap<String, u32>) -> String {
     let each: Vec<String> = repeated
         .iter()
         .map(|(test, count)| match count {

@@ -1,4 +1,4 @@
-//! The roots of a collection, added up by the test itself.
+//! The roots of a collection, counted by the test itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -8,21 +8,21 @@ use serde_json::Value;
 
 use super::Json;
 
-/// Kind and flags, `handle` or `handle weak refcounted`.
+/// Kind and flags: `handle`, `handle weak refcounted`.
 pub(crate) type Cell = String;
 
-/// How many roots there are of each kind and flags, and what is counted beside them.
+/// How many roots there are of each kind and flags, with null references and dependent pairs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     cells: BTreeMap<Cell, i64>,
 }
 
-/// The name for roots that point nowhere, and for the pairs of dependent handles.
+/// The cells for roots that refer to no object, and for the pairs of dependent handles.
 pub(crate) const NULL: &str = "null";
 pub(crate) const PAIRS: &str = "pairs";
 
 impl Tally {
-    /// As the record says, once its sums agree with each other, and with the list where there is one.
+    /// The record's counts, after a check that its sums agree with each other and with the list, if there is one.
     pub(crate) fn of(gc: &Value) -> Result<Tally> {
         let roots = gc.place("/roots")?;
         let mut tally = Tally::default();
@@ -40,7 +40,7 @@ impl Tally {
         self.cells.get(cell).copied().unwrap_or(0)
     }
 
-    /// What became more or less, and by how much.
+    /// The cells that changed since `before`, and by how much.
     pub(crate) fn since(&self, before: &Tally) -> Tally {
         let names: BTreeSet<&Cell> = self.cells.keys().chain(before.cells.keys()).collect();
         let changes = names.into_iter().map(|name| (name.clone(), self.get(name) - before.get(name)));
@@ -67,7 +67,7 @@ impl Tally {
     fn check(&self, roots: &Value) -> Result<()> {
         let says = |pointer: &str, own: i64| {
             let theirs = roots.uint(pointer)?;
-            ensure!(i64::try_from(theirs)? == own, "{pointer} is {theirs}, the rows make {own}: {self}");
+            ensure!(i64::try_from(theirs)? == own, "{pointer} is {theirs}, the rows sum to {own}: {self}");
             Ok(())
         };
         says("/total", self.sum(|_| true))?;

@@ -1,4 +1,4 @@
-//! Checks everything that gcwatch writes against the schema that gcwatch prints.
+//! Checks gcwatch's JSON against the schema that `gcwatch schema` prints.
 
 use std::sync::OnceLock;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::Gcwatch;
 
-/// `gcwatch schema`, and what checks against it.
+/// The output of `gcwatch schema`, and validators for its parts.
 pub(crate) struct Schema {
     pub(crate) json: Value,
     document: Validator,
@@ -16,7 +16,7 @@ pub(crate) struct Schema {
     line: Validator,
 }
 
-/// The schema of the program under test.
+/// The schema of the tested gcwatch.
 pub(crate) fn schema() -> Result<&'static Schema> {
     static SCHEMA: OnceLock<Result<Schema, String>> = OnceLock::new();
     SCHEMA.get_or_init(|| Schema::load().map_err(|e| format!("{e:?}"))).as_ref().map_err(|e| anyhow!("{e}"))
@@ -37,17 +37,17 @@ impl Schema {
         })
     }
 
-    /// A document of `--format json`.
+    /// Checks a document of `--format json`.
     pub(crate) fn check_document(&self, document: &Value) -> Result<()> {
         check(&self.document, document)
     }
 
-    /// A document of several processes.
+    /// Checks a document of several processes.
     pub(crate) fn check_processes(&self, document: &Value) -> Result<()> {
         check(&self.processes, document)
     }
 
-    /// A line of `--format ndjson`.
+    /// Checks a line of `--format ndjson`.
     pub(crate) fn check_line(&self, line: &Value) -> Result<()> {
         check(&self.line, line)
     }
@@ -60,5 +60,5 @@ fn check(validator: &Validator, value: &Value) -> Result<()> {
         return Ok(());
     }
     let text: String = value.to_string().chars().take(600).collect();
-    bail!("not as the schema says:\n{}\n{text}", wrong.join("\n"))
+    bail!("against the schema:\n{}\n{text}", wrong.join("\n"))
 }

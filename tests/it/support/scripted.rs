@@ -1,4 +1,4 @@
-//! A program that takes commands, one per line, while gcwatch watches it.
+//! A program that obeys commands on stdin, one per line, while gcwatch watches it.
 
 use std::path::PathBuf;
 
@@ -10,17 +10,17 @@ use xtask::testkit::Target;
 use super::{DEADLINE, Document, Gcwatch, Guard, fact, start_attach};
 use crate::it::suite::Heap;
 
-/// How gcwatch comes to watch it.
+/// How gcwatch watches it: as its parent, or attached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum By {
     Run,
     Attach,
 }
 
-/// The program, spoken to through `gcwatch run` or directly.
+/// The program; the test talks to it through `gcwatch run`, or directly.
 pub(crate) struct Scripted {
     talk: Target,
-    /// Beside it, where it is not the parent.
+    /// gcwatch, where it is not the parent.
     attached: Option<Target>,
     document: PathBuf,
     _dir: TempDir,
@@ -40,7 +40,7 @@ impl Scripted {
         let dir = tempfile::tempdir()?;
         let document = dir.path().join("out.json");
         let mut variables = heap.environment().to_vec();
-        // Code compiled a second time is compiled by a thread of its own, which comes and goes with its handles.
+        // Tiered compilation has a thread of its own, whose handles come and go.
         variables.push(("DOTNET_TieredCompilation", "0"));
         variables.extend_from_slice(environment);
         let mut talk = match by {
@@ -62,12 +62,12 @@ impl Scripted {
         Ok(Scripted { talk, attached, document, _dir: dir, _guard: Guard(pid) })
     }
 
-    /// Sends a line and gives the rest of the answer that begins so.
+    /// Sends a line, waits for a line that begins with `answer`, and returns the rest of it.
     pub(crate) fn ask(&mut self, line: &str, answer: &str) -> Result<String> {
         self.talk.ask(line, answer, DEADLINE)
     }
 
-    /// Lets the program end, and gcwatch with it.
+    /// Lets the program and gcwatch end, and returns the document.
     pub(crate) fn end(mut self) -> Result<Document> {
         self.talk.send_line("exit")?;
         let status = self.talk.wait(DEADLINE)?;

@@ -1,4 +1,4 @@
-//! Reads nettrace files without the code under test beyond the reader.
+//! Reads nettrace files; of the code under test it uses the reader only.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use dotnet_diagnostics_client::nettrace::{Event, Item, Reader};
 
 pub(crate) const RUNTIME: &str = "Microsoft-Windows-DotNETRuntime";
 
-/// Calls `with` for each item of a file up to its end.
+/// Calls `with` for each item of a file before its end tag.
 pub(crate) fn each_item(path: &Path, mut with: impl FnMut(&Item<'_>) -> Result<()>) -> Result<()> {
     let bytes = std::fs::read(path).with_context(|| format!("there is no {}", path.display()))?;
     let mut reader = Reader::new();
@@ -22,7 +22,7 @@ pub(crate) fn each_item(path: &Path, mut with: impl FnMut(&Item<'_>) -> Result<(
     Ok(())
 }
 
-/// Calls `with` for each event of the runtime in a file that has to be without losses.
+/// Calls `with` for each event of the runtime's provider; fails if the file has lost events.
 pub(super) fn each_event(path: &Path, mut with: impl FnMut(&Event<'_>) -> Result<()>) -> Result<()> {
     each_item(path, |item| match item {
         Item::Event(event) if &*event.metadata.provider == RUNTIME => with(event),

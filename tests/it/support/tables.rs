@@ -1,4 +1,4 @@
-//! Tables in the documents that name tests.
+//! Reads the tables of documents that name tests.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,7 +12,7 @@ pub(crate) struct Table {
     pub(crate) rows: Vec<Vec<String>>,
 }
 
-/// The tables of a file of the repository.
+/// The tables of a file in the repository.
 pub(crate) fn tables(page: &str) -> Result<Vec<Table>> {
     let text = fs::read_to_string(workspace::root().join(page)).with_context(|| page.to_owned())?;
     let mut found: Vec<Table> = Vec::new();
@@ -26,7 +26,7 @@ pub(crate) fn tables(page: &str) -> Result<Vec<Table>> {
             let table = found.last_mut().context("a table begins with its header")?;
             ensure!(cells.len() == table.header.len(), "{page}: not {} cells: {line}", table.header.len());
             ensure!(cells.iter().all(|cell| !cell.is_empty()), "{page}: an empty cell: {line}");
-            // The line below the header.
+            // Skip the line below the header.
             if !cells.iter().all(|cell| cell.chars().all(|c| c == '-' || c == ':')) {
                 table.rows.push(cells);
             }
@@ -43,13 +43,12 @@ fn cells(line: &str) -> Option<Vec<String>> {
     Some(inner.split('|').map(|cell| cell.trim().to_owned()).collect())
 }
 
-/// What stands between backquotes.
+/// The texts between backquotes.
 pub(crate) fn quoted(cell: &str) -> Vec<String> {
     cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-/// Whether there is such a test: one of this suite, without runtime and kind of GC; or `file.rs: name`, a test beside
-/// the code.
+/// Whether a test exists: one of this suite (without runtime and kind of GC), or `file.rs: name`, a unit test.
 pub(crate) fn exists(test: &str, suite: &BTreeSet<String>) -> bool {
     match test.split_once(": ") {
         None => suite.contains(test),

@@ -9,22 +9,22 @@ use xtask::testkit::Target;
 
 use super::{DEADLINE, Document, Gcwatch, Json, lines, number, until};
 
-/// What a program counted itself.
+/// The collections that a program counted itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct GcFacts {
-    /// Collections of generation N and above, as `GC.CollectionCount(N)` has it.
+    /// Collections of generation N and above, by `GC.CollectionCount(N)`.
     pub(crate) at_least: [u64; 3],
 }
 
 impl GcFacts {
-    /// From the program's last line.
+    /// Reads them from the program's output.
     pub(crate) fn of(text: &str) -> Result<GcFacts> {
         Ok(GcFacts { at_least: [number(text, "gc0")?, number(text, "gc1")?, number(text, "gc2")?] })
     }
 }
 
-/// Every collection that the program counted has one record, of the right generation, and there is no other but
-/// those that came after it counted.
+/// Every collection that the program counted has exactly one record, of the right generation; all other records are of
+/// collections after that count.
 pub(crate) fn check_counts(document: &Document, facts: GcFacts) -> Result<()> {
     let mut numbers = Vec::new();
     for gc in document.gcs()? {
@@ -33,7 +33,7 @@ pub(crate) fn check_counts(document: &Document, facts: GcFacts) -> Result<()> {
     numbers.sort_unstable();
     let expected: Vec<u64> = (1..=numbers.len() as u64).collect();
     let got: Vec<u64> = numbers.iter().map(|(number, _)| *number).collect();
-    ensure!(got == expected, "numbers with gaps or twice: {got:?}");
+    ensure!(got == expected, "numbers are missing or repeated: {got:?}");
     let [counted, ..] = facts.at_least;
     ensure!(got.len() as u64 >= counted, "{} records, but the program counted {counted}", got.len());
     for (generation, fact) in (0..).zip(facts.at_least) {
@@ -48,7 +48,7 @@ pub(crate) fn check_counts(document: &Document, facts: GcFacts) -> Result<()> {
     Ok(())
 }
 
-/// Attaches to a process with a JSON document to come; returns when it watches.
+/// Attaches with `--format json` to a file; returns when the watch has started.
 pub(crate) fn start_attach(clr: &Clr, pid: u32, options: &str, document: &Path) -> Result<Target> {
     let mut gcwatch = Gcwatch::on(clr)
         .args("attach --format json")
@@ -61,7 +61,7 @@ pub(crate) fn start_attach(clr: &Clr, pid: u32, options: &str, document: &Path) 
     Ok(gcwatch)
 }
 
-/// Starts a program and attaches to it at `roots` with lines of NDJSON to come; returns when it is watched.
+/// Starts a program and attaches at `roots` with `--format ndjson` to a file; returns when the watch has started.
 pub(crate) fn start_lines(clr: &Clr, app: &str, path: &Path) -> Result<(Target, Target)> {
     let mut program = Target::app(clr, app, &[], &[])?;
     program.wait_line("ready ", DEADLINE)?;
@@ -74,7 +74,7 @@ pub(crate) fn start_lines(clr: &Clr, app: &str, path: &Path) -> Result<(Target, 
     Ok((program, gcwatch))
 }
 
-/// Lets such a program end, and gives all lines.
+/// Lets such a program end, and returns all lines.
 pub(crate) fn end_lines(mut program: Target, mut gcwatch: Target, path: &Path) -> Result<Vec<Value>> {
     program.send_line("exit")?;
     let status = program.wait(DEADLINE)?;
@@ -84,13 +84,13 @@ pub(crate) fn end_lines(mut program: Target, mut gcwatch: Target, path: &Path) -
     lines(&std::fs::read(path)?)
 }
 
-/// The document begins when the watch does.
+/// Waits for the start of the watch: gcwatch then writes the beginning of the document.
 pub(crate) fn wait_for_start(gcwatch: &mut Target, document: &Path) -> Result<()> {
     let begun = || Ok(std::fs::read(document).is_ok_and(|bytes| !bytes.is_empty()));
-    until("the document's first bytes", DEADLINE, begun).with_context(|| format!("{gcwatch:?}"))
+    until("the document to begin", DEADLINE, begun).with_context(|| format!("{gcwatch:?}"))
 }
 
-/// Attaches with options that end it, and gives its document.
+/// Attaches with options that end the watch, and returns its document.
 pub(crate) fn attach_json(clr: &Clr, pid: u32, options: &str) -> Result<Document> {
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("out.json");
