@@ -1,12 +1,12 @@
-//! Escapes text that a target, another user or a file chose, so that it cannot control a terminal. All output of gcwatch
-//! is escaped here: by [`escape_untrusted`] for people, by [`escape_untrusted_json`] for scripts.
+//! Escapes text that a target, another user or a file chose, so that it cannot control a terminal. All output of
+//! gcwatch is escaped here: by [`escape_untrusted`] for people, by [`escape_untrusted_json`] for scripts.
 
 use std::io::{self, Write};
 
 /// The maximum length of a name, in characters.
 pub(crate) const LONGEST: usize = 1000;
 
-/// The maximum length of a command line, in characters; that of a process may have any length.
+/// The maximum length of a command line, in characters; a process may have a longer one.
 pub(crate) const LONGEST_LINE: usize = 32 << 10;
 
 /// Control characters (C0, DEL, C1), and characters that are invisible or change the direction of writing.
@@ -39,7 +39,7 @@ pub(crate) fn escape_untrusted(text: &str) -> String {
 
 /// JSON whose unsafe characters are JSON escapes. They occur in strings only, so every reader gets the original text.
 pub(crate) fn escape_untrusted_json(json: Vec<u8>) -> Vec<u8> {
-    // The usual case.
+    // The usual case needs no escapes.
     if json.iter().all(|byte| *byte < 0x7f) {
         return json;
     }
@@ -47,7 +47,7 @@ pub(crate) fn escape_untrusted_json(json: Vec<u8>) -> Vec<u8> {
     let mut out = Vec::with_capacity(json.len() + 64);
     for c in text.chars() {
         match c {
-            // Between values; inside strings JSON escapes it.
+            // A raw line feed stands between values; in strings JSON escapes it.
             '\n' => out.push(b'\n'),
             c if is_unsafe(c) => {
                 for unit in c.encode_utf16(&mut [0; 2]) {
@@ -98,7 +98,7 @@ impl<W: Write> Write for EscapedLines<W> {
 /// At most `longest` characters; the last one is `…` if the text was longer.
 pub(crate) fn cut(mut text: String, longest: usize) -> String {
     if let Some((end, _)) = text.char_indices().nth(longest) {
-        // One character goes for the sign.
+        // Make room for the `…`.
         let end = text[..end].char_indices().next_back().map_or(0, |(at, _)| at);
         text.truncate(end);
         text.push('…');

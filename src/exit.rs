@@ -1,4 +1,4 @@
-//! Exit codes, and failures that carry them: what happened, what was looked at, what to do.
+//! Exit codes, and failures that carry them: what happened, what gcwatch saw, what the user can do.
 
 use std::fmt;
 
@@ -17,14 +17,14 @@ impl Code {
     pub(crate) const BROKEN: Code = Code(10);
     /// Data lost or incomplete under `--strict`, or an assertion that could not be judged.
     pub(crate) const INCOMPLETE: Code = Code(11);
-    /// Input cannot be read or is no nettrace stream.
+    /// The input cannot be read, or is no nettrace stream.
     pub(crate) const BAD_INPUT: Code = Code(12);
-    /// No such process, not a .NET process, or gone before it could be watched.
+    /// No such process, not a .NET process, or it ended before gcwatch could watch it.
     pub(crate) const NO_TARGET: Code = Code(20);
     pub(crate) const NOT_PERMITTED: Code = Code(21);
-    /// This runtime or its settings cannot do it.
+    /// This runtime or its settings do not support the request.
     pub(crate) const UNSUPPORTED: Code = Code(22);
-    /// Another profiler is active, and roots were demanded.
+    /// Another profiler is active, and the user demanded level `roots`.
     pub(crate) const OTHER_PROFILER: Code = Code(23);
     pub(crate) const NOT_EXECUTABLE: Code = Code(126);
     pub(crate) const NOT_FOUND: Code = Code(127);
@@ -36,15 +36,15 @@ impl Code {
     pub(crate) const TERMINATED: Code = Code(143);
 }
 
-/// A failure in the user's words.
+/// A failure, described to the user.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) code: Code,
     /// What happened, one sentence without a full stop.
     pub(crate) what: String,
-    /// What was looked at.
+    /// What gcwatch saw.
     pub(crate) seen: Vec<String>,
-    /// What to do about it.
+    /// What the user can do.
     pub(crate) remedy: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ impl Failure {
     pub(crate) fn new(code: Code, what: impl Into<String>) -> Failure {
         Failure { code, what: what.into(), seen: Vec::new(), remedy: Vec::new() }
     }
-    /// What a parser said: its first line is what happened, the others show where.
+    /// A parser's message: its first line says what happened, the others show where.
     pub(crate) fn told(code: Code, place: &str, said: &str) -> Failure {
         let mut lines = said.trim().lines();
         let what = format!("{place}: {}", lines.next().unwrap_or_default());
@@ -72,7 +72,7 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Paths, names and answers of targets and files are in it.
+        // The text holds paths, names and answers that targets and files chose.
         write!(f, "{}", escape_untrusted(&self.what))?;
         for (label, lines) in [("seen:", &self.seen), ("do:", &self.remedy)] {
             for (n, line) in lines.iter().enumerate() {
@@ -85,7 +85,7 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// Anything else that goes wrong is unexpected.
+/// An IO error that no caller explains is unexpected.
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Failure {
         Failure::new(Code::FAILED, error.to_string())

@@ -1,6 +1,6 @@
-//! What fuzzing calls: input from outside at one end, every way to report at the other.
+//! The entry points for fuzzing: they read input from outside, and report it in every format.
 //!
-//! Besides that nothing panics and no number overflows: no report has a raw control character in it, and JSON is JSON.
+//! Nothing may panic, no number may overflow, no report may hold a raw control character, and JSON must parse.
 
 mod sink;
 
@@ -19,8 +19,8 @@ use crate::report::{
 use crate::watch::processor::StreamProcessor;
 use sink::{Kind, Sink};
 
-/// Bounds over everything that a recording tells.
-const BOUNDS: [&str; 6] = [
+/// One assertion for each sort of figure in a recording.
+const ASSERTIONS: [&str; 6] = [
     "pause.p99 < 10ms",
     "gc.gen2.count <= 3",
     "moved.bytes.max < 1GiB",
@@ -29,7 +29,7 @@ const BOUNDS: [&str; 6] = [
     "lost.events == 0",
 ];
 
-/// Gives everything to several reports.
+/// A report that passes everything on to several reports.
 #[derive(Debug)]
 struct All(Vec<Box<dyn Report>>);
 
@@ -83,12 +83,12 @@ fn every_report() -> All {
     ])
 }
 
-/// A recording, read in pieces and reported in every format; `blocks`: with each single block.
+/// Reads a recording in pieces, and reports it in every format; `blocks` as in `--blocks`.
 ///
 /// # Panics
-/// Where a report is not what it has to be.
+/// A report is not valid.
 pub fn recording(bytes: &[u8], blocks: bool) {
-    let checks = Assertions::new(BOUNDS.iter().filter_map(|bound| bound.parse().ok()));
+    let checks = Assertions::new(ASSERTIONS.iter().filter_map(|text| text.parse().ok()));
     let mut facts = Facts::default();
     facts.watch.blocks = blocks;
     let mut observer = ReportObserver::new(Box::new(every_report()), &checks, Warnings::Report);
@@ -105,10 +105,10 @@ pub fn recording(bytes: &[u8], blocks: bool) {
     let verdicts = observer.verdicts(&results);
     let exit = Exit { gcwatch: 0, child: None, reason: "end-of-file" };
     let concluded = conclude::end(results, &mut observer, &verdicts, exit, None);
-    assert!(concluded.report_error.is_none(), "a sink takes everything");
+    assert!(concluded.report_error.is_none(), "a sink accepts every write");
 }
 
-/// What people type after `--assert` and `--fail-on`.
+/// Parses and judges the expressions of `--assert` and `--fail-on`.
 pub fn expression(text: &str) {
     if let Ok(expr) = text.parse::<Assertion>() {
         let verdicts =
@@ -118,7 +118,7 @@ pub fn expression(text: &str) {
     let _ = text.parse::<ChangeAssertion>();
 }
 
-/// Two documents of `--format json`, compared.
+/// Compares two documents of `--format json`.
 pub fn documents(before: &[u8], after: &[u8]) {
     let (Ok(before), Ok(after)) = (read_document(before), read_document(after)) else { return };
     let bounds: Vec<ChangeAssertion> =

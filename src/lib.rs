@@ -1,7 +1,6 @@
 //! gcwatch: every garbage collection of a .NET process, what moved, what survived, what held it.
 //!
-//! This is the program; the library is only there so that `main.rs` and `fuzz/` can both call it. It promises nothing
-//! to anybody else.
+//! This is a program. It is a library only so that `main.rs` and `fuzz/` can both call it, and has no stable API.
 
 mod assertion;
 mod cli;
@@ -25,7 +24,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use tracing::level_filters::LevelFilter;
 
-/// Does what the command line says.
+/// Runs the command line, and returns the exit code.
 pub fn main() -> ExitCode {
     let words: Vec<_> = std::env::args_os().skip(1).collect();
     if let [word, dir] = words.as_slice()
@@ -49,7 +48,7 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(e) => {
             let e = cli::suggesting(e);
-            // A closed pipe is no reason to fail here either.
+            // A closed pipe is no failure.
             let _ = e.print();
             if let Some(source) = cli::config::source_of(&e, &words, config.as_ref()) {
                 let _ = writeln!(std::io::stderr(), "{source}");

@@ -1,4 +1,4 @@
-//! Files of settings, in TOML: how much of them is read, and what is said of a mistake in one.
+//! Reads settings files (TOML), up to a maximum length, and reports mistakes in them.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -7,30 +7,30 @@ use std::path::Path;
 use crate::exit::{Code, Failure};
 use crate::sys::{self, Settings};
 
-/// No settings are longer.
-const MOST_BYTES: u64 = 1 << 20;
+/// A settings file is never this long.
+const MAX_BYTES: u64 = 1 << 20;
 
-/// The text of a file of settings.
+/// The text of a settings file.
 #[derive(Debug)]
 pub(crate) struct Text {
     pub(crate) text: String,
-    /// Who reads it owns it, and is shown what it says.
+    /// The caller owns the file, so messages may quote it.
     own: bool,
 }
 
-/// What became of a file that nobody typed.
+/// The result of looking for a settings file that the user did not name.
 #[derive(Debug)]
 pub(crate) enum Found {
     Text(Text),
-    /// It is not to be used.
+    /// The file is there, but gcwatch must not use it.
     PassedOver(Failure),
     Nothing,
 }
 
-/// Reads a file that was found, not typed: one that only the caller or root can have written.
+/// Reads a settings file that the user did not name, if only the caller or root can have written it.
 ///
 /// # Errors
-/// It is the caller's or root's, and cannot be read.
+/// The file belongs to the caller or root, and cannot be read.
 pub(crate) fn found(path: &Path) -> Result<Found, Failure> {
     match sys::open_settings(path) {
         Ok(Settings::Open { file, own }) => {
@@ -44,10 +44,10 @@ pub(crate) fn found(path: &Path) -> Result<Found, Failure> {
     }
 }
 
-/// Reads a file that was typed, which may be a link, stdin or a pipe.
+/// Reads a settings file that the user named, which may be a link, stdin or a pipe.
 ///
 /// # Errors
-/// It cannot be read.
+/// The file cannot be read.
 pub(crate) fn typed(path: &Path) -> Result<Text, Failure> {
     let read = File::open(path).and_then(read);
     read.map(|text| Text { text, own: true }).map_err(|e| unreadable(path, &e))
@@ -55,8 +55,8 @@ pub(crate) fn typed(path: &Path) -> Result<Text, Failure> {
 
 fn read(file: File) -> io::Result<String> {
     let mut text = String::new();
-    file.take(MOST_BYTES + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > MOST_BYTES {
+    file.take(MAX_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MAX_BYTES {
         return Err(io::Error::other("it is longer than 1 MiB, which no settings are"));
     }
     Ok(text)
@@ -73,7 +73,7 @@ impl Text {
         Text { text: text.to_owned(), own: true }
     }
 
-    /// What is wrong with it: line and column, and the line itself only for its owner.
+    /// Describes a mistake by line and column. Only the file's owner is shown the line itself.
     pub(crate) fn mistake(&self, e: &toml::de::Error) -> String {
         if self.own {
             return e.to_string().trim().to_owned();

@@ -1,24 +1,24 @@
-//! Where reports go: looked at, and forgotten.
+//! Checks the reports that fuzzing makes, and keeps nothing.
 
 use std::io::{self, Write};
 
-/// What has to hold of a report.
+/// The kind of a report, which decides what must hold for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// No control characters but the ends of lines.
+    /// No control characters except line feeds.
     Text,
-    /// A terminal is also told to go back to the start of the line, and to clear it.
+    /// Also holds the control characters that return to the start of a line and clear it.
     LiveText,
-    /// One document.
+    /// One JSON document.
     Json,
-    /// A document on each line.
+    /// A JSON document on each line.
     Ndjson,
 }
 
-/// Kept to be parsed in the end; of a larger report that is left out.
-const MOST_KEPT: usize = 1 << 20;
+/// A longer report is not checked, to bound memory.
+const MAX_CHECKED_BYTES: usize = 1 << 20;
 
-/// Takes everything.
+/// Accepts every write, and checks the report when dropped.
 #[derive(Debug)]
 pub(super) struct Sink {
     kind: Kind,
@@ -34,7 +34,7 @@ impl Sink {
 
 impl Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.more |= self.kept.len() + bytes.len() > MOST_KEPT;
+        self.more |= self.kept.len() + bytes.len() > MAX_CHECKED_BYTES;
         if self.more {
             self.kept = Vec::new();
         } else {
@@ -56,7 +56,7 @@ impl Drop for Sink {
     }
 }
 
-/// Panics where a report is not what it has to be.
+/// Panics if a report is not valid.
 pub(super) fn checked(kind: Kind, bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { panic!("a report is not UTF-8") };
     if kind == Kind::LiveText {

@@ -1,11 +1,11 @@
-//! Why a process cannot be watched: what was looked at, and what to do.
+//! Explains why a process cannot be watched: what gcwatch saw, and what the user can do.
 
 use dotnet_diagnostics_client::discovery::{NotFound, NotFoundReason};
 use dotnet_diagnostics_client::{Error, process::ProcessFacts};
 
 use crate::exit::{Code, Failure};
 
-/// A process without an endpoint.
+/// The failure for a process without a diagnostics endpoint.
 pub(crate) fn not_found(e: &NotFound) -> Failure {
     let pid = e.pid;
     let failure = match e.reason() {
@@ -57,14 +57,14 @@ pub(crate) fn not_found(e: &NotFound) -> Failure {
     e.rejected.iter().fold(failure, |f, r| f.seen(r.to_string()))
 }
 
-/// A process that is stopped takes connections, and answers none.
+/// The failure for a stopped process, whose socket accepts connections but never answers.
 pub(crate) fn stopped(pid: u32) -> Failure {
     Failure::new(Code::NO_TARGET, format!("process {pid} does not answer: it is stopped"))
         .seen("by SIGSTOP, SIGTSTP or a debugger")
         .remedy(format!("let it go on: kill -CONT {pid}, or in the debugger"))
 }
 
-/// An endpoint that does not do what it should.
+/// The failure for an endpoint that refuses, does not answer, or answers wrongly.
 pub(crate) fn unreachable(error: &Error, facts: &ProcessFacts) -> Failure {
     let what = chain(error);
     match error {
@@ -89,7 +89,7 @@ pub(crate) fn unreachable(error: &Error, facts: &ProcessFacts) -> Failure {
     }
 }
 
-/// In a container, root is often without the rights that make it root.
+/// In a container, root often lacks these capabilities.
 fn permitted_if() -> &'static str {
     if crate::sys::is_root() {
         "give gcwatch's container CAP_SYS_PTRACE and CAP_DAC_OVERRIDE (--cap-add)"
@@ -98,7 +98,7 @@ fn permitted_if() -> &'static str {
     }
 }
 
-/// An error with its causes, in one line.
+/// An error and its causes, in one line.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

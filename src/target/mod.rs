@@ -1,4 +1,4 @@
-//! Finding a process, saying what it is, and why it cannot be watched.
+//! Finds a process, describes it, and explains why it cannot be watched.
 
 mod explain;
 mod settings;
@@ -20,7 +20,7 @@ use crate::sys;
 pub(crate) use explain::{not_found, stopped, unreachable};
 pub(crate) use settings::gc_settings;
 
-/// How the user named it.
+/// How the user named the process.
 #[derive(Debug, Clone)]
 pub(crate) enum Wanted {
     Pid(u32),
@@ -34,14 +34,14 @@ pub(crate) struct Found {
     pub(crate) client: Client<Dial>,
     /// `None`: the runtime is too old to say (.NET Core 3).
     pub(crate) info: Option<ProcessInfo>,
-    /// As we see it; unknown behind a socket that was named by its path.
+    /// What gcwatch sees of the process from outside; `None` if the user named a socket by its path.
     pub(crate) facts: Option<ProcessFacts>,
 }
 
-/// Looks for it and asks it who it is.
+/// Finds the process and asks its runtime for its process info.
 ///
 /// # Errors
-/// No such process, none of .NET, not permitted, diagnostics off, or no answer.
+/// No such process, not a .NET process, not permitted, diagnostics off, or no answer.
 pub(crate) async fn find(wanted: &Wanted) -> Result<Found, Failure> {
     match wanted {
         Wanted::Pid(pid) => by_pid(*pid).await,
@@ -51,7 +51,7 @@ pub(crate) async fn find(wanted: &Wanted) -> Result<Found, Failure> {
 }
 
 async fn by_pid(pid: u32) -> Result<Found, Failure> {
-    // Before anything is read of it: all that follows is of this process, and not of a later one of the same id.
+    // Pin it before reading anything, so that all that follows is of this process and not of a later one with its id.
     let pinned = Pinned::new(pid);
     let facts = ProcessFacts::read(pid);
     let endpoint = discovery::find(pid).map_err(|e| not_found(&e))?;
@@ -61,7 +61,7 @@ async fn by_pid(pid: u32) -> Result<Found, Failure> {
     Ok(Found { client, info, facts: Some(facts) })
 }
 
-/// `PATH[,connect]`: a socket that someone listens on.
+/// Finds the process behind `PATH[,connect]`, a socket that it listens on.
 async fn by_port(text: &str) -> Result<Found, Failure> {
     let (path, mode) = text.split_once(',').unwrap_or((text, "connect"));
     if mode != "connect" {
@@ -71,7 +71,7 @@ async fn by_port(text: &str) -> Result<Found, Failure> {
     }
     let endpoint = absolute(path.parse().unwrap_or_else(|never| match never {}));
     let unknown = ProcessFacts::default();
-    // Root must know whose directories it works in. Everybody else has no rights but his own.
+    // Root must know which process it works for, to take on its rights. Other users have only their own rights.
     let behind = match sys::is_root() {
         true => Pinned::behind(&endpoint).await.map_err(|e| unreachable(&e, &unknown))?,
         false => None,
@@ -82,7 +82,7 @@ async fn by_port(text: &str) -> Result<Found, Failure> {
     Ok(Found { client, info, facts: None })
 }
 
-/// The same socket, by a name that does not depend on the current directory.
+/// Makes a socket's path independent of the current directory.
 fn absolute(endpoint: Endpoint) -> Endpoint {
     match endpoint {
         Endpoint::Socket(path) => Endpoint::Socket(std::path::absolute(&path).unwrap_or(path)),
@@ -99,14 +99,14 @@ async fn ask(client: &Client<Dial>, facts: &ProcessFacts) -> Result<Option<Proce
     }
 }
 
-/// A listed process, and what its runtime says of itself.
+/// A listed process, and its runtime's answer.
 pub(crate) type Asked = (discovery::Found, Result<ProcessInfo, Error>);
 
-/// A runtime answers at once, unless its process is stopped: such a one does not hold up the others.
+/// A runtime answers at once unless its process is stopped; the limit keeps that one from holding up the others.
 pub(crate) const LIMIT: Duration = Duration::from_secs(3);
 
-/// Asks all runtimes at the same time who they are, so that a silent one does not add to another's limit. `meanwhile`
-/// is done while they answer.
+/// Asks all runtimes for their process info at the same time, so that the limits of silent ones do not add up. Runs
+/// `meanwhile` while they answer.
 pub(crate) async fn ask_all<R>(
     found: Vec<discovery::Found>,
     limit: Duration,
@@ -131,7 +131,7 @@ pub(crate) async fn ask_all<R>(
     (all, done)
 }
 
-/// The one process of that name: entry assembly, or the command's file name.
+/// Finds the only process of that name: its title, with or without `.dll`, or its entry assembly.
 async fn named(name: &str) -> Result<u32, Failure> {
     let is_it = |title: Option<String>| {
         title.is_some_and(|title| title == name || title.trim_end_matches(".dll") == name)
@@ -145,7 +145,7 @@ async fn named(name: &str) -> Result<u32, Failure> {
                     hits.push((found.pid, info.command_line));
                 }
             }
-            // It cannot be asked what it is called, but its arguments can be seen.
+            // The runtime does not answer, but gcwatch can read the command line.
             Err(_) => {
                 let facts = ProcessFacts::read(found.pid);
                 if is_it(title(None, Some(&facts))) {
@@ -160,7 +160,7 @@ async fn named(name: &str) -> Result<u32, Failure> {
     {
         return Err(stopped(pid));
     }
-    // Any other reason is said when it is asked again.
+    // A process that is silent for another reason: `by_pid` asks again, and reports the reason.
     let hits = if hits.is_empty() { silent } else { hits };
     match hits[..] {
         [(pid, _)] => Ok(pid),
@@ -175,7 +175,7 @@ async fn named(name: &str) -> Result<u32, Failure> {
     }
 }
 
-/// What people call a process: `app.dll`, or the executable's name.
+/// The short name of a process: `app.dll`, or the executable's file name.
 pub(crate) fn title(info: Option<&ProcessInfo>, facts: Option<&ProcessFacts>) -> Option<String> {
     let args = facts.and_then(|f| f.command_line.as_ref());
     match args {
@@ -184,7 +184,7 @@ pub(crate) fn title(info: Option<&ProcessInfo>, facts: Option<&ProcessFacts>) ->
     }
 }
 
-/// The same, from a joined command line.
+/// As [`title`], from a joined command line.
 pub(crate) fn title_of(command_line: &str) -> String {
     title_of_words(command_line.split(' ').map(str::to_owned))
 }
@@ -200,20 +200,20 @@ fn title_of_words(mut words: impl Iterator<Item = String>) -> String {
 }
 
 impl Found {
-    /// Where the target keeps temporary files, as it names it.
+    /// The target's directory for temporary files, as the target sees it.
     pub(crate) fn temp_dir(&self) -> PathBuf {
         let named = self.facts.as_ref().and_then(|f| f.variable("TMPDIR")).filter(|v| !v.is_empty());
         named.map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
     }
 
-    /// What the reports say of it.
+    /// What the reports say of this target.
     pub(crate) fn describe(&self) -> Target {
         describe(self.info.as_ref(), self.facts.as_ref())
     }
 }
 
-/// Whether a gcwatch watches it at level roots: a thread of the profiler library is in it. (The library stays mapped
-/// after it has left.)
+/// Whether a gcwatch watches the process at level `roots`: then it has a thread of the profiler. The mapped library
+/// shows nothing, as it stays mapped after the profiler has left.
 pub(crate) fn has_our_profiler(pid: u32) -> bool {
     let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return false };
     let ours = |dir: std::path::PathBuf| {
@@ -222,7 +222,7 @@ pub(crate) fn has_our_profiler(pid: u32) -> bool {
     threads.flatten().any(|thread| ours(thread.path()))
 }
 
-/// Everything known of a target before its first event.
+/// Everything that gcwatch knows of a target before its first event.
 pub(crate) fn describe(info: Option<&ProcessInfo>, facts: Option<&ProcessFacts>) -> Target {
     let args = facts.and_then(|f| f.command_line.as_ref()).map(|args| kept(args));
     let version = info
@@ -243,7 +243,7 @@ pub(crate) fn describe(info: Option<&ProcessInfo>, facts: Option<&ProcessFacts>)
     }
 }
 
-/// The arguments that reports show: as many as make a line that is kept. What is left out leaves a mark at the end.
+/// The arguments that reports show: at most [`LONGEST_LINE`] characters, then `…` for those left out.
 fn kept(args: &[OsString]) -> Vec<String> {
     let mut kept = Vec::new();
     let mut room = LONGEST_LINE;
@@ -253,14 +253,14 @@ fn kept(args: &[OsString]) -> Vec<String> {
             break;
         }
         let text = cut(arg.to_string_lossy().into_owned(), room);
-        // With the blank behind it.
+        // The argument and the space after it.
         room = room.saturating_sub(text.chars().count() + 1);
         kept.push(text);
     }
     kept
 }
 
-/// A runtime that has just been let go still knows only its executable, by its full path.
+/// Adds the arguments to a command line: a runtime that has just resumed still reports only its executable's full path.
 fn joined(told: &str, args: Option<&[String]>) -> String {
     let name = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
     match args {
@@ -271,7 +271,7 @@ fn joined(told: &str, args: Option<&[String]>) -> String {
     }
 }
 
-/// The architecture the profiler library was built for, as ProcessInfo names it.
+/// The architecture that the profiler library was built for, as `ProcessInfo` names it.
 pub(crate) fn own_arch() -> &'static str {
     match std::env::consts::ARCH {
         "x86_64" => "x64",
@@ -282,7 +282,7 @@ pub(crate) fn own_arch() -> &'static str {
     }
 }
 
-/// Errors of a command to a target that answered before.
+/// The failure of a command to a target that answered before.
 pub(crate) fn command_failed(error: &Error, facts: Option<&ProcessFacts>) -> Failure {
     unreachable(error, facts.unwrap_or(&ProcessFacts::default()))
 }

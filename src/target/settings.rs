@@ -1,4 +1,4 @@
-//! How a target's GC is set up, before its first event: environment first, then runtimeconfig.json.
+//! Reads a target's GC settings before its first event, from its environment or else its `runtimeconfig.json`.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::gc::facts::GcSettings;
 use crate::sys;
 
-/// What environment and files say. Unknown where they cannot be read.
+/// The settings from environment and file; unknown if gcwatch cannot read them.
 pub(crate) fn gc_settings(facts: Option<&ProcessFacts>) -> GcSettings {
     let Some(facts) = facts else { return GcSettings::default() };
     let config = runtime_config(facts);
@@ -20,7 +20,7 @@ pub(crate) fn gc_settings(facts: Option<&ProcessFacts>) -> GcSettings {
     let properties = "/runtimeOptions/configProperties/System.GC.";
     let server = setting("gcServer", &format!("{properties}Server"));
     let concurrent = setting("gcConcurrent", &format!("{properties}Concurrent"));
-    // With neither file nor variable in sight nothing is known; with them the defaults hold.
+    // If gcwatch could read the file or the environment, what they do not set has its default; otherwise it is unknown.
     let known = config.is_some() || facts.environ.is_some();
     let default = |value| known.then_some(value);
     GcSettings {
@@ -32,7 +32,7 @@ pub(crate) fn gc_settings(facts: Option<&ProcessFacts>) -> GcSettings {
     }
 }
 
-/// GC settings are hexadecimal numbers.
+/// A GC setting from the environment, which is a hexadecimal number.
 fn from_environment(facts: &ProcessFacts, name: &str) -> Option<bool> {
     ["DOTNET_", "COMPlus_"].iter().find_map(|prefix| {
         let value = facts.variable(&format!("{prefix}{name}"))?.to_str()?.trim();
@@ -44,26 +44,26 @@ fn as_bool(value: &Value) -> Option<bool> {
     value.as_bool().or_else(|| value.as_str()?.to_ascii_lowercase().parse().ok())
 }
 
-/// Such a file has a few hundred bytes.
-const LONGEST: u64 = 1 << 20;
+/// A `runtimeconfig.json` usually has a few hundred bytes.
+const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
-/// `app.runtimeconfig.json` beside `app.dll` (or beside the executable of that name).
+/// Reads `app.runtimeconfig.json` beside `app.dll`, or beside the executable `app`.
 fn runtime_config(facts: &ProcessFacts) -> Option<Value> {
     let args = facts.command_line.as_ref()?;
     let app = args.iter().map(Path::new).find(|a| a.extension().is_some_and(|e| e == "dll"));
     let app: PathBuf = app.map(Path::to_owned).or_else(|| facts.executable.clone())?;
-    let text = sys::read_of(facts.pid, app.with_extension("runtimeconfig.json"), LONGEST).ok()?;
+    let text = sys::read_of(facts.pid, app.with_extension("runtimeconfig.json"), MAX_CONFIG_BYTES).ok()?;
     serde_json::from_slice(&text).ok()
 }
 
-/// Regions came with .NET 7, for 64 bits; the segments of before live on in libclrgc. Of a garbage collector that
-/// somebody else has built nothing is known.
+/// Whether the GC uses regions: since .NET 7, on 64 bits, except in `libclrgc`, which still uses segments. Unknown for
+/// a GC that is not part of .NET.
 fn regions(facts: &ProcessFacts, config: Option<&Value>) -> Option<bool> {
     let major: u32 = facts.runtime_version()?.split('.').next()?.parse().ok()?;
     if major < 7 {
         return Some(false);
     }
-    match own_gc(facts, config)?.as_str() {
+    match standalone_gc(facts, config)?.as_str() {
         "" => cfg!(target_pointer_width = "64").then_some(true),
         "clrgc" => Some(false),
         "clrgcexp" => Some(true),
@@ -71,9 +71,9 @@ fn regions(facts: &ProcessFacts, config: Option<&Value>) -> Option<bool> {
     }
 }
 
-/// The name of the library that the target's GC comes from, without prefix and suffix; empty: the runtime's own.
-/// `None` where the environment cannot be read.
-fn own_gc(facts: &ProcessFacts, config: Option<&Value>) -> Option<String> {
+/// The name of the target's standalone GC, without prefix and suffix; empty for the runtime's built-in GC. `None` if
+/// gcwatch cannot read the environment.
+fn standalone_gc(facts: &ProcessFacts, config: Option<&Value>) -> Option<String> {
     facts.environ.as_ref()?;
     let variable = |name: &str| {
         ["DOTNET_", "COMPlus_"].iter().find_map(|p| facts.variable(&format!("{p}{name}"))?.to_str())
@@ -98,7 +98,7 @@ mod tests {
 
     use super::*;
 
-    /// What a target names as its settings is read only if it is a file of their size. To open a pipe would be to wait.
+    /// gcwatch reads the target's settings only from a regular file of limited size: opening a FIFO would block.
     #[test]
     fn settings_that_are_no_file_are_not_waited_for() -> Result<(), Box<dyn std::error::Error>> {
         let dir = tempfile::tempdir()?;
@@ -109,7 +109,7 @@ mod tests {
         let config = app.with_extension("runtimeconfig.json");
         fs::write(&config, r#"{"runtimeOptions":{"configProperties":{"System.GC.Server":true}}}"#)?;
         assert_eq!(gc_settings(Some(&facts)).server, Some(true));
-        fs::write(&config, " ".repeat(LONGEST as usize) + "{}")?;
+        fs::write(&config, " ".repeat(MAX_CONFIG_BYTES as usize) + "{}")?;
         assert_eq!(gc_settings(Some(&facts)).server, None);
         fs::remove_file(&config)?;
         let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
