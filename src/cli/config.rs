@@ -1,4 +1,4 @@
-//! Options from elsewhere: the command line goes over `GCWATCH_<OPTION>`, and that over a `gcwatch.toml`
+//! Options from elsewhere: the command line overrides the variable `GCWATCH_<OPTION>`, which overrides a `gcwatch.toml`
 //! in this directory or the nearest one above.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,30 +15,29 @@ use crate::escape::escape_untrusted;
 use crate::exit::{Code, Failure};
 use crate::settings::{self, Found, Text};
 
-/// The file's name.
 const FILE: &str = "gcwatch.toml";
 /// The subcommands that take options from it.
 const COMMANDS: [&str; 4] = ["run", "attach", "report", "diff"];
-/// A file that came with somebody's directory must not choose what is overwritten or removed, nor what is
-/// loaded into a process.
+/// Options for the command line only: a settings file that came with a directory must not choose which files gcwatch
+/// overwrites or removes, nor what it loads into a process.
 const NEVER: [&str; 4] = ["output", "record", "rotate", "profiler-path"];
 
-/// One file, and what it sets.
+/// A settings file, and what it sets.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Config {
     pub(crate) path: PathBuf,
-    /// By subcommand (`None`: all of them), then by option.
+    /// The values by subcommand (`None`: all of them), then by option.
     values: BTreeMap<Option<String>, BTreeMap<String, Vec<String>>>,
-    /// By the same: the line of the file.
+    /// The lines that set them, by the same keys.
     lines: BTreeMap<(Option<String>, String), usize>,
 }
 
 impl Config {
-    /// Reads the nearest file from `start` upward that only the caller or root can have written; `None` where there
-    /// is none. Those that are passed over are pushed to `passed_over`.
+    /// Reads the nearest file from `start` upward that only the caller or root can have written; `None` if there is
+    /// none. Adds the files that it passes over to `passed_over`.
     ///
     /// # Errors
-    /// It cannot be read, is no TOML, or sets what cannot be set: a usage error.
+    /// The file cannot be read, is no TOML, or sets what it cannot set: a usage error.
     pub(crate) fn find(start: &Path, passed_over: &mut Vec<Failure>) -> Result<Option<Config>, Failure> {
         for path in start.ancestors().map(|dir| dir.join(FILE)) {
             match settings::found(&path)? {
@@ -48,8 +47,8 @@ impl Config {
                             .remedy("it holds options by their long names, such as level = \"moves\"")
                     });
                 }
-                // The search goes on, as if the file were not there: if it ended here, a stranger's file would still
-                // take the caller's own settings further up, assertions among them, out of force.
+                // Go on as if the file were not there. Otherwise another user's file would disable the caller's own
+                // settings further up, assertions among them.
                 Found::PassedOver(why) => passed_over.push(why),
                 Found::Nothing => {}
             }
@@ -117,12 +116,12 @@ impl Config {
         Ok(())
     }
 
-    /// A subcommand's own table sets it.
+    /// Whether the subcommand's own table sets the option.
     fn own(&self, command: &str, name: &str) -> bool {
         self.values.get(&Some(command.to_owned())).is_some_and(|table| table.contains_key(name))
     }
 
-    /// Where it sets an option: the file, and the line if it is known.
+    /// Where the file sets an option: its path, and the line if it is known.
     fn place(&self, command: Option<&str>, name: &str) -> Option<String> {
         let own = command.map(str::to_owned);
         let first = [own, None].into_iter().chain(self.values.keys().cloned());
@@ -132,14 +131,14 @@ impl Config {
         Some(format!("{}{line}", escape_untrusted(&self.path.display().to_string())))
     }
 
-    /// What it sets for an option; a subcommand's own table goes over the rest.
+    /// The values of an option; the subcommand's own table overrides the rest of the file.
     fn values(&self, command: &str, name: &str) -> Option<&Vec<String>> {
         let of = |key: Option<&str>| self.values.get(&key.map(str::to_owned))?.get(name);
         of(Some(command)).or_else(|| of(None))
     }
 }
 
-/// In which line each option is set.
+/// The line that sets each option.
 fn lines(text: &str) -> BTreeMap<(Option<String>, String), usize> {
     let mut lines = BTreeMap::new();
     let line = |at: usize| text.get(..at).map_or(0, |before| before.matches('\n').count()) + 1;
@@ -166,18 +165,18 @@ fn scalar(value: &toml::Value) -> Option<String> {
     }
 }
 
-/// The variable of an option.
+/// The environment variable of an option.
 fn variable(long: &str) -> String {
     format!("GCWATCH_{}", long.to_uppercase().replace('-', "_"))
 }
 
-/// Whether an option with a fixed list of values has this one.
+/// Whether an option accepts a value, as far as its list of possible values tells.
 fn fits(arg: &Arg, value: &str) -> bool {
     let possible = arg.get_possible_values();
     possible.is_empty() || possible.iter().any(|p| p.matches(value, false))
 }
 
-/// Whether some command's option of that name has it.
+/// Whether the option of that name accepts the value in any subcommand.
 fn fits_elsewhere(long: &str, value: &str) -> bool {
     let cli = Cli::command();
     let all = cli.get_subcommands().filter(|c| COMMANDS.contains(&c.get_name()));
@@ -185,17 +184,17 @@ fn fits_elsewhere(long: &str, value: &str) -> bool {
     same.any(|arg| fits(arg, value))
 }
 
-/// Variables of gcwatch that are no options: those of its tests and its own in processes that it watches.
+/// Variables that are no options: gcwatch's tests read them, or gcwatch sets them in processes that it watches.
 const INTERNAL: [&str; 4] = ["GCWATCH_CACHE", "GCWATCH_DOTNET_ROOT", "GCWATCH_PROFILER", "GCWATCH_TEST_"];
 
-/// What is wrong with the variables that begin with `GCWATCH_`: one sentence each.
+/// A sentence for each variable that begins with `GCWATCH_` and that gcwatch ignores.
 pub(crate) fn odd_variables() -> Vec<String> {
     let cli = Cli::command();
     let all = cli.get_subcommands().filter(|c| COMMANDS.contains(&c.get_name()));
     let options: BTreeSet<&str> = all.flat_map(Command::get_arguments).filter_map(Arg::get_long).collect();
     let set = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let ours = set.filter(|name| name.starts_with("GCWATCH_"));
-    let told = ours.filter_map(|name| {
+    let complaints = ours.filter_map(|name| {
         if let Some(option) = options.iter().find(|option| variable(option) == name) {
             let never = NEVER.contains(option);
             return never.then(|| {
@@ -215,10 +214,10 @@ pub(crate) fn odd_variables() -> Vec<String> {
         let nearest = variables.iter().max_by(near).map_or("", String::as_str);
         Some(format!("{name} is no setting of gcwatch; did you mean {nearest}?"))
     });
-    told.collect()
+    complaints.collect()
 }
 
-/// Where the value comes from that a command line was refused for, if nobody typed it.
+/// Where the value that clap refused comes from, if not from the command line.
 pub(crate) fn source_of(error: &clap::Error, words: &[OsString], config: Option<&Config>) -> Option<String> {
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else { return None };
     let long = option.strip_prefix("--")?.split([' ', '=']).next()?;
@@ -237,7 +236,7 @@ pub(crate) fn source_of(error: &clap::Error, words: &[OsString], config: Option<
     Some(format!("the value comes from {}", config?.place(command, long)?))
 }
 
-/// The command line as it is understood with a file's values.
+/// The clap command, with values from the environment and the settings file as defaults.
 pub(crate) fn command(config: Option<&Config>) -> Command {
     let mut cli = Cli::command();
     for name in COMMANDS {
@@ -246,7 +245,7 @@ pub(crate) fn command(config: Option<&Config>) -> Command {
                 let Some(long) = arg.get_long().map(str::to_owned) else { return arg };
                 let named = variable(&long);
                 let set = std::env::var(&named).ok();
-                // The same name may have other values in another command: `ndjson` is none for `diff`.
+                // Ignore a value that only another subcommand's option accepts: `diff` has no `ndjson`.
                 let understood = set.is_none_or(|value| fits(&arg, &value) || !fits_elsewhere(&long, &value));
                 let arg = match !NEVER.contains(&long.as_str()) && understood {
                     true => arg.env(named).hide_env(true),
@@ -270,11 +269,11 @@ pub(crate) fn command(config: Option<&Config>) -> Command {
     cli
 }
 
-/// One option as it is in force.
+/// An option, its value, and where that comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct InForce {
     pub(crate) option: String,
-    /// `None`: not set.
+    /// `None` if nothing sets it.
     pub(crate) value: Option<String>,
     pub(crate) from: String,
 }
@@ -282,10 +281,10 @@ pub(crate) struct InForce {
 /// Every option of a subcommand, and where its value comes from.
 ///
 /// # Errors
-/// A value that does not fit.
+/// clap refuses a value.
 pub(crate) fn in_force(config: Option<&Config>, of: &str) -> Result<Vec<InForce>, clap::Error> {
     let cli = command(config);
-    // With the words that each of them cannot do without.
+    // Add the arguments that the subcommand requires.
     let words = if of == "diff" { &["gcwatch", of, "1", "2"][..] } else { &["gcwatch", of, "1"] };
     let matches = cli.clone().try_get_matches_from(words)?;
     let Some((_, matches)) = matches.subcommand() else { return Ok(Vec::new()) };

@@ -1,4 +1,4 @@
-//! What was typed. What it means is decided in [`crate::command`].
+//! The command line as clap parses it. [`crate::command`] decides what it means.
 
 pub(crate) mod config;
 mod values;
@@ -35,7 +35,7 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
-    /// From what clap has understood.
+    /// The parsed command line, and whether the assert-file's path comes from a `gcwatch.toml`.
     ///
     /// # Errors
     /// Those of clap.
@@ -48,14 +48,14 @@ impl Cli {
             _ => None,
         };
         if let (Some(check), Some((_, matches))) = (check, matches.subcommand()) {
-            // It has no default of its own.
+            // The option has no default of its own, so a default comes from a `gcwatch.toml`.
             check.assert_file_found = matches.value_source("assert_file") == Some(ValueSource::DefaultValue);
         }
         Ok(cli)
     }
 }
 
-/// A guess that is better than that of clap, which knows only how words are spelt.
+/// Suggests `--process-id` for `--pid`, which clap does not, as it only compares spellings.
 pub(crate) fn suggesting(mut error: clap::Error) -> clap::Error {
     let unknown = error.kind() == ErrorKind::UnknownArgument;
     if unknown && error.get(ContextKind::InvalidArg) == Some(&ContextValue::String("--pid".to_owned())) {
@@ -64,7 +64,7 @@ pub(crate) fn suggesting(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// The program's version and its profiler library's: the library is what goes into other processes.
+/// The program's version, and the hash of the profiler library that it loads into other processes.
 fn version() -> String {
     let library = match netcore_profiler::LIBRARY_HASH {
         "" => "none in this build",
@@ -106,7 +106,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Its options can come from the environment and from a file.
+    /// Whether its options can come from the environment and from a settings file.
     pub(crate) fn takes_settings(&self) -> bool {
         matches!(
             self,
@@ -166,7 +166,7 @@ pub(crate) struct CheckArgs {
     /// More of them from a TOML file: lists of bounds by profile name
     #[arg(long, value_name = "FILE", env = "GCWATCH_ASSERT_FILE")]
     pub(crate) assert_file: Option<PathBuf>,
-    /// A `gcwatch.toml` names the file; nobody typed it.
+    /// A `gcwatch.toml` names the file, not the command line or the environment.
     #[arg(skip)]
     pub(crate) assert_file_found: bool,
     /// Which list of the file [default: `default`, or the only one]

@@ -1,4 +1,4 @@
-//! Values people type: durations, sizes and lists of generations.
+//! Parses the values of options: durations, sizes, generations and others.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(seconds).map_err(|_| bad())
 }
 
-/// A duration with its unit: of a pause, a bare number would be taken for milliseconds by some and for seconds by others.
+/// A duration with its unit: in a pause, some would read a bare number as milliseconds, others as seconds.
 pub(crate) fn pause(text: &str) -> Result<Duration, String> {
     if text.parse::<f64>().is_ok() {
         return Err(format!("`{text}` has no unit; did you mean {text}ms?"));
@@ -57,11 +57,11 @@ fn size(text: &str) -> Result<u64, String> {
     };
     let power = ["", "k", "m", "g", "t"].iter().position(|p| *p == prefix).ok_or_else(bad)?;
     let bytes = number.parse::<f64>().map_err(|_| bad())? * base.powi(power as i32);
-    // Below 2^53 every byte counts; beyond it there is no disk.
+    // Up to 2^53 an f64 is exact, and no disk is larger.
     if (1.0..9e15).contains(&bytes) { Ok(bytes as u64) } else { Err(bad()) }
 }
 
-/// `100MiB,10`: a size, and how many files are kept; 0: all.
+/// `100MiB,10`: a size, and the number of files to keep; 0: all.
 pub(crate) fn rotation(text: &str) -> Result<Rotation, String> {
     let (bytes, files) =
         text.split_once(',').ok_or_else(|| "a size and a number of files, such as 100MiB,10".to_owned())?;
@@ -77,14 +77,14 @@ pub(crate) fn rotation(text: &str) -> Result<Rotation, String> {
     Ok(Rotation { bytes: size(bytes.trim())?, files })
 }
 
-/// `1/30s`: so many collections, or `2s/30s`: so much time, each time the interval is over.
+/// `1/30s`: a number of collections, or `2s/30s`: a length of time, at each interval.
 pub(crate) fn sample(text: &str) -> Result<Sample, String> {
-    const SHORTEST: Duration = Duration::from_secs(1);
-    const LONGEST: Duration = Duration::from_secs(30 * 86_400);
+    const MIN_INTERVAL: Duration = Duration::from_secs(1);
+    const MAX_INTERVAL: Duration = Duration::from_secs(30 * 86_400);
     let bad = "a window and an interval, such as 1/30s (1 collection every 30 s) or 2s/30s";
     let (each, every) = text.split_once('/').ok_or_else(|| bad.to_owned())?;
     let (each, every) = (each.trim(), duration(every.trim())?);
-    if !(SHORTEST..=LONGEST).contains(&every) {
+    if !(MIN_INTERVAL..=MAX_INTERVAL).contains(&every) {
         return Err(format!("an interval is 1 s to 30 d long; {bad}"));
     }
     let each = match each.parse::<u32>() {
@@ -93,7 +93,7 @@ pub(crate) fn sample(text: &str) -> Result<Sample, String> {
         Err(_) => WindowLength::Time(duration(each).map_err(|_| format!("`{each}` is no window; {bad}"))?),
     };
     if let WindowLength::Time(time) = each {
-        // Getting in and out takes 0.5 s.
+        // To load and detach the profiler takes 0.5 s.
         if time < Duration::from_millis(1) || time + Duration::from_millis(500) > every {
             let what = "a window is shorter than its interval, by 0.5 s at least";
             return Err(format!("{what}; --level roots without --sample is always on"));
@@ -102,7 +102,7 @@ pub(crate) fn sample(text: &str) -> Result<Sample, String> {
     Ok(Sample { each, every, between: Level::Basic })
 }
 
-/// `1%,250ms`: a share of the time, and how long at once.
+/// `1%,250ms`: a share of the time, and the length of one pause.
 pub(crate) fn step_back(text: &str) -> Result<StepBackLimits, String> {
     let bad = || format!("`{text}` is no share and time; an example: 1%,250ms");
     let (share, time) = text.split_once(',').ok_or_else(bad)?;
