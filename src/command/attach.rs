@@ -1,4 +1,4 @@
-//! `gcwatch attach`: watch a process that is already running, and leave it as it was.
+//! `gcwatch attach`: watches a process that is already running, and leaves it running.
 
 use super::observer::ReportObserver;
 use super::request::{recording, watch_request};
@@ -12,7 +12,6 @@ use crate::watch::request::{Careful, WatchRequest};
 use crate::watch::run::{self, WatchSource};
 use crate::watch::stopped::unless_stopped;
 
-/// Finds the process, watches it, and leaves.
 pub(crate) fn run(args: &AttachArgs) -> Result<Code, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(attach(args)).or_else(|not_watched| match not_watched {

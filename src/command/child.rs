@@ -1,4 +1,4 @@
-//! The program that `gcwatch run` starts: its signals, and why it may run unwatched.
+//! The program that `gcwatch run` starts: passing signals on to it, and why it may run unwatched.
 
 use crate::cli::RunArgs;
 use crate::exit::{Code, Failure};
@@ -6,7 +6,7 @@ use crate::sys::{self, Signal, Signals};
 use crate::watch::control::{Control, OnSignal, Order};
 use crate::watch::launch;
 
-/// Signals for gcwatch go to the child. The second one ends the watch.
+/// Passes gcwatch's first signal on to the child. The second one ends the watch.
 pub(super) struct PassedToChild<'s> {
     pub(super) signals: &'s mut Signals,
     pub(super) pid: u32,
@@ -23,7 +23,7 @@ impl Control for PassedToChild<'_> {
     }
 }
 
-/// Passes a signal on. Ctrl-C of a terminal has reached the child already.
+/// Passes a signal on, except a Ctrl-C of a terminal, which has reached the child already.
 pub(super) fn pass_on(pid: u32, signal: Signal) {
     if signal != (Signal::Interrupt { to_group: true })
         && let Err(e) = sys::forward(pid, signal)
@@ -32,7 +32,7 @@ pub(super) fn pass_on(pid: u32, signal: Signal) {
     }
 }
 
-/// No runtime has reported from the child.
+/// The failure if no runtime below the child connected.
 pub(super) fn no_runtime(args: &RunArgs, through_sdk: bool) -> Failure {
     let name = args.command[0].to_string_lossy();
     match launch::diagnostics_disabled_by() {

@@ -1,4 +1,4 @@
-//! The end of a command: verdicts, the report's end, the exit code.
+//! Concludes a command: judges the assertions, ends the report, and finds the exit code.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -15,18 +15,18 @@ use crate::watch::aggregator::Results;
 use crate::watch::control::Ended;
 use crate::watch::run::Outcome;
 
-/// What became of the child that gcwatch started.
+/// How the child that gcwatch started ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Child {
-    /// There is none, or its end counts elsewhere (`--follow`); its exit code, if the report is to have it.
+    /// There is no child, or it does not count here (`--follow`). The exit code is for the report only.
     NotCounted(Option<i32>),
-    /// Its exit code, 128 + n by signal n.
+    /// Its exit code; 128 + n after signal n.
     Ended(i32),
-    /// gcwatch did not wait for its end.
+    /// gcwatch did not wait until it ended.
     Abandoned,
 }
 
-/// A watch that is over, with everything that scripts are told of it.
+/// A watch that is over: its exit code, and what could not be written.
 pub(crate) struct Concluded {
     pub(crate) code: Code,
     /// The report could not be written.
@@ -35,7 +35,7 @@ pub(crate) struct Concluded {
     pub(crate) recording: Option<Failure>,
 }
 
-/// Judges a live watch and ends its report. `name`: of the process, where there are several.
+/// Judges a live watch and ends its report. `name` names the process if there are several.
 pub(crate) fn live(
     outcome: Outcome,
     observer: &mut ReportObserver,
@@ -45,7 +45,7 @@ pub(crate) fn live(
 ) -> Concluded {
     let (reason, code) = outcome.ended.reason_and_code();
     let cut = outcome.is_cut();
-    // A reader that has gone away misses nothing.
+    // `--strict` does not apply to a watch that ended because its report was closed.
     let strict = args.strict && !matches!(outcome.ended, Ended::Observer(_));
     let Outcome { results, observer_error, .. } = outcome;
     let verdicts = observer.verdicts(&results);
@@ -64,12 +64,12 @@ pub(crate) fn live(
     end(results, observer, &verdicts, Exit { gcwatch: code.0, child, reason }, observer_error)
 }
 
-/// The exit code of a child that failed, as ours.
+/// gcwatch's exit code for a child that failed: the child's own.
 pub(crate) fn of_child(code: i32) -> Code {
     Code(u8::try_from(code & 0xFF).unwrap_or(1))
 }
 
-/// The exit code after the verdicts. `missing`: something is missing under `--strict`.
+/// The exit code from the verdicts. `missing`: data is missing, and `--strict` was given.
 pub(crate) fn judged(verdicts: &[Verdict], missing: bool) -> Code {
     match verdict::code(verdicts) {
         Code::BROKEN => Code::BROKEN,
@@ -78,7 +78,7 @@ pub(crate) fn judged(verdicts: &[Verdict], missing: bool) -> Code {
     }
 }
 
-/// Ends the report. `report_error`: it could not be written before.
+/// Ends the report, unless an earlier write failed (`report_error`).
 pub(crate) fn end(
     results: Results,
     observer: &mut ReportObserver,
@@ -104,21 +104,21 @@ pub(crate) fn end(
 }
 
 impl Concluded {
-    /// The code, unless something failed that has to be said.
+    /// The exit code, or the failure to report.
     pub(crate) fn into_result(self, output: Option<&Path>) -> Result<Code, Failure> {
         let Concluded { code, report_error, recording } = self;
         if let Some(e) = report_error {
             return report_failed(&e, output).map(|_| code);
         }
         match recording {
-            // It is said in any case; a code that counts more stays.
+            // Report the failure in any case, but with the exit code found above.
             Some(failure) => Err(Failure { code, ..failure }),
             None => Ok(code),
         }
     }
 }
 
-/// Where nothing could be watched or read a script still gets its document, with the code.
+/// Writes an empty document with the exit code for scripts, if gcwatch could not watch or read anything.
 pub(crate) fn document_of_failure(
     observer: &mut ReportObserver,
     facts: &Facts,
@@ -133,7 +133,7 @@ pub(crate) fn document_of_failure(
     written.or_else(|e| report_failed(&e, args.output.as_deref()).map(drop))
 }
 
-/// A reader that has gone away is no failure; anything else is.
+/// A failure to write the report. A closed pipe is none.
 pub(crate) fn report_failed(error: &io::Error, output: Option<&Path>) -> Result<Code, Failure> {
     if error.kind() == ErrorKind::BrokenPipe {
         return Ok(Code::OK);

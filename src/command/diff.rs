@@ -1,4 +1,4 @@
-//! `gcwatch diff BEFORE AFTER`: two watches side by side.
+//! `gcwatch diff BEFORE AFTER`: compares two watches.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -19,7 +19,6 @@ use crate::watch::playback::{PartEnd, Playback};
 use crate::watch::processor::StreamProcessor;
 use crate::watch::replay::Source;
 
-/// Reads both, compares, judges.
 pub(crate) fn run(args: &DiffArgs) -> Result<Code, Failure> {
     spared::inputs(args.output.as_deref(), [args.before.as_path(), args.after.as_path()])?;
     let wanted = wanted(&args.fail_on);
@@ -60,7 +59,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<Code, Failure> {
         None => io::stdout().write_all(text.as_bytes()),
     };
     match written {
-        // A verdict is owed all the same.
+        // A closed pipe is no failure, and keeps the verdict's exit code.
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
             report_failed(&e, args.output.as_deref()).map(|_| code)
         }
@@ -68,13 +67,13 @@ pub(crate) fn run(args: &DiffArgs) -> Result<Code, Failure> {
     }
 }
 
-/// One of the two.
+/// One of the two watches.
 struct Watched {
     side: Side,
     watch: Watch,
     lost: Lost,
     title: Option<String>,
-    /// It was cut off.
+    /// The recording or document is incomplete.
     cut: bool,
 }
 
@@ -94,7 +93,7 @@ impl Watched {
     }
 }
 
-/// What keeps two watches from being compared like with like.
+/// The differences that make two watches hard to compare.
 fn warnings(before: &Watched, after: &Watched) -> Vec<String> {
     let mut all = Vec::new();
     let (b, a) = (&before.watch, &after.watch);
@@ -136,7 +135,7 @@ fn warnings(before: &Watched, after: &Watched) -> Vec<String> {
     all
 }
 
-/// A document begins with a brace, a recording with its magic.
+/// Reads a JSON document, which begins with a brace, or a recording.
 fn watched(path: &Path, wanted: &[Wanted]) -> Result<Watched, Failure> {
     let mut input = open(path)?;
     let mut first = [0; 1];
@@ -157,7 +156,7 @@ fn document(path: &Path, input: impl Read, wanted: &[Wanted]) -> Result<Watched,
     Ok(Watched { side, watch: read.watch, lost: read.lost, title: read.title, cut: !read.complete })
 }
 
-/// Adds collections up instead of writing them.
+/// An observer that adds the collections up.
 struct Collect(Side);
 
 impl Observer for Collect {

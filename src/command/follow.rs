@@ -1,4 +1,4 @@
-//! `gcwatch run --follow`: every .NET process that a command starts, each with a watch of its own.
+//! `gcwatch run --follow`: watches every .NET process that a command starts, each with a watch of its own.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -36,12 +36,12 @@ use crate::watch::request::{Limits, WatchRequest};
 use crate::watch::unreachable::Unreachable;
 use crate::watch::unwatched::Unwatched;
 
-/// How often gcwatch looks for processes that do not report.
+/// How often gcwatch looks for processes that do not connect.
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Starts the command, watches all its processes, and ends as the command ended.
 pub(super) fn run(args: &RunArgs) -> Result<Code, Failure> {
-    // It goes last: the port is closed with the runtime.
+    // Declared first, so that it is dropped after the runtime, which closes the port.
     let mut dir = None;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(follow(args, &mut dir))
@@ -51,7 +51,7 @@ async fn follow(args: &RunArgs, dir: &mut Option<PortDir>) -> Result<Code, Failu
     let checks = verdict::checks(&args.check)?;
     let recording = recording(&args.watch, &args.output, true)?;
     let request = WatchRequest {
-        // The duration is that of the whole tree.
+        // `--duration` limits the whole tree, not one watch.
         limits: Limits { duration: None, gcs: args.watch.gcs },
         recording,
         children_dial: true,
@@ -64,7 +64,7 @@ async fn follow(args: &RunArgs, dir: &mut Option<PortDir>) -> Result<Code, Failu
     let launched = launch::launch(&args.command, to_stderr, dir.socket())?;
     let root = launched.pid;
     let (child, port, admission) = launched.into_parts();
-    // Before anything else is started: what it finds later is of the tree.
+    // Before the command can start other processes: those that come later belong to the tree.
     let unreachable = Unreachable::new(&dir.socket(), root);
     let setup = Rc::new(Setup { args: args.clone(), checks, request, root });
     let (status, _) = watch::channel(None);
@@ -83,10 +83,10 @@ async fn follow(args: &RunArgs, dir: &mut Option<PortDir>) -> Result<Code, Failu
     LocalSet::new().run_until(tree.watch(child, port, &mut signals)).await
 }
 
-/// What went wrong, the first of each sort.
+/// The first failure of each kind.
 #[derive(Default)]
 struct Failures {
-    /// Of a process that could not be watched.
+    /// A process could not be watched.
     unwatched: Option<Failure>,
     report: Option<io::Error>,
     /// A recording ended early.
@@ -108,10 +108,10 @@ struct Tree {
     tasks: JoinSet<Done>,
     running: HashMap<tokio::task::Id, Running>,
     unwatched: Unwatched,
-    /// The command's own end.
+    /// The command's own exit status, once it has ended.
     status: watch::Sender<Option<ExitStatus>>,
     unreachable: Unreachable,
-    /// The watch as a whole is over; new processes are let go.
+    /// Why the whole watch is over: new processes are resumed unwatched.
     end: Option<&'static str>,
     failures: Failures,
 }
@@ -150,7 +150,7 @@ impl Tree {
                 status = child.wait(), if self.status.borrow().is_none() => {
                     self.status.send_replace(Some(status?));
                     self.end.get_or_insert("target-ended");
-                    // What has ended is read to its end; what goes on is left.
+                    // Streams of processes that have ended are read to their ends; the other watches stop.
                     let on = |r: &&Running| u32::try_from(r.pid).is_ok_and(process::exists);
                     self.running.values().filter(on).for_each(|r| r.end(Ended::Command));
                 }
@@ -171,7 +171,7 @@ impl Tree {
         self.conclude(at_once)
     }
 
-    /// Begins to watch one more process.
+    /// Starts to watch one more process.
     fn follow(&mut self, client: PortClient, pid: u64) {
         let (orders, hears) = mpsc::unbounded_channel();
         let followed = Followed {
@@ -218,17 +218,17 @@ impl Tree {
         let verdicts = self.setup.checks.unjudged("the process was not watched");
         self.failures.incomplete |= !verdicts.is_empty();
         let exit = Exit { gcwatch: failure.code.0, child: None, reason: NOT_WATCHED };
-        let told = self.multi_process.borrow_mut().not_watched(target, &failure.what, &verdicts, &exit);
+        let written = self.multi_process.borrow_mut().not_watched(target, &failure.what, &verdicts, &exit);
         if self.setup.args.output.format != Format::Text {
             say(&format!("gcwatch: {name} is not watched: {}", escape_untrusted(&failure.what)));
         }
-        if let Err(e) = told {
+        if let Err(e) = written {
             self.failures.report.get_or_insert(e);
         }
         self.failures.unwatched.get_or_insert(failure);
     }
 
-    /// From how all ended to the code, the report's end included.
+    /// Ends the report, and finds the exit code or the failure of the whole tree.
     fn conclude(&mut self, at_once: Option<Code>) -> Result<Code, Failure> {
         let args = &self.setup.args;
         let child = self.status.borrow().map(sys::exit_code);
@@ -271,12 +271,12 @@ impl Tree {
 
 impl Running {
     fn end(&self, why: Ended) {
-        // One that has ended hears nothing.
+        // Fails if the watch has ended already.
         let _ended = self.orders.send(why);
     }
 }
 
-/// `--only` named nobody.
+/// The failure if no process had a name that `--only` gives.
 fn nobody(names: &[String]) -> Failure {
     Failure::new(Code::NO_TARGET, format!("no .NET process called {} was started", names.join(" or ")))
         .remedy("leave --only out: each report says what its process is called")

@@ -1,4 +1,4 @@
-//! One process of a tree that is watched, from its first word to the end of its report.
+//! Watches one process of a tree (`--follow`), from its connection to the end of its report.
 
 use std::cell::RefCell;
 use std::io;
@@ -23,12 +23,12 @@ use crate::watch::launch::{self, Suspended, unless_gone};
 use crate::watch::request::WatchRequest;
 use crate::watch::run::{self, WatchSource};
 
-/// What is the same for all processes of a tree.
+/// What all processes of a tree share.
 pub(super) struct Setup {
     pub(super) args: RunArgs,
     pub(super) checks: Assertions,
     pub(super) request: WatchRequest,
-    /// The command itself.
+    /// The process id of the command itself.
     pub(super) root: u32,
 }
 
@@ -43,15 +43,15 @@ impl Setup {
     }
 }
 
-/// What is left of a watch.
+/// The result of one watch.
 pub(super) struct Done {
     pub(super) code: Code,
-    /// It could not be watched, and why.
+    /// The process could not be watched, and why.
     pub(super) unwatched: Option<(Target, Failure)>,
     pub(super) report_error: Option<io::Error>,
-    /// Its recording ended early.
+    /// The recording ended early.
     pub(super) recording: Option<Failure>,
-    /// It may still wait at its start, and is not watched.
+    /// The process is not watched, and may still be suspended at its start.
     pub(super) waits: Option<PortClient>,
 }
 
@@ -61,7 +61,7 @@ impl Done {
     }
 }
 
-/// Orders from the watch of the whole tree.
+/// Receives orders from the watch of the whole tree.
 struct FromTree(mpsc::UnboundedReceiver<Ended>);
 
 impl Control for FromTree {
@@ -77,17 +77,17 @@ impl Control for FromTree {
     }
 }
 
-/// One process, and what its watch needs.
+/// What the watch of one process needs.
 pub(super) struct Followed {
     pub(super) setup: Rc<Setup>,
     pub(super) multi_process: Rc<RefCell<MultiProcess>>,
     pub(super) orders: mpsc::UnboundedReceiver<Ended>,
-    /// The command's own end.
+    /// The command's own exit status, once it has ended.
     pub(super) status: watch::Receiver<Option<ExitStatus>>,
 }
 
 impl Followed {
-    /// From its first word to the end of its report.
+    /// Watches the process that connected, until its report is complete.
     pub(super) async fn watch(self, client: PortClient) -> Done {
         let Followed { setup, multi_process, orders, mut status } = self;
         let pid = client.transport().pid();
@@ -133,7 +133,7 @@ impl Followed {
     }
 }
 
-/// Waits for the command's own end, or for the order that all is over.
+/// Waits until the command ends; `None` if a second signal comes first.
 async fn root_status(
     status: &mut watch::Receiver<Option<ExitStatus>>,
     orders: &mut mpsc::UnboundedReceiver<Ended>,
@@ -151,7 +151,7 @@ async fn root_status(
     }
 }
 
-/// A process by its id as we see it, if we do.
+/// What gcwatch sees of a process from outside; `None` if it does not see it.
 fn facts(pid: u64) -> Option<ProcessFacts> {
     u32::try_from(pid).ok().map(ProcessFacts::read).filter(|facts| facts.exists)
 }

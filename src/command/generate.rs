@@ -1,4 +1,4 @@
-//! What the program prints of itself: schema, completions, manual.
+//! Prints what gcwatch knows of itself: schema, options in force, metrics, completions, manual page.
 
 use std::io::{self, Write};
 
@@ -42,7 +42,7 @@ pub(super) fn config(config: Option<&Config>, of: &str) -> Result<Code, Failure>
     print(text.as_bytes())
 }
 
-/// What clap says of a value: its first sentence is what happened, the others tell what would do.
+/// clap's message about a value: its first line says what happened, the others which values are possible.
 fn refused(said: &str) -> Failure {
     let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or_default();
@@ -64,7 +64,7 @@ pub(super) fn metrics() -> Result<Code, Failure> {
     print(text.as_bytes())
 }
 
-/// `gcwatch completions`. Where the shell can, it asks for the processes that `attach` can watch.
+/// `gcwatch completions`. For bash, zsh and fish, the script also completes the process ids for `attach`.
 pub(super) fn completions(shell: Shell) -> Result<Code, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "gcwatch", &mut script);
@@ -107,12 +107,12 @@ const FISH_PIDS: &str = r#"complete -c gcwatch -n "__fish_gcwatch_using_subcomma
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -s p -l process-id -f -a "(gcwatch ps --format pids 2>/dev/null)"
 "#;
 
-/// `gcwatch man`: one page, the subcommands in it.
+/// `gcwatch man`: one page with a section for each subcommand.
 pub(super) fn man() -> Result<Code, Failure> {
     let mut page = Vec::new();
     let cli = Cli::command().version(VERSION);
     clap_mangen::Man::new(cli.clone()).render(&mut page)?;
-    // There is one page: the subcommands are below.
+    // Replace references to pages of subcommands, which do not exist.
     let text = String::from_utf8_lossy(&page).replace("\ngcwatch\\-", "\n.B gcwatch ").replace("(1)\n", "\n");
     let mut page = text.into_bytes();
     for sub in cli.get_subcommands() {

@@ -1,4 +1,4 @@
-//! What is read: a file or stdin, compressed or not.
+//! Opens inputs: a file or stdin, compressed or not.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -14,23 +14,23 @@ const GZIP: &[u8] = &[0x1f, 0x8b];
 const XZ: &[u8] = &[0xfd, b'7', b'z', b'X', b'Z', 0];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
-/// A recording shrinks to a fifth when it is compressed, one of an idle program to a fiftieth. What grows more than this
-/// when it is decompressed, and beyond [`SMALL_BYTES`], was made to use up time.
-const MOST_GROWTH: u64 = 256;
-/// Decompressed bytes that are read however few they were before.
+/// Compression shrinks a recording to a fifth, that of an idle program to a fiftieth. An input that grows more than
+/// this when decompressed, and beyond [`SMALL_BYTES`], is a decompression bomb.
+const MAX_GROWTH: u64 = 256;
+/// gcwatch reads this many decompressed bytes in any case.
 const SMALL_BYTES: u64 = 64 << 20;
-/// Memory that a decompressor may ask for: `xz -9` needs 64 MiB for what it may refer back to.
-const WINDOW_BYTES: u64 = 64 << 20;
-/// Besides that, what `lzma_rust2` counts for its own buffers.
+/// The largest window that a decompressor may allocate: `xz -9` needs 64 MiB.
+const MAX_WINDOW_BYTES: u64 = 64 << 20;
+/// What `lzma_rust2` adds to the window for its own buffers.
 const XZ_OWN_KIB: u32 = 1 << 10;
-/// What may wait for its turn in a compressed recording: a multiple of its own length, within these bounds.
+/// How much of a compressed recording the reader may hold back: a multiple of its length, within these bounds.
 const HELD_BYTES: std::ops::RangeInclusive<u64> = 32 << 20..=256 << 20;
 const HELD_GROWTH: u64 = 64;
 
-/// Opens a recording; `-` is stdin. How it is compressed is told by its first bytes, not by its name.
+/// Opens a recording; `-` is stdin. Its first bytes, not its name, say how it is compressed.
 ///
 /// # Errors
-/// It cannot be opened, or is not readable from its start.
+/// It cannot be opened, or its first bytes cannot be read.
 pub(super) fn open(path: &Path) -> Result<Box<dyn Read + Send>, Failure> {
     let opened: io::Result<Box<dyn Read + Send>> = if path == Path::new("-") {
         decompressed(BufReader::with_capacity(1 << 16, io::stdin()))
@@ -43,7 +43,7 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn Read + Send>, Failure> {
 /// Opens a recording to be read from front to back, as [`open`] does.
 ///
 /// # Errors
-/// As those of [`open`].
+/// Those of [`open`].
 pub(super) fn recording(path: &Path) -> Result<Source, Failure> {
     let plain = || -> io::Result<Option<Source>> {
         let file = File::open(path)?;
@@ -59,14 +59,14 @@ pub(super) fn recording(path: &Path) -> Result<Source, Failure> {
     }
 }
 
-/// What may wait for its turn of a recording that is read as a stream.
+/// How many bytes the reader may hold back of a recording that it reads as a stream.
 pub(super) fn held_bytes(path: &Path) -> usize {
     let file = std::fs::metadata(path).ok().filter(|m| m.is_file() && path != Path::new("-"));
     let held = file.map_or(*HELD_BYTES.end(), |m| m.len().saturating_mul(HELD_GROWTH));
     usize::try_from(held.clamp(*HELD_BYTES.start(), *HELD_BYTES.end())).unwrap_or(usize::MAX)
 }
 
-/// A failure that does not come from what the file holds has a remedy of its own.
+/// The failure to open an input. Only if the file's contents are to blame, the remedy explains recordings.
 fn unopened(path: &Path, e: &io::Error) -> Failure {
     let remedy = match e.kind() {
         io::ErrorKind::NotFound => "is its name right? `gcwatch … --record FILE` makes a recording",
@@ -77,7 +77,7 @@ fn unopened(path: &Path, e: &io::Error) -> Failure {
     Failure::new(Code::BAD_INPUT, format!("cannot read {}: {e}", path.display())).remedy(remedy)
 }
 
-/// It begins as a JSON document does.
+/// Whether the file begins as a JSON document does.
 pub(super) fn is_document(path: &Path) -> bool {
     let mut first = [0];
     let begins =
@@ -94,7 +94,7 @@ pub(super) fn unreadable(path: &Path, why: &str) -> Failure {
 }
 
 fn decompressed<R: BufRead + Send + 'static>(mut input: R) -> io::Result<Box<dyn Read + Send>> {
-    // A pipe may give its first bytes one by one.
+    // Several reads: a pipe may deliver its first bytes one by one.
     let mut first = Vec::new();
     input.by_ref().take(XZ.len() as u64).read_to_end(&mut first)?;
     let used = Arc::new(AtomicU64::new(0));
@@ -103,8 +103,8 @@ fn decompressed<R: BufRead + Send + 'static>(mut input: R) -> io::Result<Box<dyn
     Ok(if first.starts_with(GZIP) {
         bounded(Box::new(flate2::bufread::MultiGzDecoder::new(input)))
     } else if first.starts_with(XZ) {
-        let most_kib = u32::try_from(WINDOW_BYTES >> 10).unwrap_or(u32::MAX).saturating_add(XZ_OWN_KIB);
-        bounded(Box::new(lzma_rust2::XzReader::new_mem_limit(input, true, most_kib)))
+        let max_kib = u32::try_from(MAX_WINDOW_BYTES >> 10).unwrap_or(u32::MAX).saturating_add(XZ_OWN_KIB);
+        bounded(Box::new(lzma_rust2::XzReader::new_mem_limit(input, true, max_kib)))
     } else if first.starts_with(ZSTD) {
         bounded(Box::new(Frames { input: Some(input), decoder: None }))
     } else {
@@ -112,7 +112,7 @@ fn decompressed<R: BufRead + Send + 'static>(mut input: R) -> io::Result<Box<dyn
     })
 }
 
-/// Counts what is used of an input.
+/// Counts the bytes that were read from an input.
 struct Counted<R> {
     input: R,
     used: Arc<AtomicU64>,
@@ -137,7 +137,7 @@ impl<R: BufRead> BufRead for Counted<R> {
     }
 }
 
-/// What is decompressed, as long as it is in proportion to what it was made of.
+/// Fails when the decompressed output is out of proportion to the input.
 struct Bounded {
     output: Box<dyn Read + Send>,
     used: Arc<AtomicU64>,
@@ -148,10 +148,10 @@ impl Read for Bounded {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let n = self.output.read(buffer)?;
         self.given = self.given.saturating_add(n as u64);
-        let most = self.used.load(Ordering::Relaxed).saturating_mul(MOST_GROWTH).saturating_add(SMALL_BYTES);
-        if self.given > most {
+        let max = self.used.load(Ordering::Relaxed).saturating_mul(MAX_GROWTH).saturating_add(SMALL_BYTES);
+        if self.given > max {
             let what = format!(
-                "it is compressed more than {MOST_GROWTH} times, which no recording is; decompress it yourself if you trust it"
+                "it is compressed more than {MAX_GROWTH} times, which no recording is; decompress it yourself if you trust it"
             );
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
@@ -161,7 +161,7 @@ impl Read for Bounded {
 
 type Zstd<R> = ruzstd::decoding::StreamingDecoder<R, ruzstd::decoding::FrameDecoder>;
 
-/// Zstandard: a file may be several frames, one after the other.
+/// Reads Zstandard; a file may hold several frames, one after the other.
 struct Frames<R: BufRead> {
     input: Option<R>,
     decoder: Option<Zstd<R>>,
@@ -182,7 +182,7 @@ impl<R: BufRead> Read for Frames<R> {
                 return Ok(0);
             }
             let mut frame = ruzstd::decoding::FrameDecoder::new();
-            frame.set_max_window_size(WINDOW_BYTES);
+            frame.set_max_window_size(MAX_WINDOW_BYTES);
             self.decoder = Some(Zstd::new_with_decoder(input, frame).map_err(io::Error::other)?);
         }
     }
@@ -211,7 +211,7 @@ mod tests {
         ruzstd::encoding::compress_to_vec(TEXT, ruzstd::encoding::CompressionLevel::Fastest)
     }
 
-    /// Of `xz --check=crc32`.
+    /// `TEXT`, compressed by `xz --check=crc32`.
     const XZ_TEXT: &[u8] = &[
         0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00, 0x00, 0x01, 0x69, 0x22, 0xde, 0x36, 0x02, 0x00, 0x21, 0x01, 0x16,
         0x00, 0x00, 0x00, 0x74, 0x2f, 0xe5, 0xa3, 0xe0, 0x00, 0x27, 0x00, 0x1a, 0x5d, 0x00, 0x27, 0x19, 0x4a,
@@ -229,7 +229,7 @@ mod tests {
         assert_eq!(read(Vec::new()).unwrap(), b"");
     }
 
-    /// An endless run of one byte, compressed.
+    /// An endless run of zeros.
     struct Bomb;
 
     impl Read for Bomb {
@@ -261,11 +261,11 @@ mod tests {
 
     #[test]
     fn a_window_that_is_only_claimed_is_not_made() {
-        // The header of a frame with a window of 64 GiB, and of a block of xz with one of 4 GiB.
+        // The header of a Zstandard frame with a window of 64 GiB, and of an xz block with one of 4 GiB.
         let zstd = [ZSTD, &[0x00, 0xd0, 1, 0, 0]].concat();
         let mut xz = XZ_TEXT.to_vec();
         xz[16] = 40;
-        // Its checksum.
+        // The checksum of the block header.
         xz[20..24].copy_from_slice(&[0xe6, 0xa0, 0x11, 0xb3]);
         for bytes in [zstd, xz] {
             let info = allocation_counter::measure(|| assert!(read(bytes).is_err()));

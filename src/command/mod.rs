@@ -1,4 +1,4 @@
-//! One file per subcommand: from what was typed to what is done.
+//! Runs the subcommands, in a file each.
 
 mod attach;
 mod child;
@@ -23,7 +23,7 @@ use crate::cli::config::Config;
 use crate::cli::{Cli, Command};
 use crate::exit::{Code, Failure};
 
-/// Does what was typed.
+/// Runs the subcommand.
 pub(crate) fn dispatch(cli: &Cli, config: Option<&Config>) -> Result<Code, Failure> {
     match &cli.command {
         Command::Run(args) if args.follow => follow::run(args),
@@ -40,7 +40,7 @@ pub(crate) fn dispatch(cli: &Cli, config: Option<&Config>) -> Result<Code, Failu
     }
 }
 
-/// How talkative the log is: 0 warnings, 1 steps, 2 everything.
+/// How much the log says: 0 nothing, 1 steps, 2 everything.
 pub(crate) fn verbosity(cli: &Cli) -> u8 {
     match &cli.command {
         Command::Run(args) => args.output.verbose,

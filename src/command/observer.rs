@@ -1,4 +1,4 @@
-//! Between a watch and its report: each collection is counted for the assertions and written to the report.
+//! Connects a watch with its report: counts each collection for the assertions, and writes it to the report.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -14,32 +14,32 @@ use crate::report::{MultiProcess, Report};
 use crate::watch::aggregator::Results;
 use crate::watch::observer::Observer;
 
-/// Where the report of a watch comes from.
+/// The report of a watch.
 enum Source {
     Single(Box<dyn Report>),
-    /// One of several processes; its report is made when its target is known.
+    /// For one of several processes: the report is made when the target is known.
     Process(Rc<RefCell<MultiProcess>>),
 }
 
-/// Writes one watch to its report, and counts it for the assertions.
+/// Writes one watch to its report, and counts its collections for the assertions.
 pub(crate) struct ReportObserver {
     source: Source,
     checks: Assertions,
     warnings: Warnings,
-    /// Lines on stderr that were written already.
+    /// The warnings that were written to stderr already.
     said: HashSet<String>,
-    /// The reader of the report has gone (`| head`), and a verdict is still owed.
+    /// The reader of the report has closed the pipe (`| head`), but there are assertions to judge.
     reader_gone: bool,
 }
 
 /// Where warnings go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Warnings {
-    /// The report has a place for them (text).
+    /// To the report, which shows them (text).
     Report,
-    /// The formats of scripts have none.
+    /// To stderr: the other formats cannot hold them.
     Stderr,
-    /// They were said when the stream was recorded.
+    /// Nowhere, in a replay: gcwatch wrote them when the stream was recorded.
     Nowhere,
 }
 
@@ -66,7 +66,7 @@ impl ReportObserver {
         self.checks.judge(&results.summary, &results.lost, &results.facts.watch)
     }
 
-    /// Writes to the report. Where a verdict is owed a closed pipe does not end the watch.
+    /// Writes to the report. If there are assertions to judge, a closed pipe does not end the watch.
     pub(crate) fn write(&mut self, what: impl FnOnce(&mut dyn Report) -> io::Result<()>) -> io::Result<()> {
         let Source::Single(report) = &mut self.source else { return Ok(()) };
         if self.reader_gone {

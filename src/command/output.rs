@@ -1,4 +1,4 @@
-//! From what was typed about output to a report that can be written to.
+//! Makes a report from the options about output.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
@@ -21,7 +21,7 @@ pub(crate) enum Sink {
     File,
 }
 
-/// Which sink the options mean. Text of `run` goes to stderr: stdout is the child's.
+/// The sink that the options ask for. Text of `run` goes to stderr, because stdout is the child's.
 pub(crate) fn sink(args: &OutputArgs, run: bool) -> Sink {
     match args.output.as_deref() {
         Some(path) if path == Path::new("-") => Sink::Stdout,
@@ -47,7 +47,7 @@ impl Opened<'_> {
             Sink::Stderr => io::stderr().is_terminal(),
             Sink::File => false,
         };
-        // In `run` the child writes to the same terminal, and would write into a line that is alive.
+        // In `run` the child may write to the same terminal, into the line that gcwatch keeps updating.
         let alone = !run || !io::stdout().is_terminal();
         let lively = live && alone && terminal && !args.quiet && !dumb();
         let filter = Filter {
@@ -85,7 +85,7 @@ impl Opened<'_> {
     }
 }
 
-/// Opens the sink and makes the report, and says where warnings go.
+/// Opens the sink and makes the report; also returns where warnings go.
 ///
 /// # Errors
 /// The file cannot be created.
@@ -103,7 +103,7 @@ pub(crate) fn open(args: &OutputArgs, run: bool, live: bool) -> Result<(Box<dyn 
     Ok((report, warnings(args, live)))
 }
 
-/// The same for several processes.
+/// As [`open`], for several processes.
 ///
 /// # Errors
 /// The file cannot be created.
@@ -122,7 +122,7 @@ pub(crate) fn open_multi_process(args: &OutputArgs, run: bool) -> Result<MultiPr
     Ok(MultiProcess::new(format))
 }
 
-/// Where warnings go: text has a place for them, and the formats of scripts have none.
+/// Where warnings go: to the report in text, which is the only format that can hold them.
 pub(crate) fn warnings(args: &OutputArgs, live: bool) -> Warnings {
     match args.format {
         Format::Text => Warnings::Report,
@@ -131,7 +131,7 @@ pub(crate) fn warnings(args: &OutputArgs, live: bool) -> Warnings {
     }
 }
 
-/// What the text goes to.
+/// Describes the terminal or file that text goes to.
 pub(crate) fn look(args: &OutputArgs, terminal: bool, live: bool) -> Terminal {
     let size = terminal.then(terminal_size::terminal_size).flatten();
     Terminal {
@@ -143,7 +143,7 @@ pub(crate) fn look(args: &OutputArgs, terminal: bool, live: bool) -> Terminal {
     }
 }
 
-/// The units of sizes.
+/// The report's units for an option.
 pub(crate) fn units(units: Units) -> report::Units {
     match units {
         Units::Iec => report::Units::Iec,
@@ -152,7 +152,7 @@ pub(crate) fn units(units: Units) -> report::Units {
     }
 }
 
-/// Stdout, for what is written at once.
+/// Describes stdout, for a report that is written in one go.
 pub(crate) fn terminal(color: When) -> Terminal {
     let terminal = io::stdout().is_terminal();
     let size = terminal.then(terminal_size::terminal_size).flatten();
@@ -178,7 +178,7 @@ fn dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|t| t == "dumb")
 }
 
-/// NO_COLOR, CLICOLOR_FORCE and TERM=dumb as everywhere.
+/// Follows the conventions of `NO_COLOR`, `CLICOLOR_FORCE` and `TERM=dumb`.
 fn colour(when: When, terminal: bool) -> bool {
     let set = |name| std::env::var_os(name).is_some_and(|v| !v.is_empty() && v != "0");
     match when {
@@ -190,7 +190,7 @@ fn colour(when: When, terminal: bool) -> bool {
     }
 }
 
-/// Bars and arrows need a UTF-8 locale; without any locale set, terminals of today have one.
+/// Whether to use Unicode bars and arrows: in a UTF-8 locale, and with no locale set, as today's terminals use UTF-8.
 fn unicode() -> bool {
     let value =
         ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|n| std::env::var(n).ok().filter(|v| !v.is_empty()));

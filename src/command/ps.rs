@@ -1,4 +1,4 @@
-//! `gcwatch ps`: which .NET processes there are, and whether they can be watched.
+//! `gcwatch ps`: lists .NET processes, and whether gcwatch can watch them.
 
 use std::io::{self, Write};
 
@@ -21,13 +21,12 @@ struct Row {
     runtime_version: Option<String>,
     arch: Option<String>,
     command_line: Option<String>,
-    /// The highest level it can be watched at, as far as can be told without touching it.
+    /// The highest possible level, as far as gcwatch can tell without touching the process.
     level: Option<&'static str>,
     /// Why not at `roots`, or not at all.
     why: Option<String>,
 }
 
-/// Lists them.
 pub(crate) fn run(args: &PsArgs) -> Result<Code, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let rows = runtime.block_on(rows(args.why));
@@ -59,7 +58,7 @@ async fn rows(why: bool) -> Vec<Row> {
     };
     let mut rows: Vec<Row> = asked.into_iter().zip(facts).map(answered).collect();
     if why {
-        // Processes with a runtime in them and no endpoint.
+        // Add processes that have a runtime but no endpoint.
         let known: Vec<u32> = rows.iter().map(|r| r.pid).collect();
         for pid in process::pids().into_iter().filter(|pid| !known.contains(pid)) {
             let facts = ProcessFacts::read(pid);
@@ -89,7 +88,7 @@ fn why_not(error: &Error, facts: &ProcessFacts) -> String {
 fn row(facts: &ProcessFacts, info: Option<&dotnet_diagnostics_client::ProcessInfo>) -> Row {
     let described = target::describe(info, Some(facts));
     let (level, why) = match (info, facts.profiler_disabled_by()) {
-        // The runtime is in the executable, and it is not CoreCLR.
+        // A runtime that answers without a runtime library is linked into the executable, and is not CoreCLR.
         (Some(_), _) if facts.mappings_readable && facts.runtime_library.is_none() => {
             (Level::Basic, Some("compiled ahead of time (NativeAOT): it takes no profiler".to_owned()))
         }
@@ -123,7 +122,7 @@ fn table(rows: &[Row], why: bool) -> String {
     if why {
         header.push("why");
     }
-    // The last one, as it may have any length: no column behind it is moved out of sight.
+    // The last column, because it can be so long that columns after it would be out of sight.
     header.push("command line");
     table.set_header(header);
     let text = |s: &Option<String>| escape_untrusted(s.as_deref().unwrap_or("-"));

@@ -1,4 +1,4 @@
-//! `gcwatch report FILE…`: the same report, from recordings.
+//! `gcwatch report FILE…`: makes from recordings the reports that a live watch makes.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ use crate::watch::playback::{PartEnd, Playback};
 use crate::watch::processor::{ObserverError, StreamProcessor};
 use crate::watch::replay::look_ahead;
 
-/// Reads files to their ends, damaged or not. Those of one rotation are one watch.
+/// Reports on all files, up to their ends or first damage. The files of one rotation are one watch.
 pub(crate) fn run(args: &ReportArgs) -> Result<Code, Failure> {
     let checks = verdict::checks(&args.check)?;
     let read = args.files.iter().chain(&args.check.assert_file).map(PathBuf::as_path);
@@ -35,21 +35,21 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Code, Failure> {
     several(args, &watches, &checks)
 }
 
-/// Recordings of several watches, one after the other in one report.
+/// Puts several watches into one report, one after the other.
 fn several(args: &ReportArgs, watches: &[watches::Watch], checks: &Assertions) -> Result<Code, Failure> {
     let mut multi_process = output::open_multi_process(&args.output, false)?;
     let (mut code, mut reason) = (Code::OK, END);
     for files in watches {
-        let told = inputs(files).and_then(|inputs| {
+        let reported = inputs(files).and_then(|inputs| {
             let facts = facts(args, files);
             let report = multi_process.process(&facts.target);
             let mut observer = ReportObserver::new(report, checks, output::warnings(&args.output, false));
             let name = facts.target.title.is_some().then(|| label(&facts.target));
             one(args, files, inputs, facts, &mut observer, name.as_deref())
         });
-        let (own, its_reason) = match told {
-            Ok(told) => told,
-            // The others are read all the same.
+        let (own, its_reason) = match reported {
+            Ok(code_and_reason) => code_and_reason,
+            // Go on with the other watches.
             Err(failure) if failure.code == Code::BAD_INPUT => {
                 say(&format!("gcwatch: {failure}"));
                 (failure.code, TRUNCATED)
@@ -68,16 +68,16 @@ fn several(args: &ReportArgs, watches: &[watches::Watch], checks: &Assertions) -
     }
 }
 
-/// Why a report ends.
+/// The reasons why a report ends.
 const END: &str = "end-of-file";
 const TRUNCATED: &str = "truncated";
 
-/// All are opened before anything is said, and their first bytes read meanwhile.
+/// Opens all files of a watch before the report begins. Playback reads their first bytes meanwhile.
 fn inputs(files: &[PathBuf]) -> Result<Playback, Failure> {
     files.iter().map(|file| recording(file)).collect::<Result<_, _>>().map(Playback::new)
 }
 
-/// Reports one watch. The code, and why it ends.
+/// Reports on one watch. Returns the exit code, and the reason why the report ends.
 fn one(
     args: &ReportArgs,
     files: &[PathBuf],
@@ -119,7 +119,7 @@ fn one(
     for warning in warnings {
         let warned = match args.output.format {
             Format::Text => observer.write(|report| report.warn(&warning)),
-            // The formats of scripts have no place for it.
+            // The other formats cannot hold warnings.
             _ => {
                 say(&format!("gcwatch: {warning}"));
                 Ok(())
@@ -139,17 +139,17 @@ fn one(
     concluded.into_result(place).map(|code| (code, reason))
 }
 
-/// Files of one watch that were read.
+/// The results of playing the files of one watch.
 struct Played<'f> {
     results: Results,
-    /// Damaged files, and what is wrong with each.
+    /// The damaged files, and what is wrong with each.
     damages: Vec<(&'f PathBuf, String)>,
     is_trace: bool,
-    /// Files before the first one are not here.
+    /// The first file begins in the middle of a watch; earlier files are missing.
     is_later_part: bool,
 }
 
-/// Reads files to their ends.
+/// Plays the files of one watch.
 fn play<'f>(
     inputs: &mut Playback,
     files: &'f [PathBuf],
@@ -177,11 +177,11 @@ fn play<'f>(
 const NO_TRACE: &str = "it ends before its header does: the writer was killed, or the rest is missing";
 const DOCUMENT: &str =
     "it is a JSON document: `gcwatch diff BEFORE AFTER` compares two of them; `report` reads recordings";
-/// The reason of a document about it.
+/// The reason in the document about an unreadable file.
 const UNREADABLE: &str = "unreadable";
 const CUT: &str = "it ends before its end mark: the writer was killed, or the rest is missing";
 
-/// What the report says first. Files are read twice: they tell of their target at their end.
+/// What the report says first. This reads regular files once more, as they describe their target at their end.
 fn facts(args: &ReportArgs, files: &[PathBuf]) -> Facts {
     let mut facts = Facts {
         target: Target { runtime_name: Some(".NET".into()), ..Target::default() },

@@ -1,4 +1,4 @@
-//! From what was typed about watching to what it means.
+//! Makes a watch request from the options about watching.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,16 +12,16 @@ use crate::watch::recording;
 use crate::watch::request::{Careful, Limits, WatchRequest};
 use crate::watch::stream::Detail;
 
-/// A program that gcwatch starts itself is watched at the level asked for, whatever that costs.
+/// gcwatch watches a program that it starts at the level asked for, at any cost.
 const NOT_CAREFUL: Careful = Careful {
     max_blocking_gc: Duration::MAX,
     step_back: StepBackLimits { share_ppm: u32::MAX, max_pause_ms: u32::MAX },
 };
 
-/// What was asked for, without the recording.
+/// The request that the options make, without the recording.
 ///
 /// # Errors
-/// What contradicts itself.
+/// Options contradict each other.
 pub(super) fn watch_request(
     watch: &WatchArgs,
     output: &OutputArgs,
@@ -59,11 +59,11 @@ pub(super) fn watch_request(
     })
 }
 
-/// The recording that was asked for. What is known to fail about it is said before anything touches the target.
-/// `several`: each process has one.
+/// Plans the recording that was asked for, so that an impossible one fails before gcwatch touches the target.
+/// `several`: each process has a recording of its own.
 ///
 /// # Errors
-/// It cannot be written there.
+/// gcwatch cannot write the recording there.
 pub(super) fn recording(
     args: &WatchArgs,
     output: &OutputArgs,

@@ -1,4 +1,4 @@
-//! `gcwatch run`: start a program, watch it from its first collection, and end as it ends.
+//! `gcwatch run`: starts a program, watches it from its first collection, and ends with its exit code.
 
 use std::process::ExitStatus;
 
@@ -22,9 +22,8 @@ use crate::watch::port_guard::PortDir;
 use crate::watch::request::WatchRequest;
 use crate::watch::run::{self, WatchSource};
 
-/// Starts the program, watches it, and ends as it ends.
 pub(crate) fn run(args: &RunArgs) -> Result<Code, Failure> {
-    // It goes last: the port is closed with the runtime.
+    // Declared first, so that it is dropped after the runtime, which closes the port.
     let mut dir = None;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(watch(args, &mut dir)).or_else(|not_watched| match not_watched {
@@ -36,7 +35,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Code, Failure> {
 async fn watch(args: &RunArgs, dir: &mut Option<PortDir>) -> Result<Code, NotWatched> {
     let checks = verdict::checks(&args.check)?;
     let request = watch_request(&args.watch, &args.output, &checks)?;
-    // What is known to fail is said before anything is started.
+    // Report what is known to fail before starting anything.
     let refusal = launch::refusal_from_environment(|name| std::env::var_os(name));
     if let Some(refusal) = refusal.filter(|_| request.level() == Level::Roots) {
         request.fall_back(refusal)?;
@@ -66,7 +65,7 @@ async fn watch(args: &RunArgs, dir: &mut Option<PortDir>) -> Result<Code, NotWat
     let outcome = match run::run(&request, source, &mut observer, &mut control).await {
         Ok(outcome) => outcome,
         Err(NotWatched::Interrupted(code)) => return Ok(code),
-        // What was demanded cannot be had: the child runs to its end.
+        // The demanded level is not possible: the child runs to its end unwatched.
         Err(NotWatched::Failed(failure)) => {
             if let Err(e) = suspended.client.resume_runtime().await {
                 tracing::debug!("resume: {e}");
@@ -85,7 +84,7 @@ async fn watch(args: &RunArgs, dir: &mut Option<PortDir>) -> Result<Code, NotWat
     Ok(concluded.into_result(args.output.output.as_deref())?)
 }
 
-/// Waits for the child's own end; `None`: a second signal came before it.
+/// Waits until the child ends; `None` if a second signal comes first.
 async fn wait(child: &mut Child, control: &mut PassedToChild<'_>) -> Result<Option<ExitStatus>, Failure> {
     match unless_ended(control, None, child.wait()).await {
         Ok(status) => Ok(Some(status?)),
@@ -94,8 +93,8 @@ async fn wait(child: &mut Child, control: &mut PassedToChild<'_>) -> Result<Opti
     }
 }
 
-/// A child that could not be watched has run to its end all the same. Its own failure goes first, and
-/// a script still gets its document.
+/// The result if the child could not be watched. If the child failed, its own exit code takes precedence; scripts
+/// still get their document.
 fn unwatched(
     args: &RunArgs,
     observer: &mut ReportObserver,

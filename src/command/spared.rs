@@ -1,12 +1,14 @@
-//! Output that would destroy what is read, or another output: said before anything is opened for writing.
+//! Protects inputs from being overwritten by the output.
 
 use std::path::Path;
 
 use crate::exit::{Code, Failure};
 use crate::sys;
 
+/// Must be called before anything is opened for writing.
+///
 /// # Errors
-/// The output is one of the inputs, by whatever name: a usage error.
+/// The output is the same file as an input, even by another path: a usage error.
 pub(super) fn inputs<'p>(
     output: Option<&Path>,
     inputs: impl IntoIterator<Item = &'p Path>,
@@ -14,7 +16,7 @@ pub(super) fn inputs<'p>(
     let Some(output) = output.filter(|path| *path != Path::new("-")) else { return Ok(()) };
     let place = sys::place(output);
     for input in inputs {
-        // What stdin comes from may be a file, too.
+        // Stdin may be a file too.
         let opened = if input == Path::new("-") { Path::new("/dev/stdin") } else { input };
         if place.is_some() && place == sys::place(opened) {
             let what = format!(

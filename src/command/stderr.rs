@@ -1,13 +1,13 @@
-//! Lines on stderr beside the report.
+//! Writes lines to stderr, apart from the report.
 
 use std::io::{self, Write};
 
 use crate::escape::escape_untrusted;
 
-/// Says something on stderr, a line or more.
+/// Writes one or more lines to stderr.
 pub(super) fn say(message: &str) {
     for line in message.lines() {
-        // Nobody is left to tell of a failure.
+        // There is no place to report a failure.
         let _ = writeln!(io::stderr(), "{}", escape_untrusted(line));
     }
 }

@@ -1,4 +1,4 @@
-//! From bounds that were typed to a verdict and an exit code.
+//! Collects the assertions from the options, and makes verdicts an exit code and lines on stderr.
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
@@ -12,10 +12,10 @@ use crate::settings::{self, Found};
 
 use super::output;
 
-/// Everything that was asked for.
+/// All assertions, from the command line and the assert-file.
 ///
 /// # Errors
-/// The file cannot be read, or a bound in it is none: a usage error, before anything is started.
+/// The file cannot be read, or holds an invalid assertion: a usage error, before anything starts.
 pub(super) fn checks(args: &CheckArgs) -> Result<Assertions, Failure> {
     let mut exprs = args.asserts.clone();
     if let Some(path) = &args.assert_file {
@@ -34,8 +34,8 @@ fn from_file(path: &Path, args: &CheckArgs) -> Result<Vec<Assertion>, Failure> {
             Found::Text(text) => text,
             Found::PassedOver(why) => {
                 let what = format!("cannot use the assert-file that gcwatch.toml names: {}", why.what);
-                let told = Failure::new(Code::USAGE, what);
-                return Err(why.remedy.into_iter().fold(told, Failure::remedy));
+                let failure = Failure::new(Code::USAGE, what);
+                return Err(why.remedy.into_iter().fold(failure, Failure::remedy));
             }
             Found::Nothing => {
                 return Err(failed("gcwatch.toml names it as assert-file, and it is not there".into()));
@@ -68,7 +68,7 @@ fn from_file(path: &Path, args: &CheckArgs) -> Result<Vec<Assertion>, Failure> {
     chosen.iter().map(parse).collect()
 }
 
-/// The code that verdicts alone would give.
+/// The exit code from the verdicts alone.
 pub(super) fn code(verdicts: &[Verdict]) -> Code {
     if verdicts.iter().any(|v| v.holds == Some(false)) {
         Code::BROKEN
@@ -79,20 +79,20 @@ pub(super) fn code(verdicts: &[Verdict]) -> Code {
     }
 }
 
-/// Says on stderr what failed, for those who do not read the format that the report is in; of which
-/// process, where there are several.
+/// Writes to stderr which assertions failed, because only the text report shows this to people. Names the process if
+/// there are several.
 pub(super) fn say(verdicts: &[Verdict], args: &OutputArgs, process: Option<&str>) {
-    let elsewhere = args.format == Format::Text;
-    if elsewhere || verdicts.iter().all(|v| v.holds == Some(true)) {
+    let in_report = args.format == Format::Text;
+    if in_report || verdicts.iter().all(|v| v.holds == Some(true)) {
         return;
     }
     let look = output::look(args, io::stderr().is_terminal(), false);
     let process = process.map(|name| format!("{name} ")).unwrap_or_default();
     let lines = report::verdict_lines(verdicts, look, output::units(args.units));
     for (n, line) in lines.iter().enumerate() {
-        // The last line sums up all.
+        // The line after those of the verdicts sums up, and has no verdict of its own.
         if verdicts.get(n).is_none_or(|v| v.holds != Some(true)) {
-            // Nobody is left to tell of a failure.
+            // There is no place to report a failure.
             let _ = writeln!(io::stderr(), "{process}{line}");
         }
     }

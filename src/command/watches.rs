@@ -1,4 +1,4 @@
-//! Files become watches: those of one rotation belong together, in the order of time.
+//! Groups files into watches: the files of one rotation belong together, in the order of time.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,23 +10,23 @@ use crate::watch::decoder::{Decoder, StreamItem};
 /// The files of one watch, in order.
 pub(super) type Watch = Vec<PathBuf>;
 
-/// What a file's first items tell.
+/// What a file's first items say.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Head {
-    /// Clock and process: the trace object is the same in all files of a rotation.
+    /// Process and clock from the trace object, which is the same in all files of a rotation.
     of: (u32, i64, i64),
-    /// The sequence point it begins with; `None`: it is the first file.
+    /// The time of the sequence point that the file begins with; `None` for the first file.
     begins: Option<i64>,
 }
 
-/// Puts files of the same watch together; watches stay in the order in which they were named.
+/// Groups the files by watch. The watches keep the order in which the user named them.
 ///
 /// # Errors
 /// A file was given twice.
 pub(super) fn of(files: &[PathBuf]) -> Result<Vec<Watch>, Failure> {
     let mut watches: Vec<Vec<(Option<Head>, &PathBuf)>> = Vec::new();
     for file in files {
-        // What can be read only once is read as it is.
+        // Pipes can be read only once, so gcwatch does not look into them here.
         let head = if files.len() > 1 && file.is_file() { head(file) } else { None };
         let same = |watch: &&mut Vec<(Option<Head>, &PathBuf)>| {
             watch.iter().any(|(other, _)| matches!((other, &head), (Some(a), Some(b)) if a.of == b.of))
@@ -47,7 +47,7 @@ pub(super) fn of(files: &[PathBuf]) -> Result<Vec<Watch>, Failure> {
     watches.into_iter().map(in_order).collect()
 }
 
-/// `None`: it is no recording, or too little of one. Who reads it says why.
+/// `None` if the file is no recording, or too short. Whoever reads it later reports why.
 fn head(path: &Path) -> Option<Head> {
     let mut input = open(path).ok()?;
     let mut decoder = Decoder::default();
