@@ -1,4 +1,4 @@
-//! The levels of a watch: which one is used, and what it does to the target.
+//! The levels of a watch: which one gcwatch uses, and what it does to the target.
 
 pub(crate) mod careful;
 pub(crate) mod filtered;

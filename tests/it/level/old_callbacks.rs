@@ -1,5 +1,5 @@
-//! The first versions of the callbacks, which a build of the profiler gets that answers for `ICorProfilerCallback3` and
-//! below alone: the same ranges and as many roots as by the second ones, but no length of 4 GiB and no kind of root.
+//! The first versions of the callbacks, with a build of the profiler that answers only for `ICorProfilerCallback3` and
+//! below: the same ranges and number of roots as with the second versions, but no lengths over 4 GiB and no kinds.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -22,12 +22,12 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.each("old_callbacks::a_block_of_more_than_4_gib", &[Need::FreeMemory(8)], huge);
 }
 
-/// The profiler with nothing later than `ICorProfilerCallback3`.
+/// The profiler without the interfaces after `ICorProfilerCallback3`.
 fn old() -> Result<PathBuf> {
     profiler::limited_to(3)
 }
 
-/// A program under `gcwatch run`, and the document that comes of it.
+/// A program under `gcwatch run` that writes a document.
 struct Talk {
     program: Target,
     _guard: Guard,
@@ -38,7 +38,7 @@ impl Talk {
     fn start(clr: &Clr, profiler: Option<&Path>, app: &str) -> Result<Talk> {
         let dir = tempfile::tempdir()?;
         let mut program = Gcwatch::on(clr)
-            // Code that is compiled again meanwhile holds other roots.
+            // Tiered compilation would change which roots frames hold.
             .envs([("DOTNET_gcServer", "0"), ("DOTNET_TieredCompilation", "0")])
             .args("run --level roots --blocks --format json")
             .options(profiler.into_iter().flat_map(|path| [OsStr::new("--profiler-path"), path.as_os_str()]))
@@ -67,12 +67,12 @@ impl Talk {
 const STRONG: u64 = 70;
 const WEAK: u64 = 50;
 
-/// The records of the collections after which the number of roots is known.
+/// The records of collections at which the number of roots is known.
 fn known_numbers(clr: &Clr, profiler: Option<&Path>) -> Result<Vec<Value>> {
     let mut talk = Talk::start(clr, profiler, "roots")?;
-    // Watching starts things in the runtime too: they are over when their finalizers have run.
+    // Starting a watch also makes finalizable objects in the runtime: wait until they are finalized.
     for turn in 0.. {
-        ensure!(turn < 20, "the program's finalizers never come to rest");
+        ensure!(turn < 20, "the program always has pending finalizers");
         talk.ask("release")?;
         if number(&talk.ask("collect 2")?, "finalization_pending")? == 0 {
             break;
@@ -96,14 +96,14 @@ fn roots(clr: &Clr) -> Result<()> {
         for same in ["total", "null_refs"] {
             ensure!(
                 roots.uint(&format!("/{same}"))? == named.uint(&format!("/{same}"))?,
-                "{same} is {} by the first callback, {} by the second",
+                "{same} is {} with the first callback, {} with the second",
                 roots[same],
                 named[same]
             );
         }
         for unknown in ["weak", "holding", "by_kind", "by_flag", "by_kind_and_flag", "dependent_pairs"] {
             ensure!(roots[unknown].is_null(), "{unknown} is {}", roots[unknown]);
-            ensure!(!named[unknown].is_null(), "{unknown} is not known by the second callback");
+            ensure!(!named[unknown].is_null(), "{unknown} is unknown with the second callback");
         }
         let list = roots.list("/list")?;
         let held = list.iter().filter(|root| root["object"] != "0x0").count() as u64;
@@ -141,7 +141,7 @@ fn huge(clr: &Clr) -> Result<()> {
         for part in [surviving, &document.0["summary"]["surviving"]] {
             ensure!(part["bytes_at_least"] == at_least, "{}", part["bytes_at_least"]);
         }
-        ensure!(gc["moved"]["bytes_at_least"] == false, "nothing of this length moved");
+        ensure!(gc["moved"]["bytes_at_least"] == false, "no block of this length moved");
         let sum = all.iter().map(|range| range.uint("/bytes")).sum::<Result<u64>>()?;
         ensure!(surviving.uint("/bytes")? == sum, "{} bytes, {sum} in the ranges", surviving["bytes"]);
     }

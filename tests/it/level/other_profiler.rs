@@ -1,4 +1,4 @@
-//! A target that has a profiler already: a runtime takes one.
+//! A target that already has a profiler: a runtime loads only one.
 
 use anyhow::{Result, ensure};
 use xtask::Clr;
@@ -20,7 +20,7 @@ fn attached(clr: &Clr) -> Result<()> {
     let churn = Churn::start(clr, Heap::Workstation, WORK)?;
     let dir = tempfile::tempdir()?;
     let first_path = dir.path().join("first.json");
-    // Another gcwatch is another profiler too.
+    // The profiler of another gcwatch counts as well.
     let mut first = start_attach(clr, churn.pid(), "--level roots", &first_path)?;
     let pid = churn.pid().to_string();
     let demanded = Gcwatch::on(clr).args("attach --gcs 2 --level roots").arg(&pid).output()?.expect(23)?;
@@ -28,14 +28,14 @@ fn attached(clr: &Clr) -> Result<()> {
     let document = attach_json(clr, churn.pid(), "--gcs 2")?;
     let watch = &document.0["watch"];
     ensure!(watch["level"] == "moves" && watch.text("/level_reason")?.contains("profiler"), "{watch}");
-    // The runtime may know of the session before its garbage collector knows that ranges are wanted.
+    // The runtime may have the session before its GC knows that the session asks for ranges.
     let complete = document.complete()?;
     let moves: Vec<_> = complete.into_iter().skip_while(|gc| gc["level"] == "basic").collect();
     ensure!(moves.len() >= 2, "{} collections at moves", moves.len());
     for gc in moves {
         ensure!(gc["moved"].is_object(), "no moves: {}", brief(gc));
     }
-    // The first one did not notice.
+    // The first watch was not affected.
     signal(first.pid(), Signal::INT)?;
     ensure!(first.wait(DEADLINE)?.success(), "{first:?}");
     let first = Document::read(&first_path)?;
@@ -44,7 +44,7 @@ fn attached(clr: &Clr) -> Result<()> {
 }
 
 fn in_environment(clr: &Clr) -> Result<()> {
-    // It is named, and that is enough: the runtime would load it first, whether it exists or not.
+    // It is enough that the variables name one: the runtime would load it first, even if the file does not exist.
     let env =
         [("CORECLR_ENABLE_PROFILING", "1"), ("CORECLR_PROFILER", "{846F5F1C-F9AE-4B07-969E-05C26BC060D8}")];
     let small = [("DOTNET_GCgen0size", "400000")];

@@ -1,5 +1,5 @@
-//! `--sample`: roots in windows, and background collections between them. A program makes handles in known numbers and
-//! collects all the time, background collections among it, and says of each which it was.
+//! `--sample`: roots in windows, background collections between them. A program makes known numbers of handles and
+//! collects all the time, sometimes in the background, and prints the kind of each collection.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,7 +29,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.plain("sampled::what_contradicts_itself", contradictions);
 }
 
-/// What the summary says of blocking full collections is what its table and the records say.
+/// The summary counts blocking gen2 collections as its table and the records do.
 fn blocking_full(clr: &Clr) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let recording = dir.path().join("it.nettrace");
@@ -55,15 +55,15 @@ fn blocking_full(clr: &Clr) -> Result<()> {
         all += 1;
         off += u64::from(after_window);
     }
-    ensure!(off > 1, "no window had a full collection: {}", document.0["watch"]);
+    ensure!(off > 1, "no window had a gen2 collection: {}", document.0["watch"]);
     for format in ["text", "markdown"] {
         let said = report(format)?;
         let words = said.out()?.split_whitespace().collect::<Vec<_>>().join(" ");
         let end = format!(" of {all} blocking gen2 GCs ran");
         let (before, _) = words.split_once(&end).with_context(|| format!("no \"{end}\": {words}"))?;
         let counted: u64 = before.rsplit(' ').next().unwrap_or_default().parse()?;
-        // One that started just before the profiler's first collection may be among them. The program's first
-        // background collection starts as such and blocks, as there is no thread for it yet: it is none of them.
+        // The count may include a collection that started just before the profiler's first. It leaves out the program's
+        // first background collection, which blocks because there is no thread for it yet.
         let windows = document.0["watch"]["windows"]["taken"].as_u64().unwrap_or(0);
         ensure!((off - 1..=off + windows).contains(&counted), "{counted} instead of {off} of {all}");
     }
@@ -73,34 +73,34 @@ fn blocking_full(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// How many handles each step makes: more than the number by which the runtime's own handles vary.
+/// How many handles each step makes: more than the runtime's own handles vary.
 const STEP: u64 = 500;
 const WINDOWS: usize = 3;
-/// So many collections may the program be ahead of the document: more than it makes in the two seconds for which a record
-/// waits for its names.
-const AHEAD: usize = 3000;
-/// At least.
-const STEP_TAKES: Duration = Duration::from_millis(5);
+/// How far the document may lag behind the program: more collections than the program makes in the two seconds for
+/// which a record waits for its names.
+const MAX_AHEAD: usize = 3000;
+/// The least time for a step.
+const STEP_INTERVAL: Duration = Duration::from_millis(5);
 
-/// What the program did, in its own words.
+/// What the program printed about itself.
 #[derive(Default)]
 struct Story {
-    /// Collection to the handles that it had to find.
+    /// By collection: how many handles it has to find.
     handles: BTreeMap<u64, u64>,
-    /// Full collection to its kind.
+    /// By full collection: its kind.
     full: BTreeMap<u64, String>,
     collections: u64,
 }
 
 impl Story {
-    /// Windows that are over, by what the program was told of its full collections.
+    /// How many windows have ended, by the kinds of the program's full collections.
     fn windows(&self) -> usize {
         let kinds: Vec<&String> = self.full.values().collect();
         kinds.windows(2).filter(|pair| pair[0] == "blocking" && pair[1] == "background").count()
     }
 }
 
-/// Collects until enough collections were seen with roots, and all is done.
+/// Collects until the document has enough collections with roots, and `done` agrees.
 fn act(
     program: &mut Target,
     document: &Path,
@@ -125,20 +125,19 @@ fn act(
         let index = number(&said, "index")?;
         story.full.insert(index, fact(&said, "kind")?.to_owned());
         story.handles.insert(index, total);
-        // As fast as it can, and as far ahead of gcwatch as it pleases, it would give a slow machine more to do with every
-        // collection.
-        std::thread::sleep(STEP_TAKES);
-        until("gcwatch to keep up", DEADLINE, || Ok(seen(r#""number":"#) + AHEAD >= story.handles.len()))?;
+        // Without this pause and this limit, a slow machine would have ever more to do with each collection.
+        std::thread::sleep(STEP_INTERVAL);
+        until("gcwatch to follow", DEADLINE, || Ok(seen(r#""number":"#) + MAX_AHEAD >= story.handles.len()))?;
     }
     Ok(story)
 }
 
 fn check(document: &Document, story: &Story, between: &str) -> Result<()> {
     document.nothing_lost()?;
-    // Every collection that the program caused is there once and complete, at any level.
+    // Every collection that the program caused has one complete record, at either level.
     for number in story.handles.keys() {
         let gc = document.gc(*number)?;
-        ensure!(gc["complete"] == true, "not whole: {}", brief(gc));
+        ensure!(gc["complete"] == true, "incomplete: {}", brief(gc));
         if let Some(kind) = story.full.get(number) {
             ensure!(gc["kind"] == kind.as_str(), "the program saw a {kind} one: {}", brief(gc));
         }
@@ -146,12 +145,12 @@ fn check(document: &Document, story: &Story, between: &str) -> Result<()> {
         ensure!(roots || gc["level"] == between, "{}", brief(gc));
         ensure!(gc["moved"].is_object() == (roots || between == "moves"), "{}", brief(gc));
         ensure!(gc["roots"]["total"].is_u64() == roots, "{}", brief(gc));
-        // In a window there may be more of them, which the profiler lets pass.
+        // A window may have more collections; the profiler is not armed for them.
         ensure!((gc["cost"]["armed"] == true) == roots, "{}", brief(gc));
     }
     let with_roots = with_roots(document)?;
     let numbers: Vec<u64> = with_roots.iter().filter_map(|gc| gc["number"].as_u64()).collect();
-    // The handles between two of them are those that the program made.
+    // Between two of them, the number of handles grows by those that the program made.
     let known: Vec<(u64, i64)> = with_roots
         .iter()
         .filter_map(|gc| Some((*story.handles.get(&gc["number"].as_u64()?)?, gc)))
@@ -161,7 +160,7 @@ fn check(document: &Document, story: &Story, between: &str) -> Result<()> {
     for pair in known.windows(2) {
         let (made, found) = (pair[1].0 - pair[0].0, pair[1].1 - pair[0].1);
         let off = found - i64::try_from(made)?;
-        // The runtime has some of its own that come and go, by the threads of its profilers and sessions.
+        // The runtime's own handles come and go with the threads of profilers and sessions.
         ensure!(off.unsigned_abs() < STEP / 10, "{made} more handles, {found} more were found");
     }
     let summary = document.0.place("/summary")?;
@@ -178,12 +177,12 @@ fn with_roots(document: &Document) -> Result<Vec<&Value>> {
     Ok(document.complete()?.into_iter().filter(|gc| gc["level"] == "roots").collect())
 }
 
-/// One collection a window, and by the program's own word background collections between each two of them.
+/// One collection per window, and background collections between any two windows, by the program's own output.
 fn check_counted(document: &Document, story: &Story) -> Result<()> {
     let windows = document.0.place("/watch/windows")?;
     let numbers: Vec<u64> = with_roots(document)?.iter().filter_map(|gc| gc["number"].as_u64()).collect();
     let taken = windows.uint("/taken")?;
-    // The last one may be cut off by the end of the watch.
+    // The end of the watch may cut the last window off.
     ensure!(numbers.len() as u64 == taken || numbers.len() as u64 + 1 == taken, "{numbers:?} in {windows}");
     for pair in numbers.windows(2) {
         let between = story.full.range(pair[0] + 1..pair[1]);
@@ -196,24 +195,24 @@ fn check_counted(document: &Document, story: &Story) -> Result<()> {
     Ok(())
 }
 
-/// The recording tells the same.
+/// A replay gives the same.
 fn check_replay(document: &Document, recording: &Path) -> Result<()> {
     let replayed = Gcwatch::new().args("report --format json").arg(recording).output()?.expect(0)?;
     let replayed = Document::parse(&replayed.stdout)?;
     for what in ["/gcs", "/summary", "/watch/level", "/watch/background_gc", "/watch/arming", "/watch/sample"]
     {
-        ensure!(document.0.pointer(what) == replayed.0.pointer(what), "{what} is another in the recording");
+        ensure!(document.0.pointer(what) == replayed.0.pointer(what), "{what} differs in the replay");
     }
     let (live, later) = (document.0.place("/watch/windows")?, replayed.0.place("/watch/windows")?);
-    // It does not know of those that were skipped after the last one.
+    // The recording lacks the windows that were skipped after the last one.
     let fits = later["taken"] == live["taken"] && later.uint("/skipped")? <= live.uint("/skipped")?;
-    ensure!(fits, "live {live}, in the recording {later}");
+    ensure!(fits, "live {live}, replayed {later}");
     Ok(())
 }
 
 fn environment(heap: Heap) -> [(&'static str, &'static str); 3] {
     let [server, budget] = heap.environment();
-    // Code compiled a second time is compiled by a thread of its own, which comes and goes with its handles.
+    // Tiered compilation has a thread of its own, whose handles come and go.
     [server, budget, ("DOTNET_TieredCompilation", "0")]
 }
 
@@ -221,8 +220,8 @@ fn in_attach(clr: &Clr, heap: Heap) -> Result<()> {
     let mut program = Target::app(clr, "roots", &[], &environment(heap))?;
     program.wait_line("ready ", DEADLINE)?;
     let pid = program.pid();
-    // The first profiler that leaves makes the runtime start a thread for that, which it keeps; background
-    // collections have one, too.
+    // When the first profiler leaves, the runtime starts a thread for that, which it keeps; it also keeps one for
+    // background collections.
     attach_json(clr, pid, "--sample 1/30s --duration 300ms")?;
     program.ask("full", "full ", DEADLINE)?;
     let dir = tempfile::tempdir()?;
@@ -237,7 +236,7 @@ fn in_attach(clr: &Clr, heap: Heap) -> Result<()> {
     check(&document, &story, "basic")?;
     check_counted(&document, &story)?;
     check_replay(&document, &recording)?;
-    // When gcwatch ends the profiler is out.
+    // The profiler has left before gcwatch ends.
     let said = program.ask("full", "full ", DEADLINE)?;
     ensure!(fact(&said, "kind")? == "background", "after the watch: {said}");
     gone(pid, &before).with_context(|| format!("before: {before:?}"))?;
@@ -262,7 +261,7 @@ fn in_run(clr: &Clr) -> Result<()> {
     let document = Document::read(&path)?;
     check(&document, &story, "basic")?;
     check_counted(&document, &story)?;
-    // From its first collection on, without a gap.
+    // All collections from the first one on.
     let numbers: Vec<u64> = document.gcs()?.iter().filter_map(|gc| gc["number"].as_u64()).collect();
     let all: Vec<u64> = (1..=numbers.len() as u64).collect();
     let mut sorted = numbers.clone();
@@ -271,7 +270,7 @@ fn in_run(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// In a window by time all blocking collections show their roots; between two of them all show what moved.
+/// In a window by time, all blocking collections have roots; between windows, all have moves.
 fn by_time(clr: &Clr) -> Result<()> {
     let mut program = Target::app(clr, "roots", &[], &environment(Heap::Workstation))?;
     program.wait_line("ready ", DEADLINE)?;
@@ -295,7 +294,7 @@ fn by_time(clr: &Clr) -> Result<()> {
 
 const WORK: &str = "live=5000";
 
-/// Collects until a collection was seen with roots: the first window may take a while to open.
+/// Collects until a collection has roots: the first window may take a while to open.
 fn collect_in_window(program: &mut Target, document: &Path) -> Result<()> {
     let mut collected = 0;
     until("a collection with roots", DEADLINE, || {
@@ -313,11 +312,11 @@ fn collect_in_window(program: &mut Target, document: &Path) -> Result<()> {
     })
 }
 
-/// A window for more collections than there are is open when the end comes: the profiler is out before gcwatch is.
+/// When the watch ends, a window for more collections is still open: the profiler leaves before gcwatch ends.
 fn ends_within(clr: &Clr) -> Result<()> {
     let mut program = Target::app(clr, "roots", &[], &environment(Heap::Workstation))?;
     program.wait_line("ready ", DEADLINE)?;
-    // The first one is blocking: there is no thread for it yet.
+    // The first collection is blocking: there is no thread for background collections yet.
     program.ask("full", "full ", DEADLINE)?;
     let dir = tempfile::tempdir()?;
     for with in [Signal::INT, Signal::TERM] {
@@ -331,7 +330,7 @@ fn ends_within(clr: &Clr) -> Result<()> {
         let document = Document::read(&path)?;
         ensure!(document.0["watch"]["windows"]["taken"] == 1, "{}", document.0["watch"]);
     }
-    // The target may end in one, too.
+    // The target, too, may end in a window.
     let path = dir.path().join("exit.json");
     let mut gcwatch = start_attach(clr, program.pid(), "--sample 1000/30s", &path)?;
     collect_in_window(&mut program, &path)?;
@@ -342,7 +341,7 @@ fn ends_within(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// Windows are refused as long as another profiler is there; what it says of that comes once, and the watch goes on.
+/// Another profiler refuses all windows while it is loaded; gcwatch reports that once and goes on watching.
 fn another_profiler(clr: &Clr) -> Result<()> {
     let churn = Churn::start(clr, Heap::Workstation, WORK)?;
     let dir = tempfile::tempdir()?;
@@ -350,12 +349,12 @@ fn another_profiler(clr: &Clr) -> Result<()> {
     let mut first = start_attach(clr, churn.pid(), "--level roots", &first_path)?;
     let mut second = start_attach(clr, churn.pid(), "--sample 1/1s", &path)?;
     let said = |what: &str| second.stderr().matches(what).count();
-    until("a word on the refusal", DEADLINE, || Ok(said("no roots in this window: another profiler") == 1))?;
+    until("the refusal's notice", DEADLINE, || Ok(said("no roots in this window: another profiler") == 1))?;
     signal(first.pid(), Signal::INT)?;
     ensure!(first.wait(DEADLINE)?.success(), "{first:?}");
     check_attached(&Document::read(&first_path)?)?;
     let mine = || Ok(std::fs::read_to_string(&path)?.matches(r#""background""#).count() > 1);
-    until("background collections of a process that is left alone", DEADLINE, mine)?;
+    until("background collections after the first watch", DEADLINE, mine)?;
     ensure!(said("no roots in this window") == 1, "{}", second.stderr());
     signal(second.pid(), Signal::INT)?;
     ensure!(second.wait(DEADLINE)?.success(), "{second:?}");
@@ -364,7 +363,7 @@ fn another_profiler(clr: &Clr) -> Result<()> {
     churn.stop(clr, WORK)
 }
 
-/// Bounds on roots rest on the collections that showed them, and say on how many.
+/// Assertions on roots count only the collections with roots, and say how many there are.
 fn verdicts(clr: &Clr) -> Result<()> {
     let churn = Churn::start(clr, Heap::Workstation, WORK)?;
     let document = attach_json(

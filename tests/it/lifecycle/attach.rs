@@ -1,4 +1,4 @@
-//! `gcwatch attach`: a running process is watched and does its work as it would without gcwatch.
+//! `gcwatch attach`: watches a running process, which works as without gcwatch.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -22,13 +22,13 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.once("attach::ndjson_is_live", &[], ndjson);
 }
 
-/// A program that collects until it is told to stop.
+/// A program that collects until the test stops it.
 pub(crate) struct Churn {
     pub(crate) target: Target,
 }
 
 impl Churn {
-    /// Starts it, and its work.
+    /// Starts the program and its work.
     pub(crate) fn start(clr: &Clr, heap: Heap, arguments: &str) -> Result<Churn> {
         let mut all = vec!["interactive"];
         all.extend(arguments.split_whitespace());
@@ -42,7 +42,7 @@ impl Churn {
         self.target.pid()
     }
 
-    /// Stops it: it has to end well, with the result that the same amount of work gives unwatched.
+    /// Stops the program: it must succeed, with the checksum that the same amount of work gives unwatched.
     pub(crate) fn stop(mut self, clr: &Clr, arguments: &str) -> Result<()> {
         let said = self.target.ask("stop", "done ", DEADLINE)?;
         let status = self.target.wait(DEADLINE)?;
@@ -59,13 +59,13 @@ impl Churn {
     }
 }
 
-/// What every document of an attach holds: each collection once, without a gap, and cut off only those that ran when
-/// the watch began or ended.
+/// Checks what holds for every attach: each collection has one record, no number is missing, and only collections that
+/// ran when the watch began or ended are cut off.
 pub(crate) fn check_records(document: &Document) -> Result<()> {
     let mut numbers = Vec::new();
     for gc in document.gcs()? {
         let number = gc["number"].as_u64();
-        // Others may have come and gone since a background one began.
+        // Since this background collection began, others may have begun and ended.
         numbers.extend(number.filter(|_| gc["incomplete"] != "began-before"));
         // A background collection ends after the ones that start while it runs.
         let neighbours = |older: bool| -> Result<bool> {
@@ -82,7 +82,7 @@ pub(crate) fn check_records(document: &Document) -> Result<()> {
             ended if ended == "ended-after" => {
                 ensure!(neighbours(false)?, "it ended in the watch: {}", brief(gc))
             }
-            // The mask that is written when the profiler comes or goes may meet collections that are running.
+            // Changing the event mask, when the profiler comes or goes, may meet running collections.
             half if half == "half-armed" => {
                 ensure!(at_edge(document, number)?, "half-armed in between: {}", brief(gc))
             }
@@ -91,19 +91,19 @@ pub(crate) fn check_records(document: &Document) -> Result<()> {
     }
     numbers.sort_unstable();
     let gap = numbers.windows(2).find(|pair| pair[1] != pair[0] + 1);
-    ensure!(gap.is_none(), "GC numbers {gap:?} follow each other");
+    ensure!(gap.is_none(), "a gap between GC numbers {gap:?}");
     Ok(())
 }
 
-/// Older or newer than all that the profiler saw in full.
+/// Whether it is older or newer than all collections with roots.
 fn at_edge(document: &Document, number: Option<u64>) -> Result<bool> {
     let seen = document.complete()?.into_iter().filter(|gc| gc["level"] == "roots");
     let seen: Vec<Option<u64>> = seen.map(|gc| gc["number"].as_u64()).collect();
     Ok(seen.iter().all(|other| *other > number) || seen.iter().all(|other| *other < number))
 }
 
-/// The complete collections of an attach at `roots`: those that the profiler saw, which are all from its coming to
-/// its going. A few before and after it are seen without roots, and say so.
+/// Returns the complete collections with roots of an attach at `roots`: all between the profiler's arrival and its
+/// departure. A few before and after them have no roots, and say so.
 pub(crate) fn check_attached(document: &Document) -> Result<Vec<&Value>> {
     check_records(document)?;
     let mut numbered = document.complete()?;
@@ -119,9 +119,9 @@ pub(crate) fn check_attached(document: &Document) -> Result<Vec<&Value>> {
     Ok(seen)
 }
 
-/// A complete blocking collection at `roots`.
+/// Checks a complete blocking collection at `roots`.
 fn check_roots(gc: &Value) -> Result<()> {
-    // A background collection that was running when the profiler came goes on to its end.
+    // A background collection that ran when the profiler came continues to its end.
     ensure!(gc["kind"] == "blocking" || gc["kind"] == "foreground", "kind {}", gc["kind"]);
     ensure!(gc.uint("/roots/total")? > 0 && gc.uint("/roots/by_kind/handle")? > 0, "no roots");
     ensure!(gc["moved"].is_object() && gc["surviving"].is_object(), "no blocks");
@@ -140,7 +140,7 @@ fn document(clr: &Clr, heap: Heap) -> Result<()> {
     for gc in seen {
         moved += gc.uint("/moved/blocks")?;
     }
-    ensure!(moved > 0, "in no collection anything moved");
+    ensure!(moved > 0, "no collection moved anything");
     let watch = &document.0["watch"];
     ensure!(
         watch["level"] == "roots" && watch["level_reason"].is_null() && watch["arming"] == "late",
@@ -154,7 +154,7 @@ fn document(clr: &Clr, heap: Heap) -> Result<()> {
     churn.stop(clr, WORK)
 }
 
-/// Attaches to the program named by these words.
+/// Attaches to a program with these arguments.
 fn by(clr: &Clr, words: fn(u32) -> Vec<String>) -> Result<()> {
     let churn = Churn::start(clr, Heap::Workstation, "")?;
     let mut gcwatch = Gcwatch::on(clr).args("attach --gcs 2 --format json");
@@ -174,11 +174,11 @@ fn by_port(clr: &Clr) -> Result<()> {
     })
 }
 
-/// A name that no process has, and one that several may have: never some process.
+/// A name of no process, or of several: gcwatch refuses, and never picks one.
 fn by_name(clr: &Clr) -> Result<()> {
     let none = Gcwatch::on(clr).args("attach --gcs 1 --name no-such-program").output()?.expect(20)?;
     none.says(&["no-such-program"])?;
-    // A name of its own, so that other tests' processes do not matter.
+    // A unique name, so that other tests' processes do not match.
     let dir = tempfile::tempdir()?;
     let unique = format!("churn{}", std::process::id());
     let build = apps::build("churn")?;
@@ -203,7 +203,7 @@ fn by_name(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// Each line comes when its collection is over, not at the end.
+/// Each line comes when its collection is over, not at the end of the watch.
 fn ndjson(clr: &Clr) -> Result<()> {
     let mut target = Target::app(clr, "roots", &[], &[])?;
     target.wait_line("ready ", DEADLINE)?;
@@ -211,7 +211,7 @@ fn ndjson(clr: &Clr) -> Result<()> {
         Gcwatch::on(clr).args("attach --format ndjson -p").arg(target.pid().to_string()).spawn()?;
     gcwatch.wait_line(r#"{"type":"start""#, DEADLINE)?;
     let index = number(&target.ask("collect 2", "collected ", DEADLINE)?, "index")?;
-    // Nothing more happens in the program: the line has to come by itself.
+    // The program does nothing more, so only time can bring the line.
     let line = gcwatch.wait_line(r#"{"type":"gc""#, DEADLINE)?;
     let line: Value = serde_json::from_str(&format!(r#"{{"type":"gc"{line}"#))?;
     ensure!(line["number"] == index && line["roots"]["total"].is_u64(), "GC {index}: {}", brief(&line));
@@ -225,7 +225,7 @@ fn ndjson(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// What is no process id is a name; where it is that of two, both are listed with their command lines.
+/// An argument that is no process id is a name; if two processes have it, the message lists both command lines.
 fn by_name_of_program(clr: &Clr) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let built = apps::build("roots")?;

@@ -1,4 +1,4 @@
-//! Programs that close descriptors which are not theirs: what they open under the same number is theirs alone.
+//! Programs that close descriptors of others: what they then open under the same number is theirs alone.
 
 use anyhow::{Result, ensure};
 use xtask::Clr;
@@ -33,7 +33,7 @@ fn taken(clr: &Clr, how: &str) -> Result<()> {
     let watched = number(&program.ask("collect", "collected ", DEADLINE)?, "index")?;
     let answer = program.ask(how, if how == "sweep" { "swept" } else { "taken" }, DEADLINE)?;
     ensure!(how != "sweep" || number(&answer, "sockets")? > 0, "{answer}");
-    // The profiler looks every 200 ms, and leaves: collections go on, without roots.
+    // The profiler checks its descriptor every 200 ms and leaves: collections continue without roots.
     until("the profiler to leave", LEAVING, || Ok(!Footprint::of(pid)?.has_our_threads()))?;
     let unwatched = number(&program.ask("collect", "collected ", DEADLINE)?, "index")?;
     let has = |index: u64| {
@@ -44,13 +44,13 @@ fn taken(clr: &Clr, how: &str) -> Result<()> {
     has(unwatched)?;
     signal(gcwatch.pid(), Signal::INT)?;
     ensure!(gcwatch.wait(DEADLINE)?.success(), "{gcwatch:?}");
-    // Where the number is ours no more, nothing was read, and nothing was closed.
+    // Once the number is not the profiler's any more, it has neither read nor closed it.
     let answer = program.ask("check", "checked ", DEADLINE)?;
     let [all, intact, open] = [number(&answer, "all")?, number(&answer, "intact")?, number(&answer, "open")?];
     ensure!(all > 0 && (intact, open) == (all, all), "{answer}");
     let report = Gcwatch::new().args("report").arg(&recording).output()?.expect(0)?;
     ensure!(report.out()?.contains("closed a descriptor that is not its own"), "{}", report.out()?);
-    // It can be watched again, and what was taken stays.
+    // The next watch works, and the program keeps what it opened.
     attach_json(clr, pid, "--level roots --duration 1s")?;
     let answer = program.ask("check", "checked ", DEADLINE)?;
     ensure!(number(&answer, "open")? == all, "{answer}");

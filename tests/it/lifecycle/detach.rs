@@ -1,4 +1,4 @@
-//! After a watch the target is as it was: no thread, descriptor or second library stays, and background GC is back.
+//! After a watch the target is as before: no thread, descriptor or second library remains, and background GC is back.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -14,8 +14,8 @@ use crate::it::support::{
 };
 
 const WORK: &str = "live=10000 seed=7";
-/// A profiler leaves within seconds of a gcwatch that ended, on a machine that has time for it; the runtime's own threads
-/// for event streams too.
+/// How long the profiler and the runtime's threads for event streams may take to end after gcwatch; on an idle machine
+/// it is seconds.
 pub(crate) const LEAVING: Duration = DEADLINE;
 
 pub(crate) fn register(suite: &mut Suite) {
@@ -33,10 +33,10 @@ pub(crate) fn register(suite: &mut Suite) {
 
 fn leaves_nothing(clr: &Clr, heap: Heap) -> Result<()> {
     let churn = Churn::start(clr, heap, WORK)?;
-    // Some work first: the runtime starts threads of its own as it goes.
+    // Some work first, because the runtime starts threads of its own meanwhile.
     attach_json(clr, churn.pid(), "--gcs 5 --level basic")?;
     let unwatched = settled(churn.pid())?;
-    // The first profiler that leaves makes the runtime start a thread for that, which it keeps.
+    // When the first profiler leaves, the runtime starts a thread for that, which it keeps.
     attach_json(clr, churn.pid(), "--level roots --gcs 100")?;
     gone(churn.pid(), &unwatched.with_a_thread())?;
     let before = Footprint::of(churn.pid())?;
@@ -55,7 +55,7 @@ fn leaves_nothing(clr: &Clr, heap: Heap) -> Result<()> {
     churn.stop(clr, WORK)
 }
 
-/// Whoever looks at the process's threads sees which ones are ours, and that they go.
+/// Users can see which threads are gcwatch's, and that they end.
 fn threads_have_names(clr: &Clr) -> Result<()> {
     let churn = Churn::start(clr, Heap::Workstation, WORK)?;
     let dir = tempfile::tempdir()?;
@@ -68,18 +68,18 @@ fn threads_have_names(clr: &Clr) -> Result<()> {
         let now = Footprint::of(churn.pid())?;
         Ok(ours.iter().all(|name| now.threads.get(*name) == Some(&1)))
     };
-    until("threads with our names", DEADLINE, named)?;
+    until("gcwatch's threads", DEADLINE, named)?;
     signal(gcwatch.pid(), Signal::INT)?;
     ensure!(gcwatch.wait(DEADLINE)?.success(), "{gcwatch:?}");
-    until("no thread of ours", LEAVING, || Ok(!Footprint::of(churn.pid())?.has_our_threads()))?;
+    until("gcwatch's threads to end", LEAVING, || Ok(!Footprint::of(churn.pid())?.has_our_threads()))?;
     churn.stop(clr, WORK)
 }
 
-/// What the process has open once that no longer changes.
+/// The footprint of a process once it no longer changes.
 pub(crate) fn settled(pid: u32) -> Result<Footprint> {
     let mut last = Footprint::of(pid)?;
     let mut same = 0;
-    until("a footprint that stays", DEADLINE, || {
+    until("a stable footprint", DEADLINE, || {
         std::thread::sleep(Duration::from_millis(20));
         let now = Footprint::of(pid)?;
         same = if now == last { same + 1 } else { 0 };
@@ -89,9 +89,9 @@ pub(crate) fn settled(pid: u32) -> Result<Footprint> {
     Ok(last)
 }
 
-/// Waits until there is nothing that was not there before.
+/// Waits until nothing is new since `before`.
 pub(crate) fn gone(pid: u32, before: &Footprint) -> Result<()> {
-    let outcome = until("nothing of the watch left", LEAVING, || Ok(Footprint::of(pid)?.within(before)));
+    let outcome = until("all traces of the watch to go", LEAVING, || Ok(Footprint::of(pid)?.within(before)));
     outcome.with_context(|| match Footprint::of(pid) {
         Ok(now) => format!("before: {before:?}\nnow: {now:?}"),
         Err(error) => format!("the target is gone: {error}"),
@@ -106,7 +106,7 @@ fn by_duration(clr: &Clr) -> Result<()> {
     check_records(&document)?;
     ensure!(document.0["exit"]["reason"] == "duration", "{}", document.0["exit"]);
     let watched = Duration::from_nanos(document.0.uint("/watch/duration_ns")?);
-    // The clock is the stream's: it ends with the last event.
+    // The duration is by the stream's clock, which ends with the last event.
     let known = Duration::ZERO < watched && watched <= taken;
     ensure!(taken >= Duration::from_secs(1) && known, "it watched for {watched:?}, and took {taken:?}");
     ensure!(!document.complete()?.is_empty(), "no collection in a second of work");
@@ -132,11 +132,11 @@ fn by_signal(clr: &Clr, with: Signal) -> Result<()> {
     };
     let exit = &document.0["exit"];
     ensure!(exit["gcwatch"] == 0 && exit["reason"] == reason, "{exit}");
-    ensure!(!document.0["summary"].is_null() && !document.complete()?.is_empty(), "nothing was seen");
+    ensure!(!document.0["summary"].is_null() && !document.complete()?.is_empty(), "no collection was seen");
     churn.stop(clr, WORK)
 }
 
-/// Who starts gcwatch with SIGHUP ignored wants it to go on without its terminal.
+/// A user who starts gcwatch with SIGHUP ignored wants it to survive its terminal.
 fn nohup(clr: &Clr) -> Result<()> {
     let churn = Churn::start(clr, Heap::Workstation, WORK)?;
     let dir = tempfile::tempdir()?;
@@ -156,9 +156,8 @@ fn nohup(clr: &Clr) -> Result<()> {
     churn.stop(clr, WORK)
 }
 
-/// Leaving costs at most the collection that is running then, and what starts later is not in the watch: no number is
-/// missing, no record is half-armed in between, and `--strict` has nothing to complain of. `--gcs` counts what was
-/// asked for: complete collections with roots.
+/// Leaving loses at most the collection that runs then; later ones are not in the watch: no number is missing, no
+/// record in the middle is half-armed, and `--strict` finds nothing. `--gcs` counts complete collections with roots.
 fn leaving_a_storm(clr: &Clr, heap: Heap) -> Result<()> {
     let mut variables = heap.environment().to_vec();
     variables.push(("DOTNET_GCgen0size", "10000"));
@@ -187,7 +186,7 @@ fn background_gc_is_back(clr: &Clr) -> Result<()> {
     let churn = Churn::start(clr, Heap::Workstation, WORK)?;
     let document = attach_json(clr, churn.pid(), "--level roots --gcs 100")?;
     let seen = check_attached(&document)?;
-    ensure!(seen.iter().any(|gc| gc["generation"] == 2), "no generation 2 while background GC was off");
+    ensure!(seen.iter().any(|gc| gc["generation"] == 2), "no gen2 collection while background GC was off");
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("basic.json");
     let mut gcwatch = start_attach(clr, churn.pid(), "--level basic", &path)?;
@@ -200,7 +199,7 @@ fn background_gc_is_back(clr: &Clr) -> Result<()> {
     churn.stop(clr, WORK)
 }
 
-/// The runtime frees no event definition while it runs: ours are made once, however often we come.
+/// The runtime never frees event definitions: the profiler must make its own only once, over all watches.
 fn metadata_does_not_grow(clr: &Clr) -> Result<()> {
     let mut target = Target::app(clr, "roots", &[], &[])?;
     target.wait_line("ready ", DEADLINE)?;
@@ -215,9 +214,9 @@ fn metadata_does_not_grow(clr: &Clr) -> Result<()> {
             target.ask(&format!("collect {generation}"), "collected ", DEADLINE)?;
         }
         ensure!(gcwatch.wait(DEADLINE)?.success(), "{gcwatch:?}");
-        ensure!(check_attached(&Document::read(&document)?)?.len() == 3, "not all with roots");
+        ensure!(check_attached(&Document::read(&document)?)?.len() == 3, "not three with roots");
         let bytes = std::fs::read(&path)?;
-        // Each definition in a recording holds the provider's name, in UTF-16; nothing else does.
+        // In a recording, only the definitions contain the provider's name in UTF-16.
         let name: Vec<u8> =
             netcore_profiler::wire::PROVIDER_NAME.encode_utf16().flat_map(u16::to_le_bytes).collect();
         definitions.push(bytes.windows(name.len()).filter(|part| *part == name).count());

@@ -1,4 +1,4 @@
-//! A target that sends without end, and never ends its session: a watch ends all the same.
+//! A target that never stops sending and never ends its session: the watch still ends.
 
 use std::io::Write;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -20,17 +20,17 @@ pub(crate) fn register(suite: &mut Suite) {
 
 type Send = fn(&mut UnixStream) -> std::io::Result<()>;
 
-/// After this the stream is left, whatever it still sends, and what the machine adds to that.
-const LEFT: Duration = Duration::from_secs(30 + 60);
+/// After how long gcwatch must have left the stream, with an allowance for a busy machine.
+const LEAVE_TIMEOUT: Duration = Duration::from_secs(30 + 60);
 
-/// As fast as it is read.
+/// Sends as fast as gcwatch reads.
 fn flood(stream: &mut UnixStream) -> std::io::Result<()> {
     loop {
         stream.write_all(&[0; 1 << 16])?;
     }
 }
 
-/// Before each silence is long enough to count as one.
+/// Sends so often that no silence is long enough to count as one.
 fn trickle(stream: &mut UnixStream) -> std::io::Result<()> {
     loop {
         stream.write_all(&[0])?;
@@ -38,7 +38,7 @@ fn trickle(stream: &mut UnixStream) -> std::io::Result<()> {
     }
 }
 
-/// A process that answers like a runtime, but for the request to stop.
+/// Poses as a runtime, but does not answer the request to stop.
 fn runtime(send: Send) -> Result<(tempfile::TempDir, Gcwatch)> {
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("socket");
@@ -51,7 +51,7 @@ fn runtime(send: Send) -> Result<(tempfile::TempDir, Gcwatch)> {
     Ok((dir, Gcwatch::new().args("attach --level basic --format json --diagnostic-port").arg(path)))
 }
 
-/// The end of a connection is no failure: gcwatch hangs up.
+/// A closed connection is no failure: gcwatch hangs up.
 fn serve(mut stream: UnixStream, send: Send) {
     const EVENT_PIPE: u8 = 2;
     const STOP: u8 = 1;
@@ -71,7 +71,7 @@ fn duration_holds(send: Send) -> Result<()> {
     let out = dir.path().join("out.json");
     let began = Instant::now();
     gcwatch.args("--duration 1s -o").arg(&out).output()?.expect(0)?;
-    ensure!(began.elapsed() < LEFT, "it took {:?}", began.elapsed());
+    ensure!(began.elapsed() < LEAVE_TIMEOUT, "it took {:?}", began.elapsed());
     check(&Document::read(&out)?, "duration")
 }
 
@@ -83,7 +83,11 @@ fn sigterm_holds(send: Send) -> Result<()> {
     let began = Instant::now();
     signal(gcwatch.pid(), Signal::TERM)?;
     let status = gcwatch.wait(DEADLINE)?;
-    ensure!(status.success() && began.elapsed() < LEFT, "{status} after {:?}: {gcwatch:?}", began.elapsed());
+    ensure!(
+        status.success() && began.elapsed() < LEAVE_TIMEOUT,
+        "{status} after {:?}: {gcwatch:?}",
+        began.elapsed()
+    );
     check(&Document::read(&out)?, "terminated")
 }
 

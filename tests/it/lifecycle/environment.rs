@@ -1,4 +1,4 @@
-//! What gcwatch puts into a program's environment is not there when the program looks, nor in its children.
+//! Variables that gcwatch sets for a program are gone when the program and its children look.
 
 use anyhow::{Context, Result, ensure};
 use xtask::Clr;
@@ -12,7 +12,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.each("environment::of_a_tree_that_is_followed", &[], followed);
 }
 
-/// The program's lines by their first word.
+/// Runs the program; returns a lookup of its lines by first word.
 fn names(clr: &Clr, options: &str) -> Result<impl Fn(&str) -> Result<String>> {
     let ended = Gcwatch::on(clr)
         .args("run --format ndjson -o /dev/null")
@@ -35,7 +35,7 @@ fn at_roots(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// Nothing is loaded that could change what the C library has. The port is answered for as long as it is there.
+/// No library is loaded that could change the C library's environment. While the port exists, gcwatch answers on it.
 fn at_basic(clr: &Clr) -> Result<()> {
     let names = names(clr, "--level basic")?;
     for who in ["own", "child"] {
@@ -45,7 +45,7 @@ fn at_basic(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// The port stays: further processes shall be watched too. What is one process's own does not.
+/// With `--follow` the port stays, for further processes; all variables that concern one process go.
 fn followed(clr: &Clr) -> Result<()> {
     let names = names(clr, "--follow --level roots")?;
     for who in ["own", "child", "native"] {

@@ -1,4 +1,4 @@
-//! `run --follow`: every .NET process of a tree has a document of its own, right by its own account.
+//! `run --follow`: every .NET process of a tree has a document of its own, which agrees with its own output.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -30,19 +30,19 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.once("follow::only_those_named", &[Need::Proc], only);
 }
 
-/// One process as it spoke of itself.
+/// What one process printed about itself.
 #[derive(Debug, Clone, Default)]
 struct Node {
     parent: u64,
-    /// By the oldest generation collected.
+    /// Its collections by generation.
     gcs: [u64; 3],
 }
 
-/// `--follow` with a tree, and a file that lets those go on that wait for it.
+/// `--follow` of a tree, and a file that releases the processes waiting for it.
 struct Running {
     gcwatch: Target,
     dir: tempfile::TempDir,
-    /// Whoever has said that he is ready; killed at the end of the test.
+    /// All processes that have printed "ready", to be killed at the end of the test.
     guards: Vec<Guard>,
 }
 
@@ -61,7 +61,7 @@ impl Running {
         Ok(Running { gcwatch, dir, guards: Vec::new() })
     }
 
-    /// Waits until this many more are ready; returns their process ids.
+    /// Waits until this many more processes are ready; returns their ids.
     fn ready(&mut self, count: usize) -> Result<Vec<u32>> {
         let mut pids = Vec::new();
         for _ in 0..count {
@@ -92,10 +92,10 @@ impl Running {
         Ok(document)
     }
 
-    /// What the processes said of themselves at their ends.
+    /// What the processes printed about themselves at their ends.
     fn nodes(&mut self) -> Result<BTreeMap<u64, Node>> {
-        // Takes in what is there already.
-        let _nothing = self.gcwatch.wait_line("nobody says this", Duration::ZERO);
+        // Reads the lines that have already arrived.
+        let _nothing = self.gcwatch.wait_line("no such line", Duration::ZERO);
         let lines = self.gcwatch.lines().iter().filter(|line| line.starts_with("node "));
         lines
             .map(|line| {
@@ -120,7 +120,7 @@ fn counts(process: &Value) -> Result<[u64; 3]> {
     Ok(counts)
 }
 
-/// Two at a time, a grandchild started by a shell, one that crashes, one that cannot be watched.
+/// Processes side by side, a grandchild started by a shell, one that crashes, one that cannot be watched.
 fn own_accounts(clr: &Clr) -> Result<()> {
     let tree = format!(
         "gcs=3 exit=4 {{ early gcs=5 {HOLD} {{ sh gcs=2 exit=9 }} }} {{ early gcs=8 {HOLD} {{ gcs=4 abort }} }} \
@@ -128,7 +128,7 @@ fn own_accounts(clr: &Clr) -> Result<()> {
     );
     let mut running = Running::start(clr, "--format json", &tree)?;
     running.ready(4)?;
-    until("what is said of the process without diagnostics", DEADLINE, || {
+    until("the report of the process without diagnostics", DEADLINE, || {
         Ok(running.gcwatch.stderr().contains("DOTNET_EnableDiagnostics=0"))
     })?;
     running.go()?;
@@ -148,7 +148,7 @@ fn own_accounts(clr: &Clr) -> Result<()> {
             continue;
         }
         let counted = counts(process)?;
-        // Of one that crashes the last 100 ms are lost; it says so by its reason.
+        // The last 100 ms of a crashed process are lost; its reason says so.
         let crashed = node.gcs == [2, 1, 1];
         ensure!(crashed || counted == node.gcs, "{pid}: {counted:?}, itself {:?}", node.gcs);
         let reason = if crashed { "target-killed" } else { "target-ended" };
@@ -162,7 +162,7 @@ fn own_accounts(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// A process that starts later would wait forever for a diagnostics client.
+/// A process that starts after gcwatch was killed must not wait for a diagnostics client.
 fn killed(clr: &Clr) -> Result<()> {
     let mut running =
         Running::start(clr, "--format json", &format!("gcs=1 {HOLD} {{ sh gcs=2 }} {{ gcs=3 }}"))?;
@@ -179,7 +179,7 @@ fn killed(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// Ctrl-C goes to the command. What it started and what lives on is left, unharmed, with what was seen of it.
+/// Ctrl-C goes to the command. Processes that survive it are left unharmed, with a document of what was seen.
 fn interrupted(clr: &Clr) -> Result<()> {
     let mut running =
         Running::start(clr, "--format json", &format!("gcs=3 {HOLD} {{ early gcs=5 {HOLD} }}"))?;
@@ -195,7 +195,7 @@ fn interrupted(clr: &Clr) -> Result<()> {
     seen.sort_unstable();
     ensure!(seen == ["command-ended", "target-killed"], "{reasons:?}");
     let left = reasons.iter().find(|(_, why)| **why == "command-ended").map(|(pid, _)| *pid);
-    let left = left.context("nobody was left")?;
+    let left = left.context("no process was left")?;
     ensure!(pids.contains(&u32::try_from(left)?), "{left}: {pids:?}");
     ensure!(counts(by_pid[&left])? == [2, 2, 1], "{:?}", counts(by_pid[&left]));
     running.go()?;
@@ -203,7 +203,7 @@ fn interrupted(clr: &Clr) -> Result<()> {
     running.ends_with(130)
 }
 
-/// A command that does not heed the first one does not keep gcwatch.
+/// A command that ignores the first Ctrl-C does not keep gcwatch running after the second.
 fn second(clr: &Clr) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let script = "trap 'echo trapped' INT; echo shell=$$; \"$@\" & wait; wait; wait $!";
@@ -244,7 +244,7 @@ fn second(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// Each process is judged by itself, in every format, and the worst verdict is the exit code.
+/// Each process has its own verdict in every format, and the worst one sets the exit code.
 fn verdicts(clr: &Clr) -> Result<()> {
     let tree = "gcs=2 { early gcs=9 }";
     for format in ["json", "ndjson", "csv", "markdown", "junit", "openmetrics", "text"] {
@@ -333,7 +333,7 @@ fn check_format(format: &str, text: &str, few: u64, many: u64) -> Result<()> {
             let sum = "2 processes: 11 collections";
             for line in text.lines() {
                 let whose = [few, many].iter().any(|pid| line.starts_with(&label(*pid)));
-                ensure!(whose || line.starts_with(sum), "nobody's line: {line}");
+                ensure!(whose || line.starts_with(sum), "a line of no process: {line}");
             }
             ensure!(
                 having(&[&label(many), "9 collections"]) == 1 && having(&[&label(few), "2 collections"]) == 1,
@@ -368,7 +368,7 @@ fn limits(clr: &Clr) -> Result<()> {
     let wanted = [("gcs", 2), ("target-ended", 1)].map(|(why, count)| (why.to_owned(), count));
     ensure!(reasons == BTreeMap::from(wanted), "{reasons:?}");
 
-    // Its children start when the time is over.
+    // The children start when the duration is over.
     let tree = format!("gcs=2 {HOLD} {{ early gcs=4 {HOLD} }} {{ gcs=1 }}");
     let mut running = Running::start(clr, "--format ndjson --duration 1s", &tree)?;
     let pids = running.ready(2)?;
@@ -402,7 +402,7 @@ fn ended_early(clr: &Clr) -> Result<()> {
         advert.extend_from_slice(&u64::from(runtime.id()).to_le_bytes());
         advert.extend_from_slice(&[0; 2]);
         stream.write_all(&advert)?;
-        // The first words of a command, header and all.
+        // The header of gcwatch's first command.
         let mut header = [0; 20];
         if hears {
             stream.read_exact(&mut header)?;
@@ -410,10 +410,10 @@ fn ended_early(clr: &Clr) -> Result<()> {
         runtime.kill()?;
         runtime.wait()?;
         let pid = runtime.id();
-        // With the other one no event says that it has ended: gcwatch has to poll for it.
+        // If the other copy of the socket stays open, no event reports the end: gcwatch has to poll.
         let stream = hears.then_some(stream);
         let said = format!("[{pid}] is not watched");
-        until("word of the runtime's end", DEADLINE, || Ok(gcwatch.stderr().contains(&said)))?;
+        until("the report of the runtime's end", DEADLINE, || Ok(gcwatch.stderr().contains(&said)))?;
         drop(stream);
         gcwatch.send_line("go on")?;
         let status = gcwatch.wait(DEADLINE)?;
@@ -436,14 +436,14 @@ fn unwatchable(clr: &Clr) -> Result<()> {
     let gcwatch = words.iter().fold(gcwatch, |gcwatch, word| gcwatch.arg(word));
     let mut gcwatch = gcwatch.args(&format!("gcs=1 hold={}", go.display())).spawn()?;
     let _node = Guard(number(&gcwatch.wait_line("ready ", DEADLINE)?, "pid")?.try_into()?);
-    until("word of it", DEADLINE, || Ok(gcwatch.stderr().contains("DOTNET_EnableDiagnostics=0")))?;
+    until("the report of it", DEADLINE, || Ok(gcwatch.stderr().contains("DOTNET_EnableDiagnostics=0")))?;
     std::fs::write(&go, "")?;
     let status = gcwatch.wait(DEADLINE)?;
     ensure!(status.code() == Some(22) && gcwatch.lines().len() == 2, "{status}: {gcwatch:?}");
     Ok(())
 }
 
-/// A reader that has had enough is no failure, a disk that is full is one; the tree runs on.
+/// A reader that closes the pipe is no failure, a full disk is one; the tree runs on in both cases.
 fn unwritable(clr: &Clr) -> Result<()> {
     let run = |line: &str| -> Result<_> {
         let mut command = std::process::Command::new("/bin/sh");
@@ -464,7 +464,7 @@ fn unwritable(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// `--only` does not watch any other process; no process of that name is an error.
+/// `--only` watches no other process; if none has the name, that is an error.
 fn only(clr: &Clr) -> Result<()> {
     let grandchild = xtask::apps::build("grandchild")?;
     let script = "\"$@\" gcs=3 && exec \"$DOTNET\" exec --fx-version \"$VERSION\" \"$GRANDCHILD\" direct exit=0 work=5";

@@ -1,4 +1,4 @@
-//! .NET processes that the child starts are not watched and run as without gcwatch.
+//! gcwatch does not watch .NET processes that the child starts, and they run as without gcwatch.
 
 use anyhow::{Result, ensure};
 use xtask::Clr;
@@ -22,13 +22,11 @@ fn grandchild(clr: &Clr, how: &str) -> Result<()> {
         .expect(0)?;
     let said = ended.out()?;
     let lines: Vec<&str> = said.lines().collect();
-    let [own, grandchild, done] = lines[..] else {
-        anyhow::bail!("the grandchild said more or less:\n{said}")
-    };
+    let [own, grandchild, done] = lines[..] else { anyhow::bail!("not three lines:\n{said}") };
     for line in [own, grandchild] {
         ensure!(
             fact(line, "ports")? == "none" && fact(line, "profiling")? == "none",
-            "our settings got into it: {line}"
+            "gcwatch's settings are in its environment: {line}"
         );
     }
     ensure!(number(grandchild, "gc0")? >= 10, "{grandchild}");

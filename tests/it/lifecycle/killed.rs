@@ -1,4 +1,4 @@
-//! gcwatch killed with SIGKILL in the middle of its work: the recording is whole, the target goes on, the profiler
+//! gcwatch is killed with SIGKILL during a watch: the recording is complete, the target runs on, and the profiler
 //! leaves.
 
 use std::path::Path;
@@ -24,11 +24,11 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.once("killed::recording_opens_in_trace_event", &[Need::Peer(GCSTATS)], trace_event);
 }
 
-/// Waits for a few collections in the recording of a gcwatch that is running, and kills it.
+/// Waits until a running gcwatch has recorded a few collections, and kills it.
 fn kill_amid(gcwatch: &mut Target, recording: &Path, lines: &Path) -> Result<u64> {
     let text = || std::fs::read_to_string(lines).unwrap_or_default();
     let all = |text: &str| text.matches(r#""type":"gc""#).count() as u64;
-    // Those before the profiler came have none.
+    // Collections before the profiler came have no roots.
     let with_roots = |line: &&str| line.contains(r#""type":"gc""#) && line.contains(r#""level":"roots""#);
     until("five collections with roots", DEADLINE, || Ok(text().lines().filter(with_roots).count() >= 5))?;
     let records = all(&text());
@@ -37,7 +37,7 @@ fn kill_amid(gcwatch: &mut Target, recording: &Path, lines: &Path) -> Result<u64
     Ok(records)
 }
 
-/// What was shown live is in the recording.
+/// All records that were shown live are in the recording.
 fn check_recording(recording: &Path, records: u64) -> Result<Document> {
     let document = replay(recording, "")?;
     let found = document.gcs()?.len() as u64;
@@ -49,7 +49,7 @@ fn check_recording(recording: &Path, records: u64) -> Result<Document> {
 fn attach(clr: &Clr) -> Result<()> {
     let churn = Churn::start(clr, Heap::Workstation, WORK)?;
     crate::it::support::attach_json(clr, churn.pid(), "--gcs 5 --level basic")?;
-    // A thread for leaving is the runtime's own, and stays.
+    // The runtime starts a thread for leaving profilers, and keeps it.
     let before = Footprint::of(churn.pid())?.with_a_thread();
     let dir = tempfile::tempdir()?;
     let (recording, lines) = (dir.path().join("killed.nettrace"), dir.path().join("lines.ndjson"));
@@ -64,12 +64,12 @@ fn attach(clr: &Clr) -> Result<()> {
     gone(churn.pid(), &before)?;
     let document = check_recording(&recording, records)?;
     ensure!(document.0["watch"]["level"] == "roots", "{}", document.0["watch"]);
-    // And the next one can come, as if nothing had been.
+    // The next watch works as if there had been none.
     check_attached(&crate::it::support::attach_json(clr, churn.pid(), "--level roots --gcs 100")?)?;
     churn.stop(clr, WORK)
 }
 
-/// The profiler of the one that was killed has not even noticed: the next watch waits for it to leave.
+/// The profiler of the killed watch has not noticed yet: the next watch waits until it has left.
 fn again(clr: &Clr) -> Result<()> {
     let churn = Churn::start(clr, Heap::Workstation, WORK)?;
     for _ in 0..3 {
@@ -101,9 +101,9 @@ fn run(clr: &Clr) -> Result<()> {
     gcwatch.send_line("go")?;
     let records = kill_amid(&mut gcwatch, &recording, &lines)?;
     check_recording(&recording, records)?;
-    // What remains is the socket that the runtime listens on, and its connection to the port's guard, which it dials
-    // in place of gcwatch's port.
-    until("the end of our connections", LEAVING, || {
+    // Two sockets remain: the runtime's own, and its connection to the port guard, which has taken the place of
+    // gcwatch's port.
+    until("gcwatch's connections to close", LEAVING, || {
         Ok(Footprint::of(child)?.descriptors.get("socket").is_none_or(|sockets| *sockets <= 2))
     })?;
     // The child still has the pipes it was started with.

@@ -1,5 +1,5 @@
-//! What a launch leaves behind holds up nobody: the port stays in the environment of processes that outlive gcwatch or
-//! start later, and somebody answers there as long as they need it. After that nothing is left.
+//! No process waits forever because of a launch: processes that outlive gcwatch or start later have the port in their
+//! environment, and the port guard answers there as long as they need it. Then it removes everything.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -29,14 +29,14 @@ fn script(clr: &Clr, script: &str) -> Result<Target> {
     words.iter().fold(gcwatch, |gcwatch, word| gcwatch.arg(word)).spawn()
 }
 
-/// The directory of the port that a script has told with `echo ports=$DOTNET_DiagnosticPorts`.
+/// The directory of the port that a script has printed by `echo ports=$DOTNET_DiagnosticPorts`.
 fn port_dir(gcwatch: &mut Target) -> Result<PathBuf> {
     let ports = gcwatch.wait_line("ports=", DEADLINE)?;
     let path = ports.split(',').next().unwrap_or_default();
     Ok(Path::new(path).parent().context("no directory")?.to_owned())
 }
 
-/// Processes with the directory in their command line: its guard.
+/// Command lines that contain the directory: those of its guard.
 fn guards(dir: &Path) -> Result<Vec<String>> {
     let named = |text: &String| text.contains(&*dir.to_string_lossy());
     let mut found = Vec::new();
@@ -48,7 +48,7 @@ fn guards(dir: &Path) -> Result<Vec<String>> {
 }
 
 fn all_gone(dir: &Path) -> Result<()> {
-    let gone = until("the end of the guard", DEADLINE, || Ok(!dir.exists() && guards(dir)?.is_empty()));
+    let gone = until("the guard to end", DEADLINE, || Ok(!dir.exists() && guards(dir)?.is_empty()));
     gone.with_context(|| format!("{}: {}; {:?}", dir.display(), dir.exists(), guards(dir)))
 }
 
@@ -69,8 +69,8 @@ fn background_job(clr: &Clr) -> Result<()> {
     ensure!(status.code() == Some(0), "{status}: {gcwatch:?}");
     ensure!(guards(&dir)?.len() == 1, "guards: {:?}", guards(&dir)?);
     fs::write(&go, "")?;
-    until("word of the background job", DEADLINE, || Ok(fs::read_to_string(&out)?.contains("ready ")))?;
-    // A runtime that waits at its start complains on stdout.
+    until("the background job", DEADLINE, || Ok(fs::read_to_string(&out)?.contains("ready ")))?;
+    // A runtime that waits at its start says so on stdout.
     ensure!(!fs::read_to_string(&out)?.contains("suspend"), "{}", fs::read_to_string(&out)?);
     all_gone(&dir)
 }
@@ -87,7 +87,7 @@ fn killed_before(clr: &Clr) -> Result<()> {
     all_gone(Path::new(&port).parent().context("no directory")?)
 }
 
-/// A runtime that gcwatch has begun to speak with, and has not resumed.
+/// gcwatch is killed after its first command to a runtime that it has not resumed.
 fn killed_amid(clr: &Clr) -> Result<()> {
     let mut gcwatch = script(clr, "echo shell=$$ ports=$DOTNET_DiagnosticPorts; read line")?;
     let said = gcwatch.wait_line("", DEADLINE)?;
@@ -106,7 +106,7 @@ fn killed_amid(clr: &Clr) -> Result<()> {
     ensure!(first[16] == 4, "the first command is one about the process: {first:?}");
     signal(gcwatch.pid(), Signal::KILL)?;
     // Command 1 of set 4 is ResumeRuntime.
-    until("the guard's word", DEADLINE, || Ok(dial().is_ok_and(|header| header[16..18] == [4, 1])))?;
+    until("the guard to resume it", DEADLINE, || Ok(dial().is_ok_and(|header| header[16..18] == [4, 1])))?;
     gcwatch.send_line("end")?;
     all_gone(port.parent().context("no directory")?)
 }
@@ -128,7 +128,7 @@ fn killed_while_watching(clr: &Clr) -> Result<()> {
     all_gone(dir)
 }
 
-/// An ordinary watch leaves nothing, not even for a moment.
+/// A normal watch leaves nothing, not even for a moment.
 fn nothing(clr: &Clr) -> Result<()> {
     let mut gcwatch = script(clr, "echo ports=$DOTNET_DiagnosticPorts; exec \"$@\" return gcs=1")?;
     let dir = port_dir(&mut gcwatch)?;

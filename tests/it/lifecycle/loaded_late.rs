@@ -1,5 +1,5 @@
-//! A runtime can load the profiler after gcwatch has given up on it, because it was stopped meanwhile. Here the test
-//! itself asks the runtime for it, and names a lease that does not exist.
+//! A runtime that was stopped meanwhile may load the profiler after gcwatch has given up. To show that, the test itself
+//! asks the runtime to load it, with a lease that does not exist.
 
 use std::path::Path;
 use std::time::Duration;
@@ -37,7 +37,7 @@ pub(crate) fn register(suite: &mut Suite) {
             };
             let mut session = client.collect_tracing(&config).await?;
             load(pid, &directory).await?;
-            // It looks for listeners every 0.2 s, once.
+            // The lease thread runs every 0.2 s, and checks for listeners once.
             tokio::time::sleep(Duration::from_secs(2)).await;
             ensure!(Footprint::of(pid)?.has_our_threads(), "it left although a session listens");
             let (id, mut rest) = (session.id(), Vec::new());
@@ -49,7 +49,7 @@ pub(crate) fn register(suite: &mut Suite) {
     });
 }
 
-/// The program does its work, and in the end nothing of the profiler is left in it.
+/// The program completes its work, and in the end nothing of the profiler remains in it.
 fn on_a_program<F>(clr: &Clr, work: impl FnOnce(u32, std::path::PathBuf) -> F) -> Result<()>
 where
     F: Future<Output = Result<()>>,
@@ -82,7 +82,7 @@ async fn load(pid: u32, directory: &Path) -> Result<()> {
     let library = library.to_str().context("a path in UTF-8")?;
     let clsid = Guid::from_bytes(wire::CLSID);
     client.attach_profiler(10_000, clsid, library, config.to_text().as_bytes()).await?;
-    // It stays mapped, even when the profiler has left already.
+    // The library stays mapped even if the profiler has already left.
     let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"))?;
     ensure!(maps.contains(library), "{library} was not loaded");
     Ok(())

@@ -1,4 +1,4 @@
-//! Start, attach, the end of the target, and leaving it.
+//! Starting and attaching, the end of the target, and how gcwatch leaves it.
 
 pub(crate) mod attach;
 pub(crate) mod descriptors;

@@ -1,4 +1,4 @@
-//! Two watches of one process, of which the first ends while the second waits for its turn.
+//! Two watches of one process; the first ends while the second waits for its turn.
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,13 +16,13 @@ pub(crate) fn register(suite: &mut Suite) {
 }
 
 const WORK: &str = "live=5000 seed=3";
-/// How often the second watch may come too early (the first one has no time to end) or too late (it has ended).
-const TRIES: u32 = 10;
+/// How many attempts there are: the second watch may come too early (the first does not end in time) or too late.
+const MAX_ATTEMPTS: u32 = 10;
 
-/// The profiler of the first watch says to every session that it leaves. That is not the end of the second watch.
+/// The profiler of the first watch sends its goodbye to every session. It must not end the second watch.
 fn first_ends(clr: &Clr) -> Result<()> {
     let churn = Churn::start(clr, Heap::Workstation, WORK)?;
-    for _ in 0..TRIES {
+    for _ in 0..MAX_ATTEMPTS {
         let Some([first, second]) = two(clr, churn.pid())? else {
             again();
             continue;
@@ -49,10 +49,10 @@ fn first_ends(clr: &Clr) -> Result<()> {
         ensure!(roots >= 5, "{roots} collections with roots of {last_of_first} to {last_of_second}");
         return churn.stop(clr, WORK);
     }
-    bail!("the two watches did not overlap in {TRIES} tries")
+    bail!("the two watches did not overlap in {MAX_ATTEMPTS} tries")
 }
 
-/// Both documents; `None` where the second watch was refused because the first had not ended in time.
+/// Both documents; `None` if the second watch was refused because the first had not ended in time.
 fn two(clr: &Clr, pid: u32) -> Result<Option<[Document; 2]>> {
     let dir = tempfile::tempdir()?;
     let paths = ["first.json", "second.json"].map(|name| dir.path().join(name));
@@ -64,7 +64,7 @@ fn two(clr: &Clr, pid: u32) -> Result<Option<[Document; 2]>> {
         .arg(&paths[1])
         .arg(pid.to_string())
         .spawn()?;
-    // Its session begins at once, its profiler has to wait.
+    // Its session starts now; its profiler has to wait.
     std::thread::sleep(Duration::from_millis(300));
     signal(first.pid(), Signal::INT)?;
     ensure!(first.wait(DEADLINE)?.success(), "{first:?}");

@@ -1,4 +1,4 @@
-//! `gcwatch run` is transparent: what the child reads, writes and ends with is its own.
+//! `gcwatch run` is transparent: it does not change the child's input, output and exit code.
 
 use std::process::Command;
 
@@ -29,7 +29,7 @@ pub(crate) fn register(suite: &mut Suite) {
 }
 
 fn bytes(clr: &Clr) -> Result<()> {
-    // Every byte value, no line ends to speak of, more than any pipe holds.
+    // Every byte value, few line ends, and more than a pipe holds.
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let sent: Vec<u8> = (0..1 << 20)
         .map(|_| {
@@ -48,7 +48,7 @@ fn bytes(clr: &Clr) -> Result<()> {
         .app(clr, "exits", "echo code=5")?
         .feed(sent.clone())?
         .expect(5)?;
-    ensure!(ended.stdout == sent, "{} bytes came back of {}, or others", ended.stdout.len(), sent.len());
+    ensure!(ended.stdout == sent, "{} of {} bytes came back, or others", ended.stdout.len(), sent.len());
     ensure!(number(&ended.stderr, "bytes")? == sent.len() as u64, "stderr: {}", ended.stderr);
     let counted = number(&ended.stderr, "gc0")?;
     ensure!(
@@ -118,7 +118,7 @@ fn without_dotnet() -> Result<()> {
     Ok(())
 }
 
-/// The first .NET process of the tree is watched.
+/// gcwatch watches the first .NET process of the tree.
 fn through_a_shell(clr: &Clr) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("out.json");

@@ -1,4 +1,4 @@
-//! Signals that reach `gcwatch run` are the child's, and the report is still written.
+//! `gcwatch run` passes signals on to the child, and still writes the report.
 
 use anyhow::{Context, Result, ensure};
 use xtask::Clr;
@@ -64,9 +64,9 @@ fn handled(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// A child that does not heed the first one does not keep gcwatch.
+/// A child that ignores the first signal does not keep gcwatch running after the second.
 fn second(clr: &Clr) -> Result<()> {
-    // It handles SIGTERM, but never ends by it: its work goes on until it is killed.
+    // The shell traps SIGINT and waits for its child, which runs until it is killed.
     let dir = tempfile::tempdir()?;
     let script = "trap 'echo trapped' INT; \"$@\" & child=$!; echo shell=$$; wait; wait; wait $child";
     let dll = xtask::apps::build("exits")?;
@@ -88,7 +88,7 @@ fn second(clr: &Clr) -> Result<()> {
     gcwatch.wait_line("trapped", DEADLINE)?;
     signal(gcwatch.pid(), Signal::INT)?;
     let path = dir.path().join("out.json");
-    crate::it::support::until("gcwatch's end", DEADLINE, || Ok(Document::read(&path).is_ok()))?;
+    crate::it::support::until("the document", DEADLINE, || Ok(Document::read(&path).is_ok()))?;
     let document = Document::read(&path)?;
     ensure!(document.0["exit"]["gcwatch"] == 130, "{}", document.0["exit"]);
     Ok(())

@@ -1,4 +1,4 @@
-//! A single-file .NET 10 program that is no test application.
+//! A single-file .NET 10 program that is not one of the test applications.
 
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ fn attach(clr: &Clr) -> Result<()> {
         Ok(command) => command,
         Err(error) => return Err(Skip::because(format!("no azmcp: {error:#}")).into()),
     };
-    // A budget that a few requests use up.
+    // A gen0 budget that a few requests use up.
     command.env("DOTNET_GCgen0size", "40000");
     let mut server = Target::spawn(command)?;
     let hello = json!({
@@ -44,7 +44,7 @@ fn attach(clr: &Clr) -> Result<()> {
     ensure!(version.starts_with("10."), "{version}");
     ensure!(document.complete()?.len() >= 3, "{} collections", document.complete()?.len());
     check_attached(&document)?;
-    // It still answers.
+    // The program still answers.
     let request = json!({ "jsonrpc": "2.0", "id": id + 1, "method": "tools/list" });
     let answer = server.ask(&request.to_string(), "{", DEADLINE)?;
     ensure!(answer.contains("tools"), "{answer}");

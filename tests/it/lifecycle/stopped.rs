@@ -1,5 +1,5 @@
-//! A target that is stopped (SIGSTOP, a debugger) keeps its connections and answers nothing: `--duration` and Ctrl-C hold
-//! all the same, the report says so, and the target goes on unharmed.
+//! A target that is stopped (SIGSTOP, a debugger) keeps its connections and answers nothing: `--duration` and Ctrl-C
+//! still work, the report mentions it, and the target continues unharmed.
 
 use std::os::unix::net::UnixListener;
 use std::path::Path;
@@ -19,9 +19,9 @@ use crate::it::support::{
 
 const WORK: &str = "live=10000 seed=5";
 /// How late the end of a watch may come.
-const LATE: Duration = Duration::from_secs(2);
+const MAX_DELAY: Duration = Duration::from_secs(2);
 
-/// What the machine adds to that until the process has ended: so much longer does everything take when it is busy.
+/// How much longer a busy machine may take until the process has ended.
 fn slack() -> Result<Duration> {
     let began = Instant::now();
     Gcwatch::new().arg("--version").output()?.expect(0)?;
@@ -46,17 +46,17 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.plain("stopped::ctrl_c_while_nobody_answers", ctrl_c_while_nobody_answers);
 }
 
-/// Lets a stopped process go on, also when the test fails.
+/// Continues a stopped process, also when the test fails.
 struct Stopped(u32);
 
 impl Stopped {
-    /// Each thread stops when it next looks for signals: until all have, one may still take another signal.
+    /// Each thread stops when it next checks for signals; until all have, one may still receive another signal.
     fn stop(pid: u32) -> Result<Stopped> {
         signal(pid, Signal::STOP)?;
         let stopped = Stopped(pid);
         until("all threads stopped", DEADLINE, || {
             for thread in std::fs::read_dir(format!("/proc/{pid}/task"))? {
-                // A thread may end meanwhile.
+                // The thread may have ended meanwhile.
                 let stat = std::fs::read_to_string(thread?.path().join("stat")).unwrap_or_default();
                 let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next());
                 if !matches!(state, None | Some('T' | 't' | 'Z' | 'X')) {
@@ -81,8 +81,8 @@ fn some_collections(path: &Path) -> Result<()> {
     until("collections in the document", DEADLINE, || Ok(count() >= 3))
 }
 
-/// It has ended in time, and says since when nothing came.
-/// `ran`: how long the target can have run at most since the watch began.
+/// gcwatch has ended in time, and reports since when the target was silent. `ran`: how long the target can have run at
+/// most since the watch began.
 fn check(
     path: &Path,
     options: &str,
@@ -93,19 +93,16 @@ fn check(
 ) -> Result<()> {
     let status = gcwatch.wait(DEADLINE)?;
     let late = Instant::now().saturating_duration_since(due);
-    ensure!(late < LATE + slack()?, "it ended {late:?} after it was due: {gcwatch:?}");
+    ensure!(late < MAX_DELAY + slack()?, "it ended {late:?} after it was due: {gcwatch:?}");
     let strict = options.contains("--strict");
     ensure!(status.code() == Some(if strict { 11 } else { 0 }), "{status}: {gcwatch:?}");
     let document = Document::read(path)?;
     ensure!(document.0["exit"]["reason"] == reason, "{}", document.0["exit"]);
     ensure!(document.0["lost"]["gap"] == "no-response", "{}", document.0["lost"]);
     let since = document.0["lost"].uint("/silent_since_ns")?;
-    // What it sent before may be read a little later.
+    // Events sent before may be read a little later.
     let ran = ran + slack()? - Duration::from_secs(1);
-    ensure!(
-        u128::from(since) <= ran.as_nanos(),
-        "a sign of life after {since} ns: it was stopped after {ran:?}"
-    );
+    ensure!(u128::from(since) <= ran.as_nanos(), "silent since {since} ns, but stopped after {ran:?}");
     ensure!(!document.0["summary"].is_null(), "no summary");
     Ok(())
 }
@@ -141,7 +138,7 @@ fn ctrl_c_holds(clr: &Clr, options: &str) -> Result<()> {
     churn.stop(clr, WORK)
 }
 
-/// After SIGCONT the profiler leaves and nothing of the watch stays; the next watch sees everything.
+/// After SIGCONT the profiler leaves and no trace of the watch remains; the next watch sees everything.
 fn unharmed(clr: &Clr) -> Result<()> {
     let churn = Churn::start(clr, Heap::Workstation, WORK)?;
     attach_json(clr, churn.pid(), "--gcs 5 --level basic")?;
@@ -162,7 +159,7 @@ fn unharmed(clr: &Clr) -> Result<()> {
     churn.stop(clr, WORK)
 }
 
-/// It takes connections, and answers none.
+/// The stopped target accepts connections, but answers none.
 fn before(clr: &Clr) -> Result<()> {
     let churn = Churn::start(clr, Heap::Workstation, WORK)?;
     let pid = churn.pid().to_string();
@@ -173,12 +170,12 @@ fn before(clr: &Clr) -> Result<()> {
         ended.says(&[&pid, "stopped", "kill -CONT", "do:"])?;
     }
     let taken = began.elapsed();
-    ensure!(taken < Duration::from_secs(16) + slack()?, "two of them took {taken:?}");
+    ensure!(taken < Duration::from_secs(16) + slack()?, "two attempts took {taken:?}");
     drop(stopped);
     churn.stop(clr, WORK)
 }
 
-/// The second Ctrl-C ends `run`, also while its child goes on.
+/// The second Ctrl-C ends `run`, even while its child runs on.
 fn run(clr: &Clr) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("out.json");
@@ -189,23 +186,23 @@ fn run(clr: &Clr) -> Result<()> {
     some_collections(&path)?;
     let _stopped = Stopped::stop(child)?;
     signal(gcwatch.pid(), Signal::INT)?;
-    // It is passed on, and the child does not heed it.
+    // gcwatch passes the first one on, and the stopped child does not react.
     let pending = || -> Result<bool> {
         let status = std::fs::read_to_string(format!("/proc/{child}/status"))?;
         let mask = status.lines().find_map(|line| line.strip_prefix("ShdPnd:")).context("no ShdPnd")?;
         Ok(u64::from_str_radix(mask.trim(), 16)? & 2 != 0)
     };
-    until("the first signal at the child", DEADLINE, pending)?;
+    until("the first signal to reach the child", DEADLINE, pending)?;
     signal(gcwatch.pid(), Signal::INT)?;
     let due = Instant::now();
     until("the document's end", DEADLINE, || Ok(Document::read(&path).is_ok()))?;
     let late = due.elapsed();
-    ensure!(late < LATE + slack()?, "{late:?}");
+    ensure!(late < MAX_DELAY + slack()?, "{late:?}");
     ensure!(Document::read(&path)?.0["exit"]["gcwatch"] == 130, "{}", Document::read(&path)?.0["exit"]);
     Ok(())
 }
 
-/// A socket that somebody listens on and never reads: the kernel takes connections for it.
+/// A socket with a listener that never reads: the kernel accepts connections for it.
 fn silent() -> Result<(tempfile::TempDir, UnixListener, Gcwatch)> {
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("socket");
@@ -228,6 +225,6 @@ fn ctrl_c_while_nobody_answers() -> Result<()> {
     let status = gcwatch.wait(DEADLINE)?;
     ensure!(status.code() == Some(130), "{status}: {gcwatch:?}");
     let late = due.elapsed();
-    ensure!(late < LATE + slack()?, "it took {late:?}");
+    ensure!(late < MAX_DELAY + slack()?, "it took {late:?}");
     Ok(())
 }

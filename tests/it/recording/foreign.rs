@@ -1,4 +1,4 @@
-//! Recordings of another tool, with more in them than gcwatch ever asks for: stacks, samples (each of which stops the
+//! Recordings of another tool, with more events than gcwatch ever asks for: stacks, samples (each of which stops the
 //! program, too), allocations, tasks, counters, and a rundown at the end.
 
 use anyhow::{Context, Result, bail, ensure};
@@ -28,7 +28,7 @@ pub(crate) fn register(suite: &mut Suite) {
     });
 }
 
-/// A program recorded from its first instruction to its end, and what is read from that.
+/// A program recorded from its start to its end, and what gcwatch reads from that.
 struct Foreign {
     document: Document,
     account: Account,
@@ -44,7 +44,7 @@ fn record(clr: &Clr, heap: Heap, options: &str) -> Result<Foreign> {
     let mut command = all.last().context("a runtime")?.command(&peer(DOTNET_TRACE)?);
     command.args(["collect", "--show-child-io", "--output"]).arg(&file);
     command.args(options.split_whitespace()).envs(heap.environment());
-    // The recorder may run on another runtime than the program.
+    // The recorder may use another runtime than the program.
     command.args(["--", "env"]).arg(format!("DOTNET_ROOT={}", clr.root.display()));
     command.args(clr.argv(&apps::build("churn")?)).args(["work=200000", "live=20000", "threads=2"]);
     let ended = run_to_end(command, Vec::new())?.expect(0)?;
@@ -53,20 +53,20 @@ fn record(clr: &Clr, heap: Heap, options: &str) -> Result<Foreign> {
     Ok(Foreign { document, account: account(&file)?, counted, dir })
 }
 
-/// How often a program may be recorded whose collections are all background ones: the runtime decides that.
-const TRIES: u32 = 8;
+/// How many attempts there are: in some, all collections are background ones, which the runtime decides.
+const MAX_ATTEMPTS: u32 = 8;
 
 fn check(clr: &Clr, heap: Heap, options: &str, ranges: bool) -> Result<()> {
-    for _ in 0..TRIES {
+    for _ in 0..MAX_ATTEMPTS {
         if check_one(clr, heap, options, ranges)? {
             return Ok(());
         }
         again();
     }
-    bail!("nothing to compare with TraceEvent's in {TRIES} recordings")
+    bail!("no blocking collection in {MAX_ATTEMPTS} recordings")
 }
 
-/// Whether there was a blocking collection to compare.
+/// Returns whether there was a blocking collection to compare.
 fn check_one(clr: &Clr, heap: Heap, options: &str, ranges: bool) -> Result<bool> {
     let foreign = record(clr, heap, options)?;
     let document = &foreign.document;
@@ -83,7 +83,7 @@ fn check_one(clr: &Clr, heap: Heap, options: &str, ranges: bool) -> Result<bool>
     Ok(same > background)
 }
 
-/// Each of the collections that the program counted, once.
+/// Each collection that the program counted has one record.
 fn every_one(document: &Document, counted: u64) -> Result<()> {
     let mut numbers = document.gcs()?.iter().map(|gc| gc.uint("/number")).collect::<Result<Vec<_>>>()?;
     numbers.sort_unstable();
@@ -95,7 +95,7 @@ fn every_one(document: &Document, counted: u64) -> Result<()> {
     Ok(())
 }
 
-/// What the heaps say survived is what the blocks add up to, to the byte.
+/// The heaps' promoted bytes equal the sum of the blocks, to the byte.
 fn all_that_survived(gc: &Value) -> Result<()> {
     if gc["kind"] == "background" {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Recordings, and what a replay makes of them.
+//! Recordings and their replays.
 
 pub(crate) mod foreign;
 pub(crate) mod record;

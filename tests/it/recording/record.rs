@@ -1,5 +1,5 @@
-//! A recording replayed gives the document that was written live, but for what the schema says a recording cannot
-//! tell.
+//! A replay gives the document that was written live, except for the fields that the schema marks as missing in a
+//! recording.
 
 use std::path::{Path, PathBuf};
 
@@ -56,8 +56,8 @@ pub(crate) fn record_run(clr: &Clr, heap: Heap, level_and_blocks: &str, argument
     Ok(Recorded { live: Document::read(&path)?, recording, _dir: dir })
 }
 
-/// `gcwatch attach --record --blocks` to a program that collects when it is told to: what a program that collects all
-/// the time moves in a second fills screens and disks.
+/// `gcwatch attach --record --blocks` to a program that collects on command: one that collects all the time would fill
+/// screens and disks.
 fn record_blocks(clr: &Clr, level_and_blocks: &str) -> Result<Recorded> {
     let mut target = Target::app(clr, "roots", &[], &[])?;
     target.wait_line("ready ", DEADLINE)?;
@@ -73,7 +73,7 @@ fn record_blocks(clr: &Clr, level_and_blocks: &str) -> Result<Recorded> {
     Ok(Recorded { live: Document::read(&path)?, recording, _dir: dir })
 }
 
-/// `gcwatch attach --record` to a program that goes on.
+/// `gcwatch attach --record` to a program that runs on.
 pub(crate) fn record_attach(clr: &Clr, heap: Heap, level_and_blocks: &str, gcs: u32) -> Result<Recorded> {
     let churn = Churn::start(clr, heap, WORK)?;
     let dir = tempfile::tempdir()?;
@@ -112,12 +112,12 @@ fn blocks(options: &str) -> &'static str {
     if options.contains("--blocks") { "--blocks" } else { "" }
 }
 
-/// Figure for figure.
+/// Compares every figure.
 fn compare(recorded: &Recorded, options: &str) -> Result<()> {
     compare_but(recorded, options, &untold()?)
 }
 
-/// Figure for figure, but for these paths.
+/// Compares every figure except those at these paths.
 pub(crate) fn compare_but(recorded: &Recorded, options: &str, but: &[Vec<String>]) -> Result<()> {
     let mut live = recorded.live.0.clone();
     let mut replayed = replay(&recorded.recording, options)?.0;
@@ -134,15 +134,15 @@ pub(crate) fn compare_but(recorded: &Recorded, options: &str, but: &[Vec<String>
 
 /// The sentence that marks a field of the schema.
 const UNTOLD: &str = "A recording cannot tell this.";
-/// And the one that marks what comes at the end of a stream.
+/// The sentence that marks fields from the end of a stream.
 const TOLD_LAST: &str = "A recording whose target was killed has no end that tells it.";
 
-/// Paths of all fields that no recording tells, `*` for the items of a list.
+/// Paths of all fields that no recording has, `*` for the items of a list.
 pub(crate) fn untold() -> Result<Vec<Vec<String>>> {
     marked(UNTOLD, 9)
 }
 
-/// Those that a recording does not tell whose target was killed.
+/// The paths missing from the recording of a killed target.
 pub(crate) fn told_last() -> Result<Vec<Vec<String>>> {
     Ok([untold()?, marked(TOLD_LAST, 4)?].concat())
 }
@@ -152,8 +152,8 @@ fn marked(sentence: &str, most: usize) -> Result<Vec<Vec<String>>> {
     let mut found = Vec::new();
     mark(schema, schema, sentence, &mut Vec::new(), &mut found);
     ensure!(!found.is_empty(), "the schema marks no field: {sentence}");
-    // What is compared has to be nearly everything.
-    ensure!(found.len() <= most, "too much that a recording cannot tell: {found:?}");
+    // Nearly everything must be compared.
+    ensure!(found.len() <= most, "too many fields are marked: {found:?}");
     Ok(found)
 }
 
@@ -215,7 +215,7 @@ pub(crate) fn differences(path: &str, live: &Value, replayed: &Value, found: &mu
     }
 }
 
-/// The other formats of a replay tell the same collections.
+/// The other formats of a replay have the same collections.
 fn other_formats(clr: &Clr) -> Result<()> {
     let recorded = record_run(clr, Heap::Workstation, "roots", "work=120000 live=8000")?;
     let json = replay(&recorded.recording, "")?;
@@ -253,7 +253,7 @@ fn from_stdin(clr: &Clr) -> Result<()> {
     let from_file = replay(&recorded.recording, "")?;
     let bytes = std::fs::read(&recorded.recording)?;
     let ended = Gcwatch::new().args("report --format json -").feed(bytes)?.expect(0)?;
-    // A pipe is read once, and what is known of the target comes at the end of the stream.
+    // A pipe is read only once, and most facts about the target come at the end of the stream.
     let nameless = |mut document: Document| {
         let pid = document.0["target"]["pid"].take();
         document.0["target"] = pid;
@@ -270,7 +270,7 @@ fn without_blocks(clr: &Clr) -> Result<()> {
     let mut without = replay(&recorded.recording, "")?;
     for (n, gc) in with.gcs()?.iter().enumerate() {
         let other = &mut without.0["gcs"][n];
-        // From where to where follows from the ranges.
+        // The transitions follow from the ranges.
         other["moved"]["transitions"] = gc["moved"]["transitions"].clone();
         for (part, list) in [("moved", "ranges"), ("surviving", "ranges"), ("roots", "list")] {
             ensure!(gc[part].list(&format!("/{list}")).is_ok(), "no {part} {list}: {}", gc[part]);

@@ -1,4 +1,4 @@
-//! Where recordings go: names, directories, disks that are full; and reports of several of them.
+//! Where recordings go: names, directories, full disks; and reports of several recordings.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ fn named(clr: &Clr) -> Result<()> {
     let ended = record(clr, "", &dir.path().join("{name}@{pid}{{x}}.nettrace"))?;
     let pid = fact(ended.out()?, "pid")?.to_owned();
     ensure!(only(dir.path())? == format!("churn@{pid}{{x}}.nettrace"), "{}", only(dir.path())?);
-    // In a directory: program, process and time, which `date` has as well.
+    // With a directory: program, process and time, compared with `date`.
     let dir = tempfile::tempdir()?;
     let now = || -> Result<u64> {
         let date = run_to_end(
@@ -98,7 +98,7 @@ fn followed(clr: &Clr) -> Result<()> {
         let file = records.join(format!("{}.nettrace", process["target"]["pid"]));
         let ended = Gcwatch::new().args("report --format json").arg(&file).output()?.expect(0)?;
         let replayed = Document::parse(&ended.stdout)?;
-        ensure!(replayed.0["gcs"] == process["gcs"], "{} tells of other collections", file.display());
+        ensure!(replayed.0["gcs"] == process["gcs"], "{} has other collections", file.display());
     }
     Ok(())
 }
@@ -125,15 +125,15 @@ fn refused() -> Result<()> {
         .output()?
         .expect(2)?
         .says(&["--record"])?;
-    // A place where nothing can be written, with a name that only the target completes.
+    // An unwritable directory, with a name that only the target completes.
     let nowhere = dir.path().join("missing/{pid}.nettrace");
     let gcwatch = Gcwatch::new().args("run --record").arg(nowhere).args("-- touch").arg(&started);
     gcwatch.output()?.expect(1)?.says(&["missing", "--record"])?;
-    ensure!(files(dir.path())?.is_empty(), "something was started, or left: {:?}", files(dir.path())?);
+    ensure!(files(dir.path())?.is_empty(), "a child was started, or a file left: {:?}", files(dir.path())?);
     Ok(())
 }
 
-/// Lines of a type.
+/// How many lines of a type there are.
 fn count(ended: &Ended, kind: &str) -> Result<usize> {
     let lines: Vec<Value> = ended.out()?.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
     Ok(lines.iter().filter(|line| line["type"] == kind).count())
@@ -168,16 +168,16 @@ fn several(clr: &Clr) -> Result<()> {
     ensure!(gcs == all, "{gcs} lines, {all} collections");
     let csv = report("csv", &[])?.expect(0)?;
     ensure!(csv.out()?.lines().count() == all + 1, "{} rows and their names", csv.out()?.lines().count());
-    // One that cannot be read does not hide the others.
+    // An unreadable recording does not hide the others.
     let bad = dir.path().join("bad.nettrace");
     fs::write(&bad, "no recording")?;
     let ended = report("ndjson", &[&bad])?.expect(12)?.says(&["bad.nettrace"])?;
     let gcs = count(&ended, "gc")?;
-    ensure!(gcs == all, "{gcs} lines beside the unreadable one, {all} collections");
+    ensure!(gcs == all, "{gcs} lines with an unreadable one, {all} collections");
     Ok(())
 }
 
-/// A file system of a few MiB that only the command sees and that ends with it.
+/// Runs the command with a file system of a few MiB that only it sees and that ends with it.
 fn on_small_disk(dir: &Path, mib: u32, keep: &Path, command: &Command) -> Result<Command> {
     let script = r#"mount -t tmpfs -o size="$1"m none "$2" || exit 99; d=$2; k=$3; shift 3; "$@"; code=$?
         cp -r "$d"/. "$k" || exit 98; exit $code"#;
@@ -213,8 +213,8 @@ fn full_disk(clr: &Clr) -> Result<()> {
             .app(clr, "churn", work)?;
         on_small_disk(&disk, 10, &kept, &gcwatch.command())
     };
-    // More than the disk holds, in files: the first ones are whole, so is what there is of the last. How many there are
-    // is the runtime's affair: it decides where a file can begin.
+    // More than the disk holds, in several files: the first ones are complete, and the last one is complete as far as
+    // it goes. The runtime decides where a file can begin, and so how many there are.
     let options = format!("--rotate 1KiB,0 --format json -o {}", out.display());
     let work = "work=700000 live=1000 threads=16";
     let ended = run_to_end(gcwatch(&options, work)?, Vec::new())?.expect(1)?;
@@ -234,7 +234,7 @@ fn full_disk(clr: &Clr) -> Result<()> {
         let live = document.gc(gc.uint("/number")?)?;
         ensure!(live["complete"] != true || gc["pause_ns"] == live["pause_ns"], "GC {}", gc["number"]);
     }
-    // So little space is said before it is used up.
+    // gcwatch warns of too little space before it is used up.
     let ended = run_to_end(gcwatch("", WORK)?, Vec::new())?.expect(0)?;
     ended.says(&["MiB are free", "--record another place"])?;
     let ended = run_to_end(gcwatch("--rotate 20MiB,3", WORK)?, Vec::new())?.expect(0)?;

@@ -1,4 +1,4 @@
-//! What `run` and `attach` print, in any format, is what `report` prints of the recording of that run.
+//! In every format, `report` prints of a recording what `run` and `attach` printed live.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::it::support::{DEADLINE, Document, Gcwatch, Json, Signal, lines, signa
 const WORK: &str = "live=8000 seed=5";
 
 pub(crate) fn register(suite: &mut Suite) {
-    // Each level in both ways with both kinds of GC, and each of these pairs in both formats.
+    // Each level with `run` and `attach`, with both kinds of GC, and each pair of these in both formats.
     for (n, level) in ["basic", "moves", "roots"].into_iter().enumerate() {
         for (m, way) in [Way::Run, Way::Attach].into_iter().enumerate() {
             for (k, heap) in [Heap::Workstation, Heap::Server].into_iter().enumerate() {
@@ -68,13 +68,13 @@ fn printed(clr: &Clr, way: Way, heap: Heap, level: &str, format: Format) -> Resu
                 .app(clr, "churn", &format!("{WORK} work=120000"))?
                 .output()?
                 .expect(0)?;
-            // Of background collections nothing may be lost on the way either.
+            // The replay must not lose background collections either.
             let background =
                 || Ok::<_, anyhow::Error>(std::fs::read_to_string(&out)?.contains("background\","));
             ensure!(
                 !matches!((level, heap, format), ("moves", Heap::Workstation, Format::Ndjson))
                     || background()?,
-                "no background collection: other work is needed"
+                "no background collection: the test needs another load"
             );
         }
         Way::Attach => {
@@ -94,8 +94,8 @@ fn report(recording: &Path, format: Format) -> Result<Vec<u8>> {
     Ok(report.output()?.expect(0)?.stdout)
 }
 
-/// What a blocking collection is estimated to take is known live only: the sentence ends at the empty line before the
-/// columns. A recording tells the limits without it, in other words.
+/// Only a live report has the estimate of a blocking collection, a sentence that ends at the empty line before the
+/// table. A recording gives the limits in another sentence.
 fn without_estimate(text: &str) -> Vec<&str> {
     let begins = ["a blocking gen2 GC is estimated", "once gen2 GCs that block because of us"];
     let mut inside = false;
@@ -111,7 +111,7 @@ fn same_text(clr: &Clr, out: &Path, recording: &Path) -> Result<()> {
     let replayed = String::from_utf8(report(recording, Format::Text)?)?;
     let (all_live, all_replayed) = (without_estimate(&live), without_estimate(&replayed));
     let mut pairs = all_live.iter().zip(&all_replayed);
-    // Which program, and which runtime; how its GC is set up a recording need not tell.
+    // The first line has program and runtime; a recording may lack the GC's settings.
     let (first, again) = pairs.next().context("nothing was printed")?;
     let known = |line: &str| line.split_once(&clr.name).map(|(known, _)| known.to_owned());
     ensure!(known(first).is_some() && known(first) == known(again), "{first:?}, replayed {again:?}");
@@ -119,7 +119,7 @@ fn same_text(clr: &Clr, out: &Path, recording: &Path) -> Result<()> {
         ensure!(line == again, "{line:?}, replayed {again:?}");
     }
     ensure!(all_live.len() == all_replayed.len(), "{live}\nreplayed:\n{replayed}");
-    // And it was no empty page.
+    // The report is not empty.
     let counted = live.lines().any(|line| line.contains(" collections in "));
     ensure!(counted && live.lines().count() > 15, "{live}");
     Ok(())
@@ -141,10 +141,10 @@ fn same_lines(clr: &Clr, out: &Path, recording: &Path) -> Result<()> {
         for path in &untold()? {
             all.iter_mut().for_each(|line| blank(line, path));
         }
-        // Of the watch itself a file can tell more at its beginning than was known when it began.
+        // The start line of a replay may know more about the watch than the live one did.
         let first = all.first_mut().context("lines")?;
         first["watch"]["started_at"] = Value::Null;
-        // Marked in the schema of the line.
+        // The schema of the line marks it.
         first["parent_pid"] = Value::Null;
     }
     let mut found = Vec::new();
@@ -155,7 +155,7 @@ fn same_lines(clr: &Clr, out: &Path, recording: &Path) -> Result<()> {
     Ok(())
 }
 
-/// So many collections that text folds them: by the clock while they come, by their own times in a replay.
+/// So many collections that text folds them: live by the clock, in a replay by their own times.
 fn storm(clr: &Clr) -> Result<()> {
     let mut program = Target::app(clr, "exits", &["storm"], &[("DOTNET_GCgen0size", "40000")])?;
     program.wait_line("ready ", DEADLINE)?;
@@ -170,8 +170,8 @@ fn storm(clr: &Clr) -> Result<()> {
         .output()?
         .expect(0)?;
     same_text(clr, &out, &recording)?;
-    // Glaring ones are marked and keep their lines, and so do those of a second with 50 or fewer: how many these are is
-    // the machine's business.
+    // Marked collections keep their lines, and so do those in seconds with 50 or fewer; the number of these depends on
+    // the machine.
     let text = std::fs::read_to_string(&out)?;
     let unmarked = text.lines().filter(|line| !line.starts_with('!')).count();
     let document = replay(&recording, "")?;
@@ -187,7 +187,7 @@ fn storm(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// What was open when the target was killed is cut off in the replay as well.
+/// Collections that were open when the target was killed are cut off in the replay, too.
 fn killed(clr: &Clr) -> Result<()> {
     let mut program = Target::app(clr, "exits", &["storm"], &[("DOTNET_GCgen0size", "400000")])?;
     program.wait_line("ready ", DEADLINE)?;

@@ -1,4 +1,4 @@
-//! Recordings in several files: each can be read alone, and all together hold the watch without repetition.
+//! Recordings in several files: each can be read alone, and together they hold the watch without repetition.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,12 +22,12 @@ use crate::it::support::{
     DEADLINE, Document, GCSTATS, GcFacts, Gcwatch, Json, Signal, brief, check_counts, gcstats, signal, until,
 };
 
-/// Each thread that collects has a buffer of its own, and the runtime writes a sequence point for every so many
-/// buffers: with many threads they come several times a second.
+/// Each thread that collects has a buffer, and the runtime writes a sequence point after a number of buffers: with many
+/// threads, several per second.
 const WORK: &str = "work=160000 live=200 threads=64";
-/// A file for every sequence point.
-const ALL: &str = "--rotate 1KiB,0";
-/// So many collections at either end of a file may have lost something to the file beside it.
+/// Begins a file at every sequence point.
+const EACH_POINT: &str = "--rotate 1KiB,0";
+/// How many collections at either end of a file may lack events that are in the next file.
 const BORDER: usize = 2;
 
 pub(crate) fn register(suite: &mut Suite) {
@@ -60,7 +60,7 @@ fn report<'f>(files: impl IntoIterator<Item = &'f PathBuf>, options: &str) -> Re
     Document::parse(&ended.stdout)
 }
 
-/// A program that was watched to its end, what it said, and the files.
+/// A run that was watched to its end: the program's output, the live document, and the files.
 struct Run {
     _dir: TempDir,
     said: String,
@@ -87,10 +87,10 @@ fn run(clr: &Clr, options: &str) -> Result<Run> {
     Ok(Run { said: ended.out()?.to_owned(), live: Document::read(&path)?, files, _dir: dir })
 }
 
-/// `least`: the least number of files.
+/// Checks that there are at least `least` files, each alone and all together.
 fn alone_and_together(clr: &Clr, level: &str, least: usize) -> Result<Run> {
-    let run = run(clr, &format!("--level {level} {ALL}"))?;
-    ensure!(run.files.len() >= least, "{} files: more work is needed", run.files.len());
+    let run = run(clr, &format!("--level {level} {EACH_POINT}"))?;
+    ensure!(run.files.len() >= least, "{} files: the test needs a larger load", run.files.len());
     for (n, file) in run.files.iter().enumerate() {
         let name = format!("it.{:03}.nettrace", n + 1);
         ensure!(file.file_name().is_some_and(|own| *own == *name), "{} is not {name}", file.display());
@@ -104,17 +104,17 @@ fn alone_and_together(clr: &Clr, level: &str, least: usize) -> Result<Run> {
     }
     let [counted, ..] = facts.at_least;
     let all: BTreeSet<u64> = (1..=counted.max(seen.last().copied().unwrap_or(0))).collect();
-    ensure!(seen == all, "in no file: {:?}; only there: {:?}", &all - &seen, &seen - &all);
+    ensure!(seen == all, "in no file: {:?}; only in files: {:?}", &all - &seen, &seen - &all);
     together(&run, facts).context("together")?;
     let twice = Gcwatch::new().arg("report").arg(&run.files[1]).arg(&run.files[0]).arg(&run.files[1]);
     twice.output()?.expect(2)?.says(&["same part", "it.002.nettrace"])?;
     Ok(run)
 }
 
-/// Windows are told in whichever file they fall: each collection has its level in each file that has it.
+/// With windows, each collection has its level in every file that has it.
 fn windows(clr: &Clr) -> Result<()> {
-    let run = run(clr, &format!("--level roots --sample 1/1s {ALL}"))?;
-    ensure!(run.files.len() >= 2, "{} files: more work is needed", run.files.len());
+    let run = run(clr, &format!("--level roots --sample 1/1s {EACH_POINT}"))?;
+    ensure!(run.files.len() >= 2, "{} files: the test needs a larger load", run.files.len());
     let (mut with_roots, mut without) = (BTreeSet::new(), BTreeSet::new());
     for file in &run.files {
         let document = report([file], "")?;
@@ -134,14 +134,14 @@ fn windows(clr: &Clr) -> Result<()> {
     together(&run, facts).context("together")
 }
 
-/// TraceEvent and gcwatch open the file, miss nothing, and find the same collections: those of the watch.
+/// TraceEvent and gcwatch read the file without losses, and find the same collections as the watch.
 fn alone(run: &Run, file: &PathBuf, n: usize) -> Result<Document> {
     let document = report([file], "")?;
     document.nothing_lost()?;
     let target = &document.0["target"];
     ensure!(target["pid"] == run.live.0["target"]["pid"], "{target}");
     if run.live.0["watch"]["level"] == "roots" {
-        // What the stream holds once, at its start.
+        // The stream has these once, at its start.
         ensure!(target["runtime"]["version"] == run.live.0["target"]["runtime"]["version"], "{target}");
         for key in ["level", "background_gc", "arming"] {
             ensure!(document.0["watch"][key] == run.live.0["watch"][key], "{}", document.0["watch"]);
@@ -157,7 +157,7 @@ fn alone(run: &Run, file: &PathBuf, n: usize) -> Result<Document> {
         if same["complete"] != true {
             continue;
         }
-        // Where its stop touched one that only the file before tells, it has the time of both.
+        // Where its stop overlaps one that only the previous file has, it has the time of both.
         let after_border =
             gc["kind"] != "blocking" && n > 0 && numbers.iter().position(|n| *n == number) < Some(BORDER);
         let pause = gc.uint("/pause_ns")?.cmp(&same.uint("/pause_ns")?);
@@ -174,8 +174,8 @@ fn alone(run: &Run, file: &PathBuf, n: usize) -> Result<Document> {
         ensure!(gc["moved"]["blocks"] == same["moved"]["blocks"], "moved in the file: {}", brief(gc));
         for key in ["methods", "types", "statics"] {
             let (alone, live) = (&gc["roots"][key], &same["roots"][key]);
-            // A busy machine may keep names for a while: they are in the next file then, or the record went without them,
-            // and they are told again at the start of the file.
+            // On a busy machine names may be late: then they are in the next file, or the live record has none and the
+            // file repeats them at its start.
             if unnamed(alone) || unnamed(live) {
                 same_but_for_names(alone, live)
             } else {
@@ -186,11 +186,11 @@ fn alone(run: &Run, file: &PathBuf, n: usize) -> Result<Document> {
             .with_context(|| format!("{key} of GC {}", gc["number"]))?;
         }
     }
-    // The program may end at any time after a file began.
+    // The program may end soon after the last file began.
     let last = n + 1 == run.files.len();
     ensure!(last || named > 0 || run.live.0["watch"]["level"] != "roots", "no names in file {n}");
     let edges = document.gcs()?.len() - complete.len();
-    // A background one, a foreground one in it, and one that a border cuts, at either end.
+    // At either end: a background collection, a foreground one in it, and one that the border cuts.
     ensure!(edges <= 6, "{edges} collections are cut off");
     ensure!(last || complete.len() > 2, "{} collections in file {n}", complete.len());
 
@@ -200,13 +200,13 @@ fn alone(run: &Run, file: &PathBuf, n: usize) -> Result<Document> {
     Ok(document)
 }
 
-/// Something in a list has no name.
+/// Whether something in a list has no name.
 fn unnamed(list: &Value) -> bool {
     let rows = list.as_array().map_or(&[][..], Vec::as_slice);
     rows.iter().any(|row| row["name"] == "(unnamed)" || row["type"] == "(unnamed)")
 }
 
-/// As many roots in all, static fields one by one: only what they are called is known in one place and not in the other.
+/// The sum of roots is the same: only the names are known in one place and missing in the other.
 fn same_but_for_names(alone: &Value, live: &Value) -> Result<()> {
     let all = |list: &Value| {
         let rows = list.as_array().map_or(&[][..], Vec::as_slice);
@@ -217,21 +217,21 @@ fn same_but_for_names(alone: &Value, live: &Value) -> Result<()> {
     Ok(())
 }
 
-/// The same collections, with the same figures.
+/// TraceEvent has the same collections with the same figures.
 fn agree(document: &Document, theirs: &[Value]) -> Result<()> {
     let complete = document.complete()?;
     let known = |gc: &&Value| complete.iter().any(|own| own["number"] == gc["number"]);
     let (both, only_theirs): (Vec<&Value>, Vec<&Value>) = theirs.iter().partition(known);
     let own: BTreeMap<u64, &Value> =
         complete.iter().map(|gc| Ok((gc.uint("/number")?, *gc))).collect::<Result<_>>()?;
-    // What it has and we have not is cut off at one of the ends.
+    // A collection that only TraceEvent has is cut off at one of the ends.
     for gc in only_theirs {
         let number = gc.uint("/number")?;
         let inside = own.range(..number).count() > BORDER && own.range(number..).count() > BORDER;
         let cut_off = document.gc(number).is_ok_and(|own| own["complete"] == false);
         ensure!(!inside || cut_off, "only TraceEvent has GC {number}: {gc}");
     }
-    // It drops what it saw in part, at times a neighbour of that, and foreground collections that begin too soon.
+    // TraceEvent drops collections that it saw in part, sometimes a neighbour, and foreground ones that begin too soon.
     let told: BTreeSet<u64> = both.iter().map(|gc| gc.uint("/number")).collect::<Result<_>>()?;
     let plain = |number: u64| own.get(&number).is_some_and(|gc| gc["kind"] == "blocking");
     for (n, (number, gc)) in own.iter().enumerate() {
@@ -239,7 +239,7 @@ fn agree(document: &Document, theirs: &[Value]) -> Result<()> {
         let alone = (number - 1..=number + 1).all(plain);
         ensure!(!inside || !alone || told.contains(number), "TraceEvent has no GC {number}: {}", brief(gc));
     }
-    // Of those at the borders it gives what is left of them, and where one runs in another it mixes them up.
+    // TraceEvent reports partial collections at the borders, and mixes up nested ones: leave them out.
     for gc in both.get(BORDER..both.len().saturating_sub(BORDER)).unwrap_or_default() {
         let own = document.gc(gc.uint("/number")?)?;
         if own["kind"] == "blocking" {
@@ -249,15 +249,15 @@ fn agree(document: &Document, theirs: &[Value]) -> Result<()> {
     Ok(())
 }
 
-/// In any order: what was printed live, figure for figure.
+/// Files in any order give exactly the live document.
 fn together(run: &Run, facts: GcFacts) -> Result<()> {
     let mut mixed: Vec<&PathBuf> = run.files.iter().skip(1).step_by(2).collect();
     mixed.extend(run.files.iter().step_by(2).rev());
     let document = report(mixed, "")?;
     check_counts(&document, facts)?;
     document.nothing_lost()?;
-    // Where a runtime has no processor in the middle of writing, the live reader does not wait for the rest, and
-    // collections are cut off that the recording has.
+    // If the runtime is preempted while it writes, the live reader does not wait for the rest, and cuts off collections
+    // that the recording has.
     let cut_off = run.live.gcs()?.len() - run.live.complete()?.len();
     ensure!(cut_off * 20 <= run.live.gcs()?.len(), "{cut_off} collections were cut off live");
     let mut found = Vec::new();
@@ -278,8 +278,8 @@ fn together(run: &Run, facts: GcFacts) -> Result<()> {
     Ok(())
 }
 
-/// Of plain files large payloads are read when their turn comes. In one that can be read only from front to back, they
-/// cannot.
+/// From plain files, large payloads are read when they are needed. From a compressed file, which is read front to back,
+/// they cannot be.
 fn compressed(run: &Run) -> Result<()> {
     let packed = run.files[1].with_extension("gz");
     let mut encoder = GzEncoder::new(fs::File::create(&packed)?, Compression::fast());
@@ -295,7 +295,7 @@ fn compressed(run: &Run) -> Result<()> {
     Ok(())
 }
 
-/// A missing file is reported: by sequence numbers, by the GCs' numbers, and under `--strict`.
+/// A missing file is reported: by sequence numbers, by GC numbers, and by `--strict`.
 fn missing(run: &Run) -> Result<()> {
     let rest = || run.files.iter().enumerate().filter(|(n, _)| *n != 1).map(|(_, file)| file);
     let strict = Gcwatch::new().args("report --strict --format json");
@@ -316,7 +316,7 @@ fn missing(run: &Run) -> Result<()> {
     Ok(())
 }
 
-/// What a rotation has removed is not lost, and is said.
+/// Files that a rotation has removed are no loss, and the report mentions them.
 fn later(run: &Run) -> Result<()> {
     let strict = Gcwatch::new().args("report --strict");
     let ended = run.files[1..].iter().fold(strict, |gcwatch, file| gcwatch.arg(file)).output()?.expect(0)?;
@@ -324,8 +324,8 @@ fn later(run: &Run) -> Result<()> {
     Ok(())
 }
 
-/// A stream as far as a file has it at some instant: whole, with an end. Its events, and those among them that it
-/// repeats from files before it.
+/// Reads a file at some instant: it must be complete with an end tag. Returns how many events it has, and how many of
+/// them repeat events of earlier files.
 fn whole(bytes: &[u8]) -> Result<(u64, u64)> {
     let mut reader = Reader::new();
     reader.feed(bytes);
@@ -345,7 +345,7 @@ fn whole(bytes: &[u8]) -> Result<(u64, u64)> {
     bail!("no end after {events} events")
 }
 
-/// Looked at while they are written, and after gcwatch was killed.
+/// Reads the files while gcwatch writes them, and after it was killed.
 fn killed(clr: &Clr) -> Result<()> {
     let arguments = "live=1000 threads=16";
     let churn = Churn::start(clr, Heap::Workstation, arguments)?;
@@ -358,7 +358,7 @@ fn killed(clr: &Clr) -> Result<()> {
     let mut looked = 0;
     let enough = || {
         let files = files(dir.path())?;
-        // One that is being made has not got its name yet, and the first is empty until the stream begins.
+        // A new file has another name until it is complete, and the first one is empty until the stream begins.
         let begun = |file: &&PathBuf| {
             file.extension().is_some_and(|end| end == "nettrace")
                 && fs::metadata(file).is_ok_and(|m| m.len() > 0)
@@ -370,7 +370,7 @@ fn killed(clr: &Clr) -> Result<()> {
         Ok(files.len() >= 4)
     };
     until("four files", DEADLINE, enough)?;
-    ensure!(looked >= 5, "looked at them {looked} times only");
+    ensure!(looked >= 5, "looked at files only {looked} times");
     signal(gcwatch.pid(), Signal::KILL)?;
     gcwatch.wait(DEADLINE)?;
     let mut files = files(dir.path())?;
@@ -383,7 +383,7 @@ fn killed(clr: &Clr) -> Result<()> {
         let answer = gcstats(file)?;
         ensure!(answer.totals["lost"] == 0, "TraceEvent: {}", answer.totals);
         let document = report([file], "")?;
-        // Of the flush in which it was killed only some threads' events are there; we leave out what that cuts off.
+        // The flush in which gcwatch was killed has only some threads' events; gcwatch leaves out what that cuts off.
         if n + 1 < files.len() {
             agree(&document, &answer.gcs)?;
         }
@@ -395,18 +395,18 @@ fn killed(clr: &Clr) -> Result<()> {
         let why = &gc["incomplete"];
         let edge = why.is_null() || why == "began-before" || why == "ended-after";
         ensure!(edge, "{why} in the middle: {}", brief(gc));
-        // A background collection that began before the watch has a lower number than others that ended before it.
+        // A background collection that began before the watch has a lower number than some that ended before it.
         if why != "began-before" {
             numbered.extend(gc["number"].as_u64().map(|number| (number, gc)));
         }
     }
-    // Where the flush is cut, other threads' collections are missing, and none is complete.
+    // The cut flush lacks other threads' collections, and has no complete one.
     let last = document.complete()?.iter().filter_map(|gc| gc["number"].as_u64()).max();
     numbered.retain(|(number, _)| Some(*number) <= last);
     numbered.sort_by_key(|(number, _)| *number);
     let gap = numbered.windows(2).find(|pair| pair[1].0 != pair[0].0 + 1);
     if let Some([(_, before), (_, after)]) = gap {
-        bail!("two that follow each other:\n{}\n{}", brief(before), brief(after));
+        bail!("a gap between two records:\n{}\n{}", brief(before), brief(after));
     }
     ensure!(events > 0 && document.complete()?.len() > 20, "{} collections", document.complete()?.len());
     let mut program = churn.target;
@@ -425,7 +425,7 @@ fn oldest(clr: &Clr) -> Result<()> {
     ensure!(last == before + 1 && last >= 3, "{names:?}");
     let document = report(&run.files, "--strict")?;
     document.nothing_lost()?;
-    // The end of the watch is there.
+    // The files have the end of the watch.
     let newest = |document: &Document| -> Result<Option<u64>> {
         Ok(document.complete()?.iter().filter_map(|gc| gc["number"].as_u64()).max())
     };
