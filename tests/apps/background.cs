@@ -1,11 +1,11 @@
-// Background collections of a large old graph, while other threads allocate so hard that foreground collections run
-// in the midst of them. Says what the runtime's own interface tells of each collection it could catch.
+// Makes background collections of a large old graph while other threads allocate fast enough for foreground collections
+// within them. Prints the GCMemoryInfo of each collection that it catches.
 //
 //   background [live=N] [threads=N] [rounds=N]
 //
-// stdout: "ready pid=N"; then the work; then for each collection that was caught a line
+// stdout: "ready pid=N"; then the work; then for each caught collection a line
 // "info kind=background|ephemeral|blocking index= generation= compacted= concurrent= pauses_ns=A,B",
-// where B is 0 but for background collections; at the end "done gc0= gc1= gc2= checksum=".
+// where B is 0 except for background collections; at the end "done gc0= gc1= gc2= checksum=".
 using System;
 using System.Collections.Generic;
 using System.Threading;
@@ -39,7 +39,7 @@ static class Background
             long before = GC.CollectionCount(0), full = 0;
             for (int look = 0; full <= before; look++)
             {
-                // Again where one was running already, and swallowed the request.
+                // Asks again, because a background collection that was already running ignores the request.
                 if (look % 2000 == 0) GC.Collect(2, GCCollectionMode.Forced, blocking: false);
                 full = Catch();
                 Thread.Sleep(0);
@@ -69,7 +69,7 @@ static class Background
         return nodes;
     }
 
-    // Mostly garbage; some of it hangs on the old graph for a while and grows old, large arrays among it.
+    // Mostly garbage; the old graph holds some of it for a while, which then grows old, large arrays included.
     static void Allocate(Node[] old, ulong seed)
     {
         ulong state = seed * 0x9E3779B97F4A7C15 | 1;
@@ -82,7 +82,7 @@ static class Background
         }
     }
 
-    // Notes what the runtime tells of the latest collection of each kind; the number of the latest full one.
+    // Notes the GCMemoryInfo of the latest collection of each kind; returns the number of the latest full one.
     static long Catch()
     {
         Note("ephemeral", GC.GetGCMemoryInfo(GCKind.Ephemeral));
@@ -92,7 +92,7 @@ static class Background
 
     static long Note(string kind, GCMemoryInfo info)
     {
-        // A background collection that ran blocking leaves its number there, and nothing else.
+        // A background collection that ran blocking leaves only its number in its GCMemoryInfo.
         if (info.HeapSizeBytes == 0 || caught.ContainsKey(info.Index)) return info.Index;
         TimeSpan second = info.PauseDurations.Length > 1 ? info.PauseDurations[1] : TimeSpan.Zero;
         caught[info.Index] = $"info kind={kind} index={info.Index} generation={info.Generation} "

@@ -1,11 +1,11 @@
-// The load for comparing pauses: many old objects that refer to each other, and a fixed amount of short-lived
-// garbage, some of which is linked into the old ones.
+// The load for comparing pauses: many old objects that refer to each other, and a fixed amount of short-lived garbage,
+// some of which the old objects hold.
 //
 //   bench [old=N] [iterations=N]
 //
 // stdout: "ready pid=N", at the end "done old= iterations= allocated_bytes= wall_ns= gc0= gc1= gc2= pause_ns= checksum=".
-// How often it collects is the environment's choice (DOTNET_GCgen0size, DOTNET_gcServer).
-// wall_ns and pause_ns are of the iterations alone, the counts are the process's.
+// The environment (DOTNET_GCgen0size, DOTNET_gcServer) decides how often it collects. wall_ns and pause_ns cover the
+// iterations only, the counts the whole process.
 using System;
 using System.Diagnostics;
 

@@ -1,9 +1,9 @@
-// A known amount of allocation work: survivors, large objects, pinned handles. The checksum depends on the
-// arguments only, never on when collections happen or who watches.
+// A known amount of allocation work: survivors, large objects, pinned handles. The checksum depends only on the
+// arguments, not on when collections happen or whether gcwatch is attached.
 //
 //   churn [batch|interactive] [work=N] [gcs=N] [seed=N] [live=N] [threads=N] [exit=N]
 //
-// With gcs=N it goes on after its work until there were N collections; the checksum then depends on when they happen.
+// With gcs=N it continues after its work until there were N collections; then the checksum depends on when they happen.
 //
 // stdout: "ready pid=N"; in the interactive mode it then waits for the line "go" and works until the line
 // "stop" (or the end of stdin); at the end "done work= checksum= gc0= gc1= gc2= pause_ns=".
@@ -76,7 +76,7 @@ static class Churn
             foreach (var handle in pinned) if (handle.IsAllocated) handle.Free();
         }
 
-        // The replaced array is read, so that what survived is part of the checksum.
+        // Reads the replaced array, so that the checksum covers survivors.
         void Replace(byte[][] slots, ulong random, int length)
         {
             ref byte[] slot = ref slots[random % (ulong)slots.Length];

@@ -1,10 +1,10 @@
-// Closes descriptors that are not its own, and goes on using the numbers, as a program with a double close does. Linux.
+// Closes descriptors of others and reuses the numbers, as a program with a double close does. Linux.
 // stdout: "ready pid=N", then one line for each line of stdin:
 //
 //   take socket|pipe   closes the profiler's connection, and opens something of its own under the same number, with data
 //                      to be read                                                    "taken number=N"
 //   sweep              does so with every connected socket that is not the runtime's "swept sockets=N"
-//   check              reads what was written to all of them: how many have it, and are open
+//   check              reads what was written to all of them: how many have it, how many are open
 //                                                                                    "checked all=N intact=N open=N"
 //   collect            collects                                                      "collected index=N"
 //   exit               (or the end of stdin) ends the process
@@ -28,7 +28,7 @@ static class Descriptors
     [DllImport("libc")] static extern long read(int fd, byte[] buffer, long length);
     [DllImport("libc")] static extern long write(int fd, byte[] buffer, long length);
 
-    // Numbers in use, and what is to be read from them.
+    // The reused numbers, and the data to be read from each.
     static readonly Dictionary<int, byte[]> s_taken = new Dictionary<int, byte[]>();
     static ulong s_random = 88172645463325252;
 

@@ -1,10 +1,10 @@
-// Says which variables that concern the runtime or gcwatch are in its environment and in those of its children.
+// Prints which variables of the runtime or gcwatch are in its environment and in those of its children.
 //
 //   environment [child]
 //
-// stdout: "own NAMES", or "child NAMES" where it was started so; then, of itself only, the line of a child by
-// Process.Start, and "native NAMES" of a child by the C library's system(), which has what was there at the start.
-// NAMES are those that begin with GCWATCH_, CORECLR_, COR_ or DOTNET_Diag, separated by commas, or "none".
+// stdout: "own NAMES", or "child NAMES" if started as a child; the parent then starts a child by Process.Start, which
+// prints its line, and one by the C library's system(), with the environment that the process started with: "native
+// NAMES". NAMES begin with GCWATCH_, CORECLR_, COR_ or DOTNET_Diag and are separated by commas, or are "none".
 using System;
 using System.Collections;
 using System.Diagnostics;

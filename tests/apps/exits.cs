@@ -1,12 +1,12 @@
-// Ends in the way that is asked for, after some collections.
+// Ends in the given way after some collections.
 //
 //   exits return|exit|failfast|unhandled|sigterm|wait|storm [code=N] [gcs=N]
 //   exits echo [code=N]
 //
-// stdout: "ready pid= gc0= gc1= gc2=" when the collections are done. sigterm then waits for SIGTERM, handles it,
-// says "handled" and returns the code; wait waits for ever; storm allocates for ever; failfast and unhandled
-// crash; return and exit (Environment.Exit) give the code. echo copies stdin to stdout byte for byte, writes
-// nothing else there, and says "bytes= gc0=" on stderr at the end.
+// stdout: "ready pid= gc0= gc1= gc2=" after the collections. sigterm then waits for SIGTERM, handles it, prints
+// "handled" and returns the code; wait waits forever; storm allocates forever; failfast and unhandled crash; return and
+// exit (Environment.Exit) end with the code. echo copies stdin to stdout byte for byte, prints nothing else there, and
+// prints "bytes= gc0=" on stderr at the end.
 using System;
 using System.Runtime.InteropServices;
 using System.Threading;

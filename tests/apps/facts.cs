@@ -1,9 +1,9 @@
-// Says what kind of process it is, and collects three times.
+// Prints facts about its process, and collects three times.
 //
 //   facts
 //
 // stdout: "ready pid= server= concurrent= version= arch= os= reserved_gib=", then "done gc0= gc1= gc2=".
-// reserved_gib is address space: a heap of regions reserves a range of hundreds of GiB.
+// reserved_gib is address space: a heap with regions reserves a range of hundreds of GiB.
 using System;
 using System.IO;
 using System.Linq;
@@ -14,7 +14,7 @@ static class Facts
 {
     static void Main()
     {
-        // Background collections are allowed where the latency mode is the interactive one at first.
+        // Background collections are enabled if the initial latency mode is Interactive.
         bool concurrent = GCSettings.LatencyMode == GCLatencyMode.Interactive;
         App.Ready($"server={GCSettings.IsServerGC} concurrent={concurrent} version={Environment.Version} "
             + $"arch={RuntimeInformation.ProcessArchitecture} os={(OperatingSystem.IsLinux() ? "Linux" : "other")} "

@@ -1,11 +1,11 @@
-// Puts itself under a filter of system calls, as a sandbox does, and goes on collecting. Linux on x86-64.
+// Installs a filter of system calls, as a sandbox does, and goes on collecting. Linux on x86-64.
 // stdout: "ready pid=N", then one line for each line of stdin:
 //
-//   filter kill|refuse   from here on, for all threads: what no runtime needs ends the process, or is answered by EPERM
+//   filter kill|refuse   for all threads: calls that no runtime needs now end the process, or fail with EPERM
 //                                                       "filtered answer=0"
 //   collect              Demo.Sandbox.Sweep calls GC.Collect, then Demo.Sandbox.Hold makes a pinned handle to a byte[]
 //                                                       "collected index=N"
-//   forbidden            does what the filter is there for, to show that it is there     "answer=-1 error=1"
+//   forbidden            makes a filtered call, to show that the filter works            "answer=-1 error=1"
 //   exit                 (or the end of stdin) ends the process
 using System;
 using System.Collections.Generic;

@@ -1,4 +1,4 @@
-// Holds objects in frames, in known numbers. stdout: "ready pid=N", then one line for each line of stdin:
+// Holds known numbers of objects in frames. stdout: "ready pid=N", then one line for each line of stdin:
 //
 //   hold KIND N     N frames, each with an object of its own     "held kind=KIND method=0x... total=N"
 //       local       a recursive method with a reference in a local
@@ -8,11 +8,11 @@
 //       span        the same with a `Span` over it
 //       native      as many threads, each inside a system call that waits
 //   collect GEN [compacting]   a blocking collection
-//                   "collected index=N local=0x...,0x... fixed=... ": where each object is afterwards
+//                   "collected index=N local=0x...,0x... fixed=... ": each object's address afterwards
 //   let KIND        ends those frames         "gone kind=KIND"
 //   exit            (or the end of stdin) ends the process
 //
-// What is printed as `method` is the method's MethodDesc, which profilers know as its FunctionID.
+// `method` is the method's MethodDesc, which profilers know as its FunctionID.
 using System;
 using System.Collections.Generic;
 using System.IO;
@@ -24,18 +24,18 @@ using System.Threading;
 
 static unsafe class Frames
 {
-    // Tiered code would keep temporaries alive; a frame here holds what its source says.
+    // Tiered code would keep temporaries alive; with this option, a frame holds just what its source says.
     const MethodImplOptions Exact = MethodImplOptions.NoInlining | MethodImplOptions.AggressiveOptimization;
 
     static readonly Dictionary<string, Group> groups = new Dictionary<string, Group>();
 
-    // The frames of one kind. The objects are held by this list too, so that their addresses can be told: that is
-    // no root of its own.
+    // The frames of one kind. A list holds the objects, too, so that the program can print their addresses; it adds no
+    // root.
     sealed class Group
     {
         public readonly List<byte[]> Objects = new List<byte[]>();
         public readonly List<Thread> Threads = new List<Thread>();
-        // Frames wait in a read of it, which ends when the other end is closed.
+        // Frames wait in a read of this pipe, which ends when the other end is closed.
         public readonly int[] Pipe = new int[2];
         public int[] Ids;
         public int Entered;
@@ -90,7 +90,7 @@ static unsafe class Frames
             group.Threads.Add(thread);
             thread.Start();
         }
-        // Between its counting and its system call a thread never sleeps.
+        // Between counting itself and its system call a thread never sleeps.
         while (Volatile.Read(ref group.Entered) < threads || !group.Ids.All(Sleeps)) Thread.Yield();
         string name = kind == "null" ? nameof(Local) : char.ToUpper(kind[0]) + kind.Substring(1);
         var method = typeof(Frames).GetMethod(name, BindingFlags.Static | BindingFlags.NonPublic);
@@ -179,7 +179,7 @@ static unsafe class Frames
         var places = groups.OrderBy(group => group.Key).Select(group => $" {group.Key}="
             + string.Join(",", group.Value.Objects.Select(held => $"0x{Address(held):x}")));
         string text = string.Concat(places.ToArray());
-        // Addresses are those after this collection only if there was no other.
+        // The addresses are those after this collection only if there was no other since.
         if (GC.CollectionCount(0) != before) return Collect(generation, compacting);
         return $"collected index={GC.GetGCMemoryInfo(GCKind.Any).Index}" + text;
     }

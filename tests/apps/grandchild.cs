@@ -1,11 +1,11 @@
-// Starts itself once more with the environment that it has, and says how that went.
+// Starts itself once more with its own environment, and prints what happened.
 //
 //   grandchild [direct|sh] [exit=N] [work=N]
 //
-// stdout: "ready pid=N ports=VALUE profiling=VALUE" of itself, "grandchild pid= ports= profiling= gc0= gc1= gc2=" as the
-// grandchild wrote it, any other line of the grandchild after "grandchild said ", and at the end
-// "done exit= elapsed_ms=" of the grandchild. ports is DOTNET_DiagnosticPorts, profiling CORECLR_ENABLE_PROFILING,
-// "none" where unset. With sh it is started by a shell.
+// stdout: its own "ready pid=N ports=VALUE profiling=VALUE"; the grandchild's "grandchild pid= ports= profiling= gc0=
+// gc1= gc2="; any other line of the grandchild after "grandchild said "; at the end "done exit= elapsed_ms=" of the
+// grandchild. ports is DOTNET_DiagnosticPorts, profiling CORECLR_ENABLE_PROFILING, "none" if unset. With sh a shell
+// starts the grandchild.
 using System;
 using System.Diagnostics;
 using System.Linq;
@@ -35,7 +35,7 @@ static class Grandchild
 
     static ProcessStartInfo StartInfo(bool shell, string arguments)
     {
-        // Started as this process was: by the host, with the same options before the assembly.
+        // Starts it as this process was started: by the host, with the same options before the assembly.
         string dll = Assembly.GetEntryAssembly().Location;
         string version = Environment.Version.ToString(3);
         string host = $"exec --fx-version {version} \"{dll}\" {arguments}";

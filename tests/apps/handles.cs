@@ -1,6 +1,6 @@
 // Makes and frees handles in a loop, on a number of threads.
 //
-//   threads=N        how many threads do so (1)
+//   threads=N        number of threads (1)
 //
 // Commands, one per line:
 //   keep             keeps one pinned handle to a byte[1000], made in Demo.Keeper.Keep    "kept"

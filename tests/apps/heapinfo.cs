@@ -1,16 +1,16 @@
-// Objects of every kind of heap in every generation: says before and after each collection that it induces where
-// they are, and what the runtime tells the program itself about that collection.
+// Makes objects of every kind of heap in every generation. Before and after each collection that it induces it prints
+// their addresses, and then the GCMemoryInfo of that collection.
 //
 //   heapinfo [rounds=N] [fresh=N]
 //
-// stdout: "ready pid=N server= concurrent= gc=" (gc: the file of another garbage collector); for each collection that
-// it asks for
-//   "collect what=WHAT first= last= pins="   its number is in first..=last; no other one ran if they are the same.
+// stdout: "ready pid=N server= concurrent= gc=" (gc: the library of another GC, if set); for each collection that it
+// induces
+//   "collect what=WHAT first= last= pins="   its number is in first..=last; if they are equal, no other one ran.
 //                                      WHAT is 0, 1, 2, compact (gen2), loh (gen2, large objects too), background;
-//                                      pins are the handles that the program holds
-//   "object KIND 0xOLD GEN 0xNEW GEN BYTES"   for each object; KIND is soh, pinned, loh, poh or frozen, and GEN what
-//                                      GC.GetGeneration says: 2 for large and pinned-heap objects
-//   "info index= ... gen0=BEFORE,AFTER,FREE_BEFORE,FREE_AFTER ..."   for each GCMemoryInfo that is new
+//                                      pins: how many handles the program holds
+//   "object KIND 0xOLD GEN 0xNEW GEN BYTES"   for each object; KIND is soh, pinned, loh, poh or frozen; GEN is by
+//                                      GC.GetGeneration: 2 for objects in LOH and POH
+//   "info index= ... gen0=BEFORE,AFTER,FREE_BEFORE,FREE_AFTER ..."   for each new GCMemoryInfo
 // and at the end "done gc0= gc1= gc2=".
 using System;
 using System.Collections.Generic;
@@ -26,7 +26,7 @@ static class HeapInfo
     const int Most = 4096;
     static readonly List<(string Kind, object Target, int Bytes)> known = new List<(string, object, int)>(Most);
     static readonly List<GCHandle> pins = new List<GCHandle>();
-    // Pinned-heap arrays: the tables themselves never move.
+    // Arrays in the POH, so that the tables themselves never move.
     static readonly ulong[] before = GC.AllocateUninitializedArray<ulong>(Most, pinned: true);
     static readonly ulong[] after = GC.AllocateUninitializedArray<ulong>(Most, pinned: true);
     static readonly int[] generationBefore = GC.AllocateUninitializedArray<int>(Most, pinned: true);
@@ -39,7 +39,7 @@ static class HeapInfo
         int rounds = App.Number(args, "rounds", 2), fresh = App.Number(args, "fresh", 60);
         known.Add(("frozen", "a literal", 0));
         known.Add(("frozen", typeof(HeapInfo), 0));
-        // With less than 4 MiB the runtime makes blocking collections of background ones.
+        // With less than 4 MiB, the runtime makes blocking collections instead of background ones.
         Add("loh", new byte[6_000_000]);
         Look(before, generationBefore);
         var settings = GC.GetConfigurationVariables();
@@ -63,7 +63,7 @@ static class HeapInfo
         Console.WriteLine($"done {App.Counts()}");
     }
 
-    // New objects, each after so many dead ones; with any, there are some older objects less too.
+    // Makes objects, each after some dead ones. With garbage, it also drops some older objects.
     [MethodImpl(MethodImplOptions.NoInlining)]
     static void Fill(int fresh, int garbage)
     {
@@ -84,7 +84,7 @@ static class HeapInfo
         for (int i = 0; i < 3; i++) GC.KeepAlive(new Finalizable());
         for (int i = known.Count - 1; i >= 3; i--)
         {
-            // Pinned ones are let go all together.
+            // Pinned objects are dropped all together.
             if (garbage > 0 && known[i].Kind != "pinned" && App.Random(ref random) % 4 == 0) known.RemoveAt(i);
         }
         if (pins.Count > 24)
@@ -108,7 +108,7 @@ static class HeapInfo
             Look(before, generationBefore);
         } while (first != GC.CollectionCount(0));
         Induce(what);
-        // Any of them may have become a background collection.
+        // Any of them may have been made a background collection, so wait for its end.
         while (!Ended(GC.CollectionCount(0))) Thread.Sleep(1);
         do
         {
@@ -148,7 +148,7 @@ static class HeapInfo
 
     static bool Ended(long index) => kinds.Any(kind => GC.GetGCMemoryInfo(kind).Index == index);
 
-    // Reads each reference as the address that it is.
+    // Reads each reference as an address.
     [MethodImpl(MethodImplOptions.NoInlining)]
     static void Look(ulong[] addresses, int[] generations)
     {

@@ -1,20 +1,20 @@
-// Makes things that hold objects, in known numbers. stdout: "ready pid=N", then "done WHAT" for each line of stdin:
+// Makes known numbers of things that hold objects. stdout: "ready pid=N", then "done WHAT" for each line of stdin:
 //
 //   dependent N, undepend      dependent handles; frees them
 //   table N                    entries of a ConditionalWeakTable
 //   refcounted N, release      callable wrappers with a reference count of 1; counts it down to 0
 //   null strong|weak|pinned N  GCHandles to null
-//   strong N, unset, free      GCHandles to objects; lets them point to null; frees all GCHandles
+//   strong N, unset, free      GCHandles to objects; sets them to null; frees all GCHandles
 //   async N                    suspended state machines in a list
 //   timers N                   timers in a list
 //   poh N                      arrays on the pinned object heap, in a list
 //   statics                    sets 16 static fields of reference type and 8 of value types
-//   worker, job NAME           a thread that does nothing yet; lets it set its thread statics: `first` and `second`
-//                              are 8 of reference type and 4 others in a class each, `generic` 2 and 2 in 4 classes
-//   collect                    a blocking gen2 collection, nothing waiting for finalization     "collected index=N"
+//   worker, job NAME           starts an idle thread; makes it set its thread statics: `first` and `second`
+//                              each set 8 of reference type and 4 others in a class, `generic` 2 and 2 in 4 classes
+//   collect                    a blocking gen2 collection with no pending finalizers            "collected index=N"
 //   exit                       (or the end of stdin) ends the process
 //
-// Everything is done once before "ready", so that later differences are not those of first calls.
+// The program does everything once before "ready", so that later changes are not due to first calls.
 using System;
 using System.Collections;
 using System.Collections.Generic;
@@ -71,7 +71,7 @@ static class Holders
     {
         for (int i = 0; i < count; i++)
         {
-            // A list holds what nothing else shall hold: one root, made long ago.
+            // A list holds it: one root, made long ago.
             var one = new object();
             switch (what)
             {
@@ -118,7 +118,7 @@ static class Holders
         Many.u = Many.v = Many.w = Many.x = Guid.NewGuid();
     }
 
-    // Waits inside system calls, so that its frames are the same whenever it waits.
+    // Waits in system calls, so that its frames are the same each time.
     static unsafe class Worker
     {
         static int[] go, done;
@@ -205,7 +205,7 @@ static class Holders
         public static void Set() { a = b = new object(); c = d = 1; }
     }
 
-    // Any object gets a wrapper with one interface, which has IUnknown's methods alone.
+    // Gives any object a wrapper with one interface that has only the methods of IUnknown.
     sealed unsafe class Wrappers : ComWrappers
     {
         static readonly ComInterfaceEntry* entries = Make();
@@ -230,7 +230,7 @@ static class Holders
         protected override void ReleaseObjects(IEnumerable objects) => throw new NotSupportedException();
     }
 
-    // The finalizer thread has always just finalized something: its own frames are the same each time.
+    // Before each collection the finalizer thread has just finalized an object, so that its own frames are the same.
     static string Collect()
     {
         do

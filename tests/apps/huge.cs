@@ -1,4 +1,4 @@
-// Holds one array of more than 4 GiB, never touched, and collects.
+// Holds one array of more than 4 GiB, never written to, and collects.
 //
 //   huge [elements=N]
 //
@@ -12,7 +12,7 @@ static class Huge
 {
     static void Main(string[] args)
     {
-        // The runtime gives it pages that nobody has written to.
+        // Uninitialized, so that nothing has written to its pages.
         var array = GC.AllocateUninitializedArray<long>(App.Number(args, "elements", 600_000_000));
         App.Ready();
         while (Console.ReadLine() is string line && line != "exit")

@@ -1,11 +1,11 @@
-// Keeps some objects by handles while others come and go, and says after each collection where each is.
+// Holds some objects by handles while others come and go, and prints all addresses after each collection.
 //
-// stdout: "ready pid=N"; for each line "collect GEN" of stdin (compacting) for every object that has a handle
-//   object NAME 0xADDRESS 0xHANDLE BORN      BORN: how many collections there were when it got this handle
-// then "collected index= gcs= generation=". Names: strong, pinned, large, frozen or literal (kept
-// all the time; the literal is frozen where the runtime has a heap of such, .NET 8 and later), fickle (always
-// alive, its handle comes and goes), guestN (made for this collection; stays for one to three). gcs is the number
-// of collections from the first look at the guests to this one. "exit" or the end of stdin ends it.
+// stdout: "ready pid=N"; for each line "collect GEN" of stdin (compacting), for every object with a handle
+//   object NAME 0xADDRESS 0xHANDLE BORN      BORN: the number of collections before it got this handle
+// then "collected index= gcs= generation=". Names: strong, pinned, large, frozen or literal (always held; .NET 8 and
+// later have a frozen heap for the literal), fickle (always alive, but its handle comes and goes), guestN (made for
+// this collection; held for one to three). gcs is how many collections the command made. "exit" or the end of
+// stdin ends it.
 using System;
 using System.Collections.Generic;
 using System.Runtime.CompilerServices;
@@ -52,7 +52,7 @@ static class Identity
         return text.Append($"collected index={info.Index} gcs={GC.CollectionCount(0) - gcs} generation={info.Generation}").ToString();
     }
 
-    // Its handle is free again, perhaps for the next one: a handle is no identity.
+    // The freed handle may be reused for the next object: a handle is no identity.
     static void LetGo()
     {
         foreach (var one in held.FindAll(one => one.Until < round)) one.Handle.Free();
@@ -62,7 +62,7 @@ static class Identity
     [MethodImpl(MethodImplOptions.NoInlining)]
     static void Keep(string name, int length, GCHandleType type, int until)
     {
-        // Dead objects before it: there is room to move to.
+        // Dead objects before it, so that it has room to move.
         for (int i = 0; i < 50; i++) GC.KeepAlive(new byte[100]);
         held.Add(new Held { Name = name, Handle = GCHandle.Alloc(new byte[length], type), Born = GC.CollectionCount(0), Until = until });
     }
@@ -79,7 +79,7 @@ static class Identity
     static void KeepFickle()
     {
         if (held.Exists(one => one.Name == "fickle")) return;
-        // Alive before it has a handle, and after.
+        // The object is alive before it has a handle, and after.
         held.Add(new Held { Name = "fickle", Handle = GCHandle.Alloc(fickle), Born = GC.CollectionCount(0), Until = round + 3 - round % 4 });
     }
 

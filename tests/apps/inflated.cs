@@ -1,8 +1,8 @@
-// Points the kernel's notion of its own environment or arguments at 64 MiB of short entries. stdout: "ready pid=N", or
-// "refused errno=N" where the kernel does not let it. The end of stdin ends the process.
+// Points the kernel's record of its own environment or arguments at 64 MiB of short entries. stdout: "ready pid=N", or
+// "refused errno=N" if the kernel forbids it. The end of stdin ends the process.
 //
-//   environ     "=" and nothing else in each variable
-//   cmdline     an empty one for each argument
+//   environ     each variable is just "="
+//   cmdline     each argument is empty
 using System;
 using System.IO;
 using System.Runtime.InteropServices;

@@ -1,4 +1,4 @@
-// Methods that are made at run time ask for collections, themselves and through a method that is compiled into them.
+// Dynamic methods induce collections, directly and through a method that is inlined into them.
 //
 // Commands, one per line:
 //   itself           a dynamic method, called by Demo.Program.CallItself, calls GC.Collect       "collected index=N"
@@ -9,7 +9,7 @@
 //   pin              a dynamic method, called by Demo.Program.CallPin, makes a pinned handle     "pinned"
 //   exit             (or the end of stdin) ends the process
 //
-// No call is the last thing that a method does: it would be compiled to a jump, which leaves no frame.
+// No method ends with a call: that would be compiled to a jump, which leaves no frame.
 using System;
 using System.Linq.Expressions;
 using System.Reflection;

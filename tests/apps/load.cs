@@ -1,22 +1,22 @@
-// A load with one knob for each thing that makes a collection dear, for `cargo xtask bench`. The program times its
-// own standstill, so that no tool is needed to measure what a tool does to it, and so that tools can come and go.
+// A load for `cargo xtask bench`, with an option for each thing that makes a collection expensive. The program measures
+// its own stalls: that needs no tool, so tools can come and go.
 //
 //   load result=FILE [threads=N] [old=N] [depth=N] [handles=N] [live_mb=N] [size_min=N] [size_max=N] [survive_every=N]
 //        [loh_permille=N] [poh_permille=N] [pin_every=N] [finalize_every=N]
 //
-//   old             objects that live for ever and refer to each other (24 bytes of fields each)
+//   old             objects that live forever and refer to each other (24 bytes of fields each)
 //   depth           frames below the allocating loop, each with two references
 //   handles         strong handles
-//   live_mb         what the threads keep, replaced one by one (by every survive_every-th allocation)
+//   live_mb         objects that the threads hold; every survive_every-th allocation replaces one
 //   *_permille      allocations on the large object heap (100 KB) or the pinned object heap
 //   pin_every       each N-th survivor is pinned until it is replaced
 //   finalize_every  each N-th allocation has a finalizer
 //
-// Without size_max every allocation is a node of 40 bytes, and each 256th is hung into an old one.
-// stdout: "ready pid=N", once it allocates. It goes on until stdin has a line or ends; then FILE gets, by the monotonic
-// clock, "mb END_NS" for each million bytes that a thread has allocated, and "gc END_NS STALL_NS GENERATION" for each
-// collection that the first thread met. STALL_NS is the time between two allocations in which it began: what the
-// runtime needs beyond its own count, such as a profiler's walks, is in it.
+// Without size_max every allocation is a node of 40 bytes, and an old node holds each 256th.
+// stdout: "ready pid=N" when it allocates. It runs until stdin has a line or ends, and then writes to FILE, by the
+// monotonic clock, "mb END_NS" for each million bytes that a thread has allocated, and "gc END_NS STALL_NS GENERATION"
+// for each collection that the first thread noticed. STALL_NS is the time between the two allocations around it, so it
+// includes what the runtime's own count leaves out, such as a profiler's walks.
 using System;
 using System.Collections.Generic;
 using System.Diagnostics;
@@ -49,7 +49,7 @@ static class Load
         public GCHandle Pin;
     }
 
-    // What a thread met. Room for all of it is there from the start, so that noting it down does not allocate.
+    // What a thread measures. All memory is allocated at the start, so that measuring does not allocate.
     sealed class Met
     {
         const int Most = 2_000_000;
@@ -67,7 +67,7 @@ static class Load
             before = Stopwatch.GetTimestamp();
         }
 
-        // Called every few allocations: about 30 ns.
+        // Called every few allocations; takes about 30 ns.
         [MethodImpl(MethodImplOptions.AggressiveInlining)]
         public void Look()
         {
@@ -171,7 +171,7 @@ static class Load
 
     static int Size(ref ulong state) => sizeMin + (int)(App.Random(ref state) % (ulong)(sizeMax - sizeMin));
 
-    // Two references of each frame are alive across the call. These are called once: they are compiled well at once.
+    // Two references per frame are alive across the call. Each method is called once, so it is optimized at once.
     [MethodImpl(MethodImplOptions.NoInlining | MethodImplOptions.AggressiveOptimization)]
     static void Descend(int frames, ulong seed, Kept[] kept, Met met)
     {

@@ -1,11 +1,11 @@
-// Every way for a program to ask for collections or to hold them off, one after the other.
+// Asks for collections and suppresses them in every way, one after the other.
 //
 //   modes [wait] [storm=N]
 //
-// stdout: "ready pid=N"; with "wait" it then waits for the line "go", and at the end for the line "exit". For each
-// phase "phase name= first= last= index= generation= compacted=", of the collections with a number above first and up
-// to last; index, generation and compacted are what the runtime tells of the latest one that is over. The start of a
-// NoGC region adds "started=". At the end "done gc0= gc1= gc2=".
+// stdout: "ready pid=N"; with "wait" it waits for the line "go" first, and for the line "exit" at the end. For each
+// phase "phase name= first= last= index= generation= compacted=": its collections have numbers above first and up to
+// last; index, generation and compacted are those of the latest finished one. The start of a no-GC region adds
+// "started=". At the end "done gc0= gc1= gc2=".
 using System;
 using System.Runtime;
 
@@ -42,9 +42,9 @@ static class Modes
             GCSettings.LatencyMode = before;
         }
 
-        // Room enough: whatever happens inside happens without a collection.
+        // Enough room: no collection happens inside.
         NoGc("no-gc-kept", 1_000_000, () => Allocate(500_000));
-        // More than was asked for: the region ends by itself.
+        // More than the size of the region, which ends it.
         NoGc("no-gc-broken", 1_000_000, () => Allocate(6_000_000));
 
         int storm = App.Number(args, "storm", 1000);
@@ -53,7 +53,7 @@ static class Modes
             int end = GC.CollectionCount(0) + storm;
             while (GC.CollectionCount(0) < end) Allocate(100_000);
         });
-        // Waits for a background collection that the storm may have left: the end of the program would cut it off.
+        // Waits for a background collection of the storm, which the program's end would cut off.
         Phase("induced-compacting", () => GC.Collect(2, GCCollectionMode.Forced, blocking: true, compacting: true));
         Console.WriteLine($"done {App.Counts()}");
         while (wait && Console.ReadLine() is string line && line != "exit") { }

@@ -1,21 +1,20 @@
-// Says where its objects were before and after one collection, and which of them it let go, from their
+// Prints where its objects were before and after one collection, and which of them it dropped; it knows that from
 // references alone.
 //
 //   moves [objects=N] [sample=N] [ages=N] [drop=K] [threads=N] [pin=K] [large=N] [poh=N] [dense=K] [refill=0]
 //
-// objects: small ones made afresh for each collection, with as many dead ones between them (with dense=K one
-// after each K only), by `threads` threads. ages: how many such lots are kept, so that older generations have some.
-// drop: every K-th is let go before the collection. pin: every K-th small one is pinned (otherwise nothing is).
-// large, poh: so many in the large and in the pinned object heap; with refill=0 those that were let go have no
-// successors, so that their room stays free.
+// objects: small ones, made for each collection by `threads` threads, with as many dead ones between them (with
+// dense=K: one after each K). ages: how many such sets it holds, so that older generations have some. drop: it drops
+// every K-th before the collection. pin: every K-th small one is pinned (by default none). large, poh: how many are in
+// LOH and POH; with refill=0 dropped ones are not replaced, so that their room stays free.
 //
-// stdout: "ready pid=N"; for each line "move GEN" of stdin (a compacting collection) or "keep GEN" (one that
-// may sweep), with " loh" after it if the large object heap is to be compacted too, up to `sample` lines
+// stdout: "ready pid=N"; for each line "move GEN" of stdin (a compacting collection) or "keep GEN" (one that may
+// sweep), with " loh" after it if the collection also compacts the LOH, up to `sample` lines
 //   pair 0xOLD 0xNEW BYTES KIND FROM TO      a live one: soh|loh|poh and GC.GetGeneration before and after
-//   dead 0xOLD BYTES KIND FROM               one that was let go and is gone
-// then "collected index= gcs= generation= compacted= objects= moved= stayed= died=", of all objects, not only the
-// sample. gcs is the number of collections between the two looks: the lines are those of one collection where it
-// is 1. "exit" or the end of stdin ends it.
+//   dead 0xOLD BYTES KIND FROM               a dropped one that is gone
+// then "collected index= gcs= generation= compacted= objects= moved= stayed= died=" of all objects, not only the
+// sample. gcs is the number of collections between the two looks: only if it is 1, the lines are of one collection.
+// "exit" or the end of stdin ends it.
 using System;
 using System.Linq;
 using System.Runtime;
@@ -30,9 +29,9 @@ static class Moves
 
     static int count, ages, threads, pin, dense, large, poh, refill, round;
     static byte[][] objects;
-    // Of pinned ones; and weak ones of those that are let go.
+    // Handles: of pinned objects, and weak ones of dropped objects.
     static GCHandle[] pins, gone;
-    // In the pinned heap: the tables themselves never move.
+    // In the POH, so that the tables themselves never move.
     static ulong[] before, after;
     static int[] bytes, from;
 
@@ -105,7 +104,7 @@ static class Moves
         return text.ToString();
     }
 
-    // The oldest lot of small objects anew, and what is missing of the others.
+    // Makes the oldest set of small objects anew, and replaces what is missing elsewhere.
     static void Make()
     {
         for (int i = 0; i < gone.Length; i++)
@@ -117,7 +116,7 @@ static class Moves
         {
             if (pins[i].IsAllocated) pins[i].Free();
         }
-        // Each thread has a heap of its own where there are several.
+        // With several heaps, each thread has a heap of its own.
         var makers = Enumerable.Range(0, threads).Select(n => new Thread(() => Fill(lot, n))).ToArray();
         foreach (var maker in makers) maker.Start();
         foreach (var maker in makers) maker.Join();
@@ -130,7 +129,7 @@ static class Moves
         }
     }
 
-    // Live and dead objects of mixed sizes by turns.
+    // Makes live and dead objects of mixed sizes in turn.
     [MethodImpl(MethodImplOptions.NoInlining)]
     static void Fill(int lot, int thread)
     {
@@ -143,7 +142,7 @@ static class Moves
         }
     }
 
-    // Others each time: those that stay grow old.
+    // Drops other objects each time, so that those that stay grow old.
     [MethodImpl(MethodImplOptions.NoInlining)]
     static void Drop(int every)
     {
@@ -156,7 +155,7 @@ static class Moves
         }
     }
 
-    // Reads each reference as the address that it is, 0 for what is gone. Nothing is pinned by it.
+    // Reads each reference as an address, 0 for objects that are gone. This pins nothing.
     [MethodImpl(MethodImplOptions.NoInlining)]
     static void Look(ulong[] addresses)
     {
@@ -167,7 +166,7 @@ static class Moves
         }
     }
 
-    // -1: a collection after the look took it.
+    // -1: a collection after the look removed it.
     [MethodImpl(MethodImplOptions.NoInlining)]
     static int GenerationNow(int i) => (objects[i] ?? gone[i].Target) is object target ? GC.GetGeneration(target) : -1;
 

@@ -2,19 +2,19 @@
 // of stdin:
 //
 //   hold             starts one thread for each way of holding, waits until all hold      "holding ways=N local=BYTES"
-//   async            an async method that waits, its task in a static field               "waiting"
+//   async            starts an async method that waits; a static field has its task       "waiting"
 //   leak N           Demo.Leak.Grow makes N more strong handles to a Demo.Session each    "leaked total=N session=BYTES"
 //   weak N           Demo.Leak.Watch makes N more weak handles to one Demo.Session        "watched total=N"
 //   pin NAME         Demo.Native.Open<NAME> (First or Second) makes a pinned handle to a byte[]
 //                                                                                        "pinned bytes=BYTES"
 //   statics          replaces the array in Demo.Cache.s_items by a larger one  "statics items=BYTES index=BYTES"
-//   hostile          makes a collectible assembly whose type and method have names that would harm a terminal, and one
-//                    with a very long one; holds an instance of each by a handle          "hostile made=2"
-//   unload           lets go of it, collects until it is gone                             "unloaded"
-//   storm MS         makes and frees handles as fast as it can for so many milliseconds  "stormed handles=N"
+//   hostile          makes a collectible assembly with a type whose name would control a terminal, and one
+//                    with a very long name; holds an instance of each by a handle         "hostile made=2"
+//   unload           drops it, and collects until it is gone                              "unloaded"
+//   storm MS         makes and frees handles as fast as it can for MS milliseconds       "stormed handles=N"
 //   sweep            Demo.Janitor.Sweep calls GC.Collect                        "collected index=N"
 //   tidy             a lambda in Demo.Janitor.Tidy calls GC.Collect             "collected index=N"
-//   release          lets everything go                                         "released"
+//   release          ends all holding threads                                   "released"
 //   exit             (or the end of stdin) ends the process
 using System;
 using System.Collections.Generic;
@@ -58,7 +58,7 @@ namespace Demo
 
         static string Collected() => $"collected index={GC.GetGCMemoryInfo(GCKind.Any).Index}";
 
-        // The allocator's own count of an object's bytes.
+        // An object's bytes by the allocator's count.
         [MethodImpl(MethodImplOptions.NoInlining)]
         public static long Size<T>(Func<T> make)
         {
@@ -71,7 +71,7 @@ namespace Demo
         }
     }
 
-    // One type for each way of holding, so that the type tells who holds it.
+    // One type for each way of holding, so that the type shows what holds it.
     class Local { public readonly long A = 1, B = 2; }
     sealed class OuterLocal : Local { }
     sealed class MiddleLocal : Local { }
@@ -95,7 +95,7 @@ namespace Demo
         static readonly List<Thread> threads = new List<Thread>();
         static CountdownEvent holds;
 
-        // Every holder ends here.
+        // Every holder waits here.
         [MethodImpl(MethodImplOptions.NoInlining)]
         public static void Block()
         {
@@ -161,7 +161,7 @@ namespace Demo
             GC.KeepAlive(local);
         }
 
-        // Three at once.
+        // Holds three objects.
         [MethodImpl(MethodImplOptions.NoInlining)]
         static void Inner()
         {
@@ -282,10 +282,10 @@ namespace Demo
             return "waiting";
         }
 
-        // Its state is in the heap, behind the field.
+        // The field refers to its state, which is in the heap.
         static async Task<int> LoadAsync() => await never.Task + 1;
 
-        // It runs: its frame holds.
+        // It is running, so its frame holds the object.
         public static async Task RunAsync()
         {
             await Task.Yield();

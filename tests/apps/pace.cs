@@ -1,21 +1,21 @@
-// Collections at a pace of our choosing, each with a number of ranges of our choosing, for `cargo xtask bench`.
+// Makes collections at a given pace, each with a given number of ranges, for `cargo xtask bench`.
 //
 //   pace [result=FILE] [per_second=N] [seconds=N] [collections=N] [blocks=N] [gen1_every=N]
 //        [stamps=1] [background=1] [settle=1]
 //
-//   per_second  collections, asked for one by one; 0: as many as it can
-//   collections how many at most; 0: as many as the time allows
-//   blocks      survivors of each, with a dead object between every two of them
-//   gen1_every  each N-th collection is of generation 1, as in any program (16): without them, each leaves regions behind
-//               in generation 1, and all that the runtime says of regions becomes more with each
-//   stamps      stdout gets "gc N NS" after each: how many there were, and the monotonic clock where one ended
-//   background  background collections, one after the other, of a generation 2 that has so many blocks
-//   settle      a full blocking collection comes last, and is counted: no background one is left running then, which the
-//               runtime counts from its start, and whose end is unknown
+//   per_second  collections, induced one by one; 0: as many as it can
+//   collections at most this many; 0: as many as the time allows
+//   blocks      survivors of each, with a dead object between any two of them
+//   gen1_every  each N-th collection is of gen1, as in any program (16): otherwise each collection leaves regions in
+//               gen1, and the runtime writes more and more about regions
+//   stamps      prints "gc N NS" after each: how many there were, and its end by the monotonic clock
+//   background  makes background collections, one after the other, of a gen2 with this many blocks
+//   settle      ends with a full blocking collection, which counts: it waits for a background one, which the runtime
+//               counts from its start, and whose end would be unknown
 //
-// It begins at a line of stdin. stdout: "ready pid=N"; at the end, there and in FILE:
-// "done gcs= wall_ns= stall_ns= median_ns= asked=". stall_ns is the time inside GC.Collect, of background collections the
-// time that a busy thread stood still; median_ns is the middle one of the collections.
+// It begins at a line of stdin. stdout: "ready pid=N"; at the end, there and in FILE: "done gcs= wall_ns= stall_ns=
+// median_ns= asked=". stall_ns is the time inside GC.Collect; with background, the time that a busy thread was stopped;
+// median_ns is the median of that per collection.
 using System;
 using System.Collections.Generic;
 using System.Diagnostics;
@@ -84,10 +84,10 @@ static class Pace
         return 0;
     }
 
-    // Old survivors with an old dead object between every two of them.
+    // Makes old survivors with an old dead object between any two of them.
     static void Grow(object[] survivors)
     {
-        // Dense, so one block more; a small heap would be collected at once.
+        // Dense, so that it is one block more; with a small heap the collection would block.
         ballast = new object[2_000_000];
         for (int i = 0; i < ballast.Length; i++) ballast[i] = new object();
         var between = new object[survivors.Length];
@@ -98,12 +98,12 @@ static class Pace
         }
         GC.Collect();
         GC.Collect();
-        // Half of it is free from now on; otherwise the runtime would rather compact that than collect beside the program.
+        // From here on every second object is dead: without this mode the runtime would compact them, and block.
         System.Runtime.GCSettings.LatencyMode = System.Runtime.GCLatencyMode.SustainedLowLatency;
         GC.KeepAlive(between);
     }
 
-    // How long we stood still for one, in ticks: the runtime's own count leaves out the stop in which it tells survivors.
+    // How long this thread was stopped, in ticks: the runtime's own count leaves out the stop for the survivor walk.
     static long InBackground()
     {
         long before = GC.GetGCMemoryInfo(GCKind.Background).Index;

@@ -1,4 +1,4 @@
-// Loads itself again and again into collectible contexts, and unloads them while collections go on.
+// Loads itself repeatedly into collectible contexts, and unloads them during collections.
 //
 // Commands, one per line:
 //   churn N          N times: loads a copy, whose method Demo.Plugin.Work makes a pinned handle to a byte[1000] that
@@ -19,7 +19,7 @@ namespace Demo
 {
     static class Program
     {
-        // More than that stay pinned for no longer.
+        // Frees all but the newest ones.
         const int Kept = 64;
         static readonly Queue<GCHandle> s_kept = new Queue<GCHandle>();
 
@@ -51,7 +51,7 @@ namespace Demo
             byte[] image = File.ReadAllBytes(typeof(Program).Assembly.Location);
             int unloaded = 0;
             bool stop = false;
-            // Collections while modules go.
+            // Collects while modules are unloaded.
             var collector = new Thread(() =>
             {
                 while (!Volatile.Read(ref stop)) { GC.Collect(0); Thread.Sleep(1); }

@@ -2,12 +2,12 @@
 //
 //   handle N BYTES      N arrays of BYTES, each held by a handle        "made bytes=N": their sizes, headers and all
 //   stack N BYTES       N frames of a thread of its own, an array in each
-//   finalizer N BYTES   the finalizer thread is held, and N dead objects with finalizers hold an array each
+//   finalizer N BYTES   blocks the finalizer thread; N dead objects with finalizers hold an array each
 //   older N BYTES       N arrays in the fields of an object of the oldest generation
 //   dependent N BYTES   N arrays that dependent handles hold, whose key lives
 //   late N BYTES        the same, but the keys are dead and have finalizers
 //   odd N CHARS         N strings, each held by a handle: the heap rounds their sizes up to 8 bytes
-//   let                 lets go of all of it
+//   let                 drops all of it                             "gone"
 //   collect GEN [compacting]   a blocking collection             "collected index=N ... promoted_bytes=N"
 //   exit                (or the end of stdin) ends the process
 using System;
@@ -22,7 +22,7 @@ static class Promote
 {
     // Tiered code would keep temporaries alive.
     const MethodImplOptions Exact = MethodImplOptions.NoInlining | MethodImplOptions.AggressiveOptimization;
-    // What an array has besides its elements: header, type and length.
+    // The size of an array without its elements: header, type and length.
     const int Overhead = 24;
     const int MaxOlder = 4096;
 

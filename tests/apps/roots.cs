@@ -1,20 +1,20 @@
-// Makes roots in known numbers. stdout: "ready pid=N", then one line for each line of stdin:
+// Makes known numbers of roots. stdout: "ready pid=N", then one line for each line of stdin:
 //
 //   handles strong|pinned|weak|weaklong N   N more GCHandles to N live objects     "handles total=N"
-//   where                                   "where gc0=N HANDLE:OBJECT ...": each handle's id, and where its object is
+//   where                                   "where gc0=N HANDLE:OBJECT ...": each handle's id and its object's address
 //   free                                    frees them all                         "freed handles=N"
-//   finalizable N                           holds the finalizer thread inside a finalizer, then makes N dead
+//   finalizable N                           blocks the finalizer thread in a finalizer, then makes N dead
 //                                           objects with finalizers                "finalizable held=true dead=N"
-//   release                                 lets the finalizer thread go           "released finalized=N"
+//   release                                 unblocks the finalizer thread          "released finalized=N"
 //   threads M                               M more threads, blocked 4 frames deep, each with an object of its
 //                                           own in a local                         "threads total=M"
 //   join                                    ends them                              "joined threads=M"
 //   collect GEN [compacting]                a blocking collection                  "collected index= gc0= ..."
-//   full                                    asks for a background collection and waits for its end; the runtime may
-//                                           make a blocking one of it              "full kind=background|blocking index="
+//   full                                    induces a background collection and waits for its end; the runtime may
+//                                           make it a blocking one               "full kind=background|blocking index="
 //   exit                                    (or the end of stdin) ends the process
 //
-// Everything is done once before "ready", so that later differences are not those of first calls.
+// The program does everything once before "ready", so that later changes are not due to first calls.
 using System;
 using System.Collections.Generic;
 using System.Runtime.CompilerServices;
@@ -64,7 +64,7 @@ static class Roots
 
     static string Full()
     {
-        // With less than 4 MiB the runtime makes blocking collections of background ones.
+        // With less than 4 MiB, the runtime makes blocking collections instead of background ones.
         ballast ??= new byte[8_000_000];
         (long before, _) = LastFull();
         GC.Collect(2, GCCollectionMode.Forced, blocking: false);
@@ -79,7 +79,7 @@ static class Roots
     static (long, bool) LastFull()
     {
         GCMemoryInfo background = GC.GetGCMemoryInfo(GCKind.Background), blocking = GC.GetGCMemoryInfo(GCKind.FullBlocking);
-        // A background collection that ran blocking leaves its number there, and nothing else.
+        // A background collection that ran blocking leaves only its number in its GCMemoryInfo.
         return background.Index > blocking.Index
             ? (background.Index, background.HeapSizeBytes != 0) : (blocking.Index, false);
     }
@@ -98,15 +98,15 @@ static class Roots
         for (int i = 0; i < count; i++)
         {
             var target = new byte[32];
-            // A weak handle does not hold its object: a list does, which is no root of its own.
+            // A weak handle does not hold its object, but the list does; it adds no root.
             if (kind.StartsWith("weak")) kept.Add(target);
             handles.Add(GCHandle.Alloc(target, type));
         }
         return $"handles total={handles.Count}";
     }
 
-    // In small pieces: a long line would make the console take a pooled array, and the pool registers handles. The
-    // lowest bit of a pinned handle's value is a mark, not a part of its id.
+    // Written in small pieces: for a long line the console would take a pooled array, and the pool registers handles.
+    // The lowest bit of a pinned handle's value is a mark, not part of its id.
     static string Where()
     {
         Console.Write($"where gc0={GC.CollectionCount(0)}");
@@ -138,7 +138,7 @@ static class Roots
         return $"finalizable held=true dead={count}";
     }
 
-    // In a frame of its own, so that no local of a caller keeps an object alive.
+    // A frame of its own, so that no local of a caller keeps an object alive.
     [MethodImpl(MethodImplOptions.NoInlining)]
     static void MakeGarbage<T>(int count) where T : new()
     {

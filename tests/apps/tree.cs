@@ -1,10 +1,10 @@
-// A tree of processes, as it is written down: each node is this program.
+// A tree of processes as the arguments describe it; each node is this program.
 //
 //   tree [gcs=N] [exit=N] [hold=PATH] [abort] { [early] [off] [sh] gcs=N ... } { ... }
 //
-// A node starts its early children, collects N times (generations 0, 1, 2 in turn), says "ready pid= parent= ports=",
-// waits until the file PATH is there, starts its other children, waits for all, and says "node pid= parent= gc0= gc1=
-// gc2=" before it exits with the code, or aborts. off: with DOTNET_EnableDiagnostics=0. sh: by a shell that waits.
+// A node starts its early children, collects N times (generations 0, 1, 2 in turn), prints "ready pid= parent= ports=",
+// waits for the file PATH, starts its other children, waits for all, prints "node pid= parent= gc0= gc1= gc2=" and
+// exits with the code or aborts. off: with DOTNET_EnableDiagnostics=0. sh: by a shell that waits.
 using System;
 using System.Collections.Generic;
 using System.Diagnostics;
@@ -51,7 +51,7 @@ static class Tree
         string[] arguments = { "exec", "--fx-version", Environment.Version.ToString(3), dll };
         var own = words.TakeWhile(word => word != "{").ToList();
         var info = new ProcessStartInfo(own.Contains("sh") ? "/bin/sh" : Environment.ProcessPath);
-        // With something after it the shell does not become the program.
+        // With a command after it, the shell does not replace itself by the program.
         if (own.Contains("sh"))
             foreach (string word in new[] { "-c", "\"$0\" \"$@\"; exit $?", Environment.ProcessPath })
                 info.ArgumentList.Add(word);

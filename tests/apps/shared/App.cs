@@ -1,4 +1,4 @@
-// What every test application has.
+// Code of all test applications.
 using System;
 using System.Linq;
 
@@ -12,7 +12,7 @@ static class App
         .Where(arg => arg.StartsWith(name + "=")).Select(arg => int.Parse(arg.Substring(name.Length + 1)))
         .DefaultIfEmpty(otherwise).Last();
 
-    // How many collections there were. Each count contains those of higher generations.
+    // The number of collections. Each count includes those of higher generations.
     public static string Counts() => $"gc0={GC.CollectionCount(0)} gc1={GC.CollectionCount(1)} gc2={GC.CollectionCount(2)}";
 
     // xorshift64: the same numbers everywhere.

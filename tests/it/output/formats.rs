@@ -1,4 +1,4 @@
-//! One recording in every format: the same figures everywhere.
+//! One recording in every format: all have the same figures.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -39,7 +39,7 @@ fn agree(clr: &Clr) -> Result<()> {
     open_metrics(&report("openmetrics")?, &document)
 }
 
-/// Cells by name of the column; the reader is the one of the `csv` crate.
+/// Compares cells by column name, read with the `csv` crate.
 fn csv(text: &str, document: &Document) -> Result<()> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let columns = reader.headers()?.clone();
@@ -97,7 +97,7 @@ fn markdown(text: &str, document: &Document) -> Result<()> {
         text.contains("1 of 3 assertions does not hold") && text.contains("`gc.gen2.count<=0`"),
         "{text}"
     );
-    // A table's rows have as many cells as its head.
+    // All rows of a table have as many cells as its header.
     for table in text.split("\n\n").filter(|part| part.starts_with('|')) {
         let widths: Vec<usize> = table.lines().map(|line| line.matches('|').count()).collect();
         ensure!(widths.iter().all(|width| *width == widths[0]), "{table}");
@@ -105,12 +105,12 @@ fn markdown(text: &str, document: &Document) -> Result<()> {
     Ok(())
 }
 
-/// The value of the one sample whose line begins like this.
+/// The value of the only sample of this name and label.
 fn sample(text: &str, name: &str, label: &str) -> Result<f64> {
     let mut found =
         text.lines().filter(|line| line.starts_with(&format!("{name}{{")) && line.contains(label));
     let line = found.next().with_context(|| format!("no {name} with {label}"))?;
-    ensure!(found.next().is_none(), "{name} with {label} twice");
+    ensure!(found.next().is_none(), "two of {name} with {label}");
     Ok(line.rsplit(' ').next().context("a value")?.parse()?)
 }
 
@@ -128,7 +128,7 @@ fn open_metrics(text: &str, document: &Document) -> Result<()> {
     ensure!(Some(sample(text, "gcwatch_heap_after_bytes", "pid=")?) == last, "{last:?}");
     let moved: f64 = complete.iter().filter_map(|gc| gc["moved"]["bytes"].as_f64()).sum();
     ensure!(sample(text, "gcwatch_moved_bytes_total", "pid=")? == moved, "{moved}");
-    // A sample stands below the type of its family.
+    // Each sample comes after the type of its family.
     let mut family = "";
     for line in text.lines().filter(|line| *line != "# EOF") {
         match line.strip_prefix("# TYPE ") {
@@ -140,7 +140,7 @@ fn open_metrics(text: &str, document: &Document) -> Result<()> {
     Ok(())
 }
 
-/// It is there from the start, whole at every look, and replaced at the end.
+/// At the end, the file has all collections, and no temporary file remains.
 fn scrape_file(clr: &Clr) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("gc.prom");

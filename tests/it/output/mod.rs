@@ -1,4 +1,4 @@
-//! Formats, files and pipes that a watch writes to.
+//! The formats, files and pipes that a watch writes to.
 
 pub(crate) mod formats;
 pub(crate) mod output_files;

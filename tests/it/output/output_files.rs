@@ -1,4 +1,4 @@
-//! Files that gcwatch writes: what it may replace, who may read them, and whose symbolic links it follows.
+//! Files that gcwatch writes: which files it replaces, who may read them, and whose symbolic links it follows.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
@@ -16,10 +16,10 @@ use crate::it::recording::rotation::files;
 use crate::it::suite::{Heap, Need, Suite};
 use crate::it::support::{Document, Ended, Gcwatch, run_to_end};
 
-/// As in `rotation.rs`: with many threads there are sequence points.
+/// As in `rotation.rs`: many threads, so that there are sequence points.
 const WORK: &str = "work=160000 live=200 threads=64";
 const SHORT: &str = "work=50000 live=2000";
-/// Nobody.
+/// The user nobody.
 const STRANGER: u32 = 65534;
 
 pub(crate) fn register(suite: &mut Suite) {
@@ -34,7 +34,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.once("output_files::links_planted_for_a_rotation_are_not_followed", &[], planted);
 }
 
-/// An input file is not overwritten, under any of its names.
+/// gcwatch does not overwrite an input file, under any of its names.
 fn inputs() -> Result<()> {
     let place = Place::new()?;
     fs::create_dir(place.at("inner"))?;
@@ -59,7 +59,7 @@ fn inputs() -> Result<()> {
             ensure!(there == document, "{words} -o {output}: a.json holds {there:?}");
         }
     }
-    // Another file, and the same device, are none of it.
+    // Other files, and devices, are allowed.
     Gcwatch::new()
         .args("diff -o")
         .args(&format!("{0}/c {0}/a.json {0}/b.json", place.dir.path().display()))
@@ -88,7 +88,7 @@ fn two_outputs() -> Result<()> {
     Ok(())
 }
 
-/// Where there is nothing to write nothing is emptied.
+/// A command that fails before it has anything to write leaves the file as it was.
 fn kept() -> Result<()> {
     let place = Place::new()?;
     fs::write(place.at("garbage"), "This is not a recording.\n")?;
@@ -104,14 +104,14 @@ fn kept() -> Result<()> {
             ensure!(!place.at("new").exists(), "{words} {name}: an empty file is left");
         }
     }
-    // A script gets its document all the same, and nothing of before behind it.
+    // A script still gets its document, without the rest of the old file behind it.
     fs::write(place.at("old"), "x".repeat(100_000))?;
     let report = Gcwatch::new().args("report --format json").arg(place.at("garbage"));
     report.arg("-o").arg(place.at("old")).output()?.expect(12)?;
     Document::read(&place.at("old")).map(drop)
 }
 
-/// Where files are written, and a recording.
+/// A directory for the files.
 struct Place {
     dir: TempDir,
 }
@@ -125,7 +125,7 @@ impl Place {
         self.dir.path().join(name)
     }
 
-    /// `gcwatch run` of a program that collects some times.
+    /// `gcwatch run` of a program that collects a few times.
     fn run<'o>(&self, clr: &Clr, options: impl IntoIterator<Item = &'o OsStr>) -> Result<Ended> {
         Gcwatch::on(clr)
             .envs(Heap::Workstation.environment())
@@ -167,11 +167,11 @@ fn fifo(clr: &Clr) -> Result<()> {
     ended.expect(0)?;
     let Ok(text) = reader.join() else { anyhow::bail!("reading panicked") };
     let text = text?;
-    ensure!(is_whole(&text) && text.matches("# EOF").count() == 1, "once, at the end: {text}");
+    ensure!(is_whole(&text) && text.matches("# EOF").count() == 1, "not exactly one report: {text}");
     Ok(())
 }
 
-/// A device that swallows everything, of our own: the real one is needed.
+/// A null device of our own, because a failing gcwatch would replace the real one.
 fn device(clr: &Clr) -> Result<()> {
     let place = Place::new()?;
     let path = place.at("null");
@@ -203,7 +203,7 @@ fn link(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// Under a umask that takes nothing away.
+/// Runs the command with umask 0.
 fn open_handed(command: Command) -> Command {
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", "umask 0; exec \"$@\"", "sh"]).arg(command.get_program()).args(command.get_args());
@@ -219,7 +219,7 @@ fn open_handed(command: Command) -> Command {
 fn private(clr: &Clr) -> Result<()> {
     let place = Place::new()?;
     fs::create_dir(place.at("files"))?;
-    // Of a file that is there its owner has decided.
+    // The mode of an existing file is its owner's choice.
     fs::write(place.at("kept.json"), "{}")?;
     fs::set_permissions(place.at("kept.json"), Permissions::from_mode(0o644))?;
     for (record, output, work) in
@@ -241,7 +241,7 @@ fn private(clr: &Clr) -> Result<()> {
     run_to_end(open_handed(command), Vec::new())?.expect(0)?;
     let mode = |path: &Path| -> Result<u32> { Ok(fs::metadata(path)?.mode() & 0o777) };
     let rotated = files(&place.at("files"))?;
-    ensure!(rotated.len() > 1, "{rotated:?}: more work is needed");
+    ensure!(rotated.len() > 1, "{rotated:?}: the test needs a larger load");
     let alone = ["new.json", "one.nettrace", "diff.json"].map(|name| place.at(name));
     for path in rotated.iter().chain(&alone) {
         ensure!(mode(path)? == 0o600, "{} has mode {:o}", path.display(), mode(path)?);
@@ -250,7 +250,7 @@ fn private(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// Everybody can write to the directory, as to `/tmp`.
+/// Every user can write to the directory, as to `/tmp`.
 fn strangers_link(clr: &Clr) -> Result<()> {
     let place = Place::new()?;
     fs::set_permissions(place.dir.path(), Permissions::from_mode(0o777))?;
@@ -265,7 +265,7 @@ fn strangers_link(clr: &Clr) -> Result<()> {
         for options in ["--format json -o", "--format openmetrics -o", "--record"] {
             let options = options.split_whitespace().map(OsStr::new).chain([planted.as_os_str()]);
             let ended = place.run(clr, options)?.expect(1)?;
-            ensure!(!ended.out()?.contains("pid="), "the program was started all the same: {ended:?}");
+            ensure!(!ended.out()?.contains("pid="), "the program was started: {ended:?}");
             ended.says(&["symbolic link", "user 65534", "give another"])?;
         }
     }

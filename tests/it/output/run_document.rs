@@ -1,4 +1,4 @@
-//! `gcwatch run --format json`: every collection from the first, with all there is to know.
+//! `gcwatch run --format json`: every collection from the first on, with all its figures.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -38,7 +38,7 @@ fn document(clr: &Clr, heap: Heap, program: &Program) -> Result<()> {
     let lines: Vec<&str> = said.lines().collect();
     ensure!(
         matches!(lines[..], [first, last] if first.starts_with("ready pid=") && last.starts_with("done ")),
-        "something else than the program's own two lines on stdout:\n{said}"
+        "not just the program's two lines on stdout:\n{said}"
     );
     let document = Document::read(&path)?;
     ensure!(document.0["target"]["pid"] == number(said, "pid")?, "{}", document.0["target"]);
@@ -50,7 +50,7 @@ fn document(clr: &Clr, heap: Heap, program: &Program) -> Result<()> {
         check_gc(gc).with_context(|| format!("GC {}: {}", gc["number"], brief(gc)))?;
         moved += gc.uint("/moved/blocks")?;
     }
-    ensure!(moved > 0, "in no collection anything moved");
+    ensure!(moved > 0, "no collection moved anything");
     check_order(&document)?;
     check_summary(&document)
 }
@@ -70,7 +70,7 @@ fn check_watch(document: &Document, clr: &Clr, heap: Heap, exit: i32) -> Result<
     Ok(())
 }
 
-/// All that belongs to a blocking collection watched at `roots` is there and agrees with itself.
+/// A blocking collection at `roots` has all its figures, and they agree with each other.
 fn check_gc(gc: &Value) -> Result<()> {
     ensure!(gc["complete"] == true && gc["incomplete"].is_null(), "not complete");
     ensure!(gc["level"] == "roots" && gc["kind"] == "blocking", "level {}, kind {}", gc["level"], gc["kind"]);
@@ -132,7 +132,7 @@ fn check_blocks(blocks: &Value) -> Result<()> {
     Ok(())
 }
 
-/// Pauses come one after the other.
+/// Pauses are in order and do not overlap.
 fn check_order(document: &Document) -> Result<()> {
     let mut end = 0;
     for gc in document.gcs()? {
@@ -208,6 +208,6 @@ fn target_is_described(clr: &Clr) -> Result<()> {
     let executable = std::fs::canonicalize(target.text("/executable")?)?;
     ensure!(executable == std::fs::canonicalize(clr.dotnet())?, "{target}");
     ensure!(target["runtime"]["arch"].is_string() && target["runtime"]["os"].is_string(), "{target}");
-    ensure!(document.gcs()?.iter().all(|gc| gc["induced"] == true), "all of them were induced");
+    ensure!(document.gcs()?.iter().all(|gc| gc["induced"] == true), "not all are induced");
     Ok(())
 }

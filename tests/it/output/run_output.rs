@@ -1,4 +1,4 @@
-//! Where the output of `gcwatch run` goes, and what happens when nobody reads it.
+//! Where the output of `gcwatch run` goes, and what happens if it cannot be written.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
@@ -35,11 +35,11 @@ fn text(clr: &Clr) -> Result<()> {
     let first = lines.next().context("no text")?;
     ensure!(
         first.contains(pid) && first.contains("churn"),
-        "the first line does not say what is watched: {first}"
+        "the first line does not name the target: {first}"
     );
     ensure!(
         text.lines().take(4).any(|line| line.contains("background GC")),
-        "what it disturbs is not said:\n{text}"
+        "the text does not say what it disturbs:\n{text}"
     );
     let numbered =
         |line: &&str| line.split_whitespace().next().is_some_and(|word| word.parse::<u64>().is_ok());
@@ -82,7 +82,7 @@ fn closed_pipe(clr: &Clr) -> Result<()> {
         .command();
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let mut first = String::new();
-    // The reader, and the pipe with it, is gone after the line.
+    // Dropping the reader closes the pipe after this line.
     BufReader::new(child.stdout.take().context("piped")?).read_line(&mut first)?;
     let mut stderr = child.stderr.take().context("piped")?;
     let said = std::thread::spawn(move || {
@@ -98,7 +98,7 @@ fn closed_pipe(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// A target whose events are not read would hang at its end.
+/// If gcwatch did not read the events, the target would hang at its end.
 fn full_disk(clr: &Clr) -> Result<()> {
     for options in ["--format json -o /dev/full", "--format ndjson -o /dev/full", "--record /dev/full"] {
         let ended = Gcwatch::on(clr)
@@ -108,11 +108,7 @@ fn full_disk(clr: &Clr) -> Result<()> {
             .app(clr, "churn", WORK)?
             .output()?;
         ensure!(fact(ended.out()?, "checksum")? == unwatched_checksum(clr)?, "{options}: {ended:?}");
-        ensure!(
-            ended.code != 0,
-            "{options}: a report that could not be written, and exit code 0: {}",
-            ended.stderr
-        );
+        ensure!(ended.code != 0, "{options}: exit code 0 without a report: {}", ended.stderr);
         ended.says(&["/dev/full"])?;
     }
     Ok(())
@@ -137,7 +133,7 @@ fn stops_after_gcs(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// The same work without gcwatch.
+/// The checksum of the same work without gcwatch.
 fn unwatched_checksum(clr: &Clr) -> Result<String> {
     let mut command = clr.command(&xtask::apps::build("churn")?);
     command.args(WORK.split_whitespace());
