@@ -34,7 +34,7 @@ impl Raw {
         self
     }
 
-    pub(crate) fn bounds(&mut self, b: &wire::Bounds<'_>) {
+    pub(crate) fn bounds(&mut self, b: &wire::Batch<'_, wire::BoundsRange>) {
         let raw = self.part_of(b.gc_seq);
         raw.parts.bounds = raw.parts.bounds.saturating_add(1);
         let list = if b.phase == wire::BoundsPhase::STARTED { &mut raw.start } else { &mut raw.end };
@@ -43,26 +43,26 @@ impl Raw {
             bytes: r.length.max(r.reserved),
             generation: Generation(r.generation),
         };
-        keep_rows(list, b.ranges.map(bound));
+        keep_rows(list, b.rows.map(bound));
     }
 
-    pub(crate) fn moved(&mut self, m: &wire::MovedRanges<'_>) {
+    pub(crate) fn moved(&mut self, m: &wire::Batch<'_, wire::MovedRange>) {
         let raw = self.part_of(m.gc_seq);
         raw.parts.moved = raw.parts.moved.saturating_add(1);
         let range =
             |r: wire::MovedRange| MovedRange { old: r.old, new: r.new, bytes: r.bytes, from: None, to: None };
-        keep_rows(&mut raw.moved, m.ranges.map(range));
+        keep_rows(&mut raw.moved, m.rows.map(range));
     }
 
-    pub(crate) fn surviving(&mut self, s: &wire::SurvivingRanges<'_>) {
+    pub(crate) fn surviving(&mut self, s: &wire::Batch<'_, wire::SurvivingRange>) {
         let raw = self.part_of(s.gc_seq);
         raw.parts.surviving = raw.parts.surviving.saturating_add(1);
         let range =
             |r: wire::SurvivingRange| SurvivingRange { start: r.start, bytes: r.bytes, generation: None };
-        keep_rows(&mut raw.surviving, s.ranges.map(range));
+        keep_rows(&mut raw.surviving, s.rows.map(range));
     }
 
-    pub(crate) fn roots(&mut self, b: &wire::RootBatch<'_>) {
+    pub(crate) fn roots(&mut self, b: &wire::Batch<'_, wire::Root>) {
         let raw = self.part_of(b.gc_seq);
         raw.parts.roots = raw.parts.roots.saturating_add(1);
         let root = |r: wire::Root| Root {
@@ -72,7 +72,7 @@ impl Raw {
             flags: RootFlags::from(r.flags).known(),
             since_gc: None,
         };
-        keep_rows(&mut raw.roots, b.roots.map(root));
+        keep_rows(&mut raw.roots, b.rows.map(root));
     }
 }
 
@@ -195,7 +195,7 @@ fn add(to: &mut u64, more: u64) {
 
 fn root_counts(totals: &GcTotals<'_>) -> Vec<RootCount> {
     let mut counts: Vec<RootCount> = Vec::new();
-    for c in &totals.roots.counts {
+    for c in totals.roots.counts.iter() {
         let (kind, flags) = (c.kind.into(), c.flags.into());
         match counts.iter_mut().find(|x| (x.kind, x.flags) == (kind, flags)) {
             Some(x) => add(&mut x.count, c.count),

@@ -11,7 +11,9 @@ use crate::hresult::{E_FAIL, HResult};
 use crate::info::{EventData, EventDefinition, Info, ParamDesc, ProviderCallback};
 use crate::sys;
 use crate::wire::describe::{self, Description, EVENTS, MAX_FIELDS};
-use crate::wire::{ABI_VERSION, BatchHeader, LEVEL, MAX_EVENT_BYTES, PROVIDER_NAME, Parts, event_id};
+use crate::wire::{
+    ABI_VERSION, BatchHeader, LEVEL, MAX_EVENT_BYTES, PROVIDER_NAME, Parts, Payload, event_id,
+};
 
 const NAME: [u16; 32] = utf16(PROVIDER_NAME);
 
@@ -107,8 +109,21 @@ impl Events {
     }
 
     /// Writes an event.
+    #[inline(never)]
     pub(super) fn write_payload(&self, info: Info, id: u32, payload: &[u8]) {
         self.write(info, id, &[EventData::of(payload)]);
+    }
+
+    /// Encodes an event of at most `N` bytes, and writes it.
+    pub(super) fn send<'a, const N: usize>(&self, info: Info, payload: &impl Payload<'a>) {
+        self.send_from(&mut [0; N], info, payload);
+    }
+
+    /// Encodes an event into `buffer`, and writes it.
+    pub(super) fn send_from<'a, P: Payload<'a>>(&self, buffer: &mut [u8], info: Info, payload: &P) {
+        if let Ok(length) = payload.encode(buffer) {
+            self.write_payload(info, P::ID, buffer.get(..length).unwrap_or_default());
+        }
     }
 
     /// Writes a numbered part of rows. Any thread of the collection may call this.

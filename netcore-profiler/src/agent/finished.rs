@@ -150,9 +150,6 @@ impl Profiler {
         // SAFETY: only this thread finishes the collection; `send_bounds` is over.
         let buffer = unsafe { self.events.scratch() };
         debug_assert!(buffer.len() == MAX_EVENT_BYTES);
-        if let Ok(length) = totals.encode(buffer) {
-            let payload = buffer.get(..length).unwrap_or_default();
-            self.events.write_payload(sink.info, event_id::GC_TOTALS, payload);
-        }
+        self.events.send_from(buffer, sink.info, &totals);
     }
 }

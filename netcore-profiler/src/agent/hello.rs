@@ -8,7 +8,7 @@ use super::profiler::{Profiler, profiler};
 use crate::hresult::HResult;
 use crate::info::Info;
 use crate::sys;
-use crate::wire::{ABI_VERSION, Hello, Note, NoteCode, event_id};
+use crate::wire::{ABI_VERSION, Hello, Note, NoteCode};
 
 /// The runtime's callback for our provider: the first listener has come, or the last one has gone. The runtime may call
 /// it at any time, even long after the profiler was detached.
@@ -46,17 +46,11 @@ impl Profiler {
             window: self.window.get(),
             age_ns: tick_ns.saturating_sub(self.loaded_tick_ns.load(Ordering::Relaxed)),
         };
-        let mut buffer = [0; 64];
-        if let Ok(length) = hello.encode(&mut buffer) {
-            self.events.write_payload(info, event_id::HELLO, buffer.get(..length).unwrap_or_default());
-        }
+        self.events.send::<64>(info, &hello);
         self.note_handle_storm(info);
     }
 
     pub(super) fn write_note(&self, info: Info, code: NoteCode, hresult: HResult) {
-        let mut buffer = [0; 16];
-        if let Ok(length) = (Note { code, hresult, tick_ns: sys::tick_ns() }).encode(&mut buffer) {
-            self.events.write_payload(info, event_id::NOTE, buffer.get(..length).unwrap_or_default());
-        }
+        self.events.send::<16>(info, &Note { code, hresult, tick_ns: sys::tick_ns() });
     }
 }

@@ -4,23 +4,14 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use super::cursor::{Reader, WireError, Writer};
-
-/// The layout of a row. Private, which seals [`Row`].
-pub(super) mod layout {
-    use crate::wire::cursor::{Reader, WireError, Writer};
-
-    pub trait Layout: Sized {
-        const SIZE: usize;
-        fn read(reader: &mut Reader<'_>) -> Result<Self, WireError>;
-        fn write(&self, writer: &mut Writer<'_>);
-    }
-}
-use layout::Layout;
+use super::payload::{Field, field, fields};
 
 /// A table entry of fixed size.
-pub trait Row: Layout {
+pub trait Row: for<'a> Field<'a> {
     /// Size in bytes.
-    const BYTES: usize = Self::SIZE;
+    const BYTES: usize;
+    /// Type of [`Batch::phase`].
+    type Phase: for<'a> Field<'a>;
 
     /// Writes the entry to the front of `buffer` and returns its size.
     ///
@@ -29,14 +20,45 @@ pub trait Row: Layout {
     fn encode(&self, buffer: &mut [u8]) -> Result<usize, WireError> {
         let capacity = buffer.len();
         // A slice of known length, so that the compiler does not check each field.
-        let space = buffer.get_mut(..Self::SIZE).ok_or(WireError::BufferFull { capacity })?;
+        let space = buffer.get_mut(..Self::BYTES).ok_or(WireError::BufferFull { capacity })?;
         let mut writer = Writer::new(space);
         self.write(&mut writer);
         writer.finish()
     }
 }
 
+/// Makes a struct a [`Row`] of this many bytes, with these fields in this order. It is written at once, because there
+/// may be very many.
+macro_rules! row {
+    ($type:ident, $bytes:literal bytes, $phase:ty: $($field:ident),*) => {
+        impl $crate::wire::Row for $type {
+            const BYTES: usize = $bytes;
+            type Phase = $phase;
+        }
+
+        impl $crate::wire::payload::Field<'_> for $type {
+            #[inline]
+            fn read(
+                reader: &mut $crate::wire::cursor::Reader<'_>,
+            ) -> Result<Self, $crate::wire::cursor::WireError> {
+                Ok(Self { $($field: $crate::wire::payload::Field::read(reader)?),* })
+            }
+
+            #[inline]
+            fn write(&self, writer: &mut $crate::wire::cursor::Writer<'_>) {
+                let mut bytes = [0; $bytes];
+                let space = bytes.as_mut_slice();
+                $(let space = $crate::wire::payload::Number::put(self.$field, space);)*
+                debug_assert!(space.is_empty());
+                writer.bytes(&bytes);
+            }
+        }
+    };
+}
+pub(super) use row;
+
 /// Iterator over a table in a payload.
+#[derive(Clone, Copy, PartialEq)]
 pub struct Rows<'a, T> {
     rest: &'a [u8],
     row: PhantomData<T>,
@@ -44,8 +66,14 @@ pub struct Rows<'a, T> {
 
 impl<'a, T: Row> Rows<'a, T> {
     pub(super) fn take(reader: &mut Reader<'a>, count: usize) -> Result<Self, WireError> {
-        let rest = reader.take(count.saturating_mul(T::SIZE))?;
+        let rest = reader.take(count.saturating_mul(T::BYTES))?;
         Ok(Self { rest, row: PhantomData })
+    }
+
+    /// With their 16-bit number in front ([`Writer::rows`]).
+    pub(super) fn counted(reader: &mut Reader<'a>) -> Result<Self, WireError> {
+        let count = usize::from(reader.u16()?);
+        Self::take(reader, count)
     }
 }
 
@@ -54,32 +82,18 @@ impl<T: Row> Iterator for Rows<'_, T> {
 
     #[inline]
     fn next(&mut self) -> Option<T> {
-        let (head, rest) = self.rest.split_at_checked(T::SIZE)?;
+        let (head, rest) = self.rest.split_at_checked(T::BYTES)?;
         self.rest = rest;
         T::read(&mut Reader::new(head)).ok()
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let rows = self.rest.len().checked_div(T::SIZE).unwrap_or(0);
+        let rows = self.rest.len().checked_div(T::BYTES).unwrap_or(0);
         (rows, Some(rows))
     }
 }
 
 impl<T: Row> ExactSizeIterator for Rows<'_, T> {}
-
-impl<T> Clone for Rows<'_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Rows<'_, T> {}
-
-impl<T> PartialEq for Rows<'_, T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.rest == other.rest
-    }
-}
 
 impl<T> fmt::Debug for Rows<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -109,23 +123,34 @@ impl BatchHeader {
     #[must_use]
     pub fn encode(&self) -> [u8; Self::SIZE] {
         let mut bytes = [0; Self::SIZE];
-        let mut writer = Writer::new(&mut bytes);
-        writer.u64(self.gc_seq);
-        writer.u32(self.part);
-        writer.u32(self.rows);
-        writer.u8(self.phase);
+        self.write(&mut Writer::new(&mut bytes));
         bytes
     }
+}
 
-    pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, WireError> {
-        Ok(Self { gc_seq: reader.u64()?, part: reader.u32()?, rows: reader.u32()?, phase: reader.u8()? })
-    }
+fields! { BatchHeader: gc_seq, part, rows, phase }
 
-    pub(super) fn decode<'a, T: Row>(payload: &'a [u8]) -> Result<(Self, Rows<'a, T>), WireError> {
+/// Rows of one kind, one part of a collection's: generation bounds in ascending order of address, ranges in the order of
+/// the callbacks of one accumulator, roots with the null ones, values of static fields.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Batch<'a, T: Row> {
+    /// The collection.
+    pub gc_seq: u64,
+    /// Number of this part, from 0. Bounds are counted over both phases.
+    pub part: u32,
+    /// Which rows these are, if there are several sorts.
+    pub phase: T::Phase,
+    /// The rows.
+    pub rows: Rows<'a, T>,
+}
+
+impl<'a, T: Row> Batch<'a, T> {
+    pub(super) fn decode(payload: &'a [u8]) -> Result<Self, WireError> {
         let mut reader = Reader::new(payload);
-        let header = Self::read(&mut reader)?;
-        let count = usize::try_from(header.rows).unwrap_or(usize::MAX);
-        Ok((header, Rows::take(&mut reader, count)?))
+        let (gc_seq, part, count) = (reader.u64()?, reader.u32()?, reader.u32()?);
+        let phase = Field::read(&mut reader)?;
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        Ok(Self { gc_seq, part, phase, rows: Rows::take(&mut reader, count)? })
     }
 }
 
@@ -140,6 +165,8 @@ impl BoundsPhase {
     pub const FINISHED: Self = Self(1);
 }
 
+field! { BoundsPhase RootKind RootFlags }
+
 /// One address range of a generation (`COR_PRF_GC_GENERATION_RANGE`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BoundsRange {
@@ -153,28 +180,7 @@ pub struct BoundsRange {
     pub reserved: u64,
 }
 
-impl Row for BoundsRange {}
-
-impl Layout for BoundsRange {
-    const SIZE: usize = 25;
-
-    #[inline]
-    fn read(reader: &mut Reader<'_>) -> Result<Self, WireError> {
-        Ok(Self {
-            generation: reader.u8()?,
-            start: reader.u64()?,
-            length: reader.u64()?,
-            reserved: reader.u64()?,
-        })
-    }
-
-    fn write(&self, writer: &mut Writer<'_>) {
-        writer.u8(self.generation);
-        writer.u64(self.start);
-        writer.u64(self.length);
-        writer.u64(self.reserved);
-    }
-}
+row! { BoundsRange, 25 bytes, BoundsPhase: generation, start, length, reserved }
 
 /// A block of adjacent survivors that the runtime reported as moved, even if its address is the same (`old == new`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -187,20 +193,7 @@ pub struct MovedRange {
     pub bytes: u64,
 }
 
-impl Row for MovedRange {}
-
-impl Layout for MovedRange {
-    const SIZE: usize = 24;
-
-    #[inline]
-    fn read(reader: &mut Reader<'_>) -> Result<Self, WireError> {
-        Ok(Self { old: reader.u64()?, new: reader.u64()?, bytes: reader.u64()? })
-    }
-
-    fn write(&self, writer: &mut Writer<'_>) {
-        writer.row::<24>(&[self.old, self.new, self.bytes], &[]);
-    }
-}
+row! { MovedRange, 24 bytes, u8: old, new, bytes }
 
 /// A block of adjacent survivors that kept its address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -211,20 +204,7 @@ pub struct SurvivingRange {
     pub bytes: u64,
 }
 
-impl Row for SurvivingRange {}
-
-impl Layout for SurvivingRange {
-    const SIZE: usize = 16;
-
-    #[inline]
-    fn read(reader: &mut Reader<'_>) -> Result<Self, WireError> {
-        Ok(Self { start: reader.u64()?, bytes: reader.u64()? })
-    }
-
-    fn write(&self, writer: &mut Writer<'_>) {
-        writer.row::<16>(&[self.start, self.bytes], &[]);
-    }
-}
+row! { SurvivingRange, 16 bytes, u8: start, bytes }
 
 /// Kind of a root (`COR_PRF_GC_ROOT_KIND`). Later versions may add values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -279,97 +259,4 @@ pub struct Root {
     pub flags: RootFlags,
 }
 
-impl Row for Root {}
-
-impl Layout for Root {
-    const SIZE: usize = 18;
-
-    #[inline]
-    fn read(reader: &mut Reader<'_>) -> Result<Self, WireError> {
-        Ok(Self {
-            object: reader.u64()?,
-            root_id: reader.u64()?,
-            kind: RootKind(reader.u8()?),
-            flags: RootFlags(reader.u8()?),
-        })
-    }
-
-    fn write(&self, writer: &mut Writer<'_>) {
-        writer.row::<18>(&[self.object, self.root_id], &[self.kind.0, self.flags.0]);
-    }
-}
-
-/// Generation bounds at one end of a collection.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bounds<'a> {
-    /// The collection.
-    pub gc_seq: u64,
-    /// At which end they were read.
-    pub phase: BoundsPhase,
-    /// Number of this part, counted from 0 over both phases.
-    pub part: u32,
-    /// The ranges, in ascending order of address.
-    pub ranges: Rows<'a, BoundsRange>,
-}
-
-/// Moved ranges, in the order of the callbacks of one accumulator.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct MovedRanges<'a> {
-    /// The collection.
-    pub gc_seq: u64,
-    /// Number of this part, from 0.
-    pub part: u32,
-    /// The ranges.
-    pub ranges: Rows<'a, MovedRange>,
-}
-
-/// Ranges that survived in place.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SurvivingRanges<'a> {
-    /// The collection.
-    pub gc_seq: u64,
-    /// Number of this part, from 0.
-    pub part: u32,
-    /// The ranges.
-    pub ranges: Rows<'a, SurvivingRange>,
-}
-
-/// Roots, null ones included.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct RootBatch<'a> {
-    /// The collection.
-    pub gc_seq: u64,
-    /// Number of this part, from 0.
-    pub part: u32,
-    /// The roots.
-    pub roots: Rows<'a, Root>,
-}
-
-impl<'a> Bounds<'a> {
-    pub(super) fn decode(payload: &'a [u8]) -> Result<Self, WireError> {
-        let (header, ranges) = BatchHeader::decode(payload)?;
-        let phase = BoundsPhase(header.phase);
-        Ok(Self { gc_seq: header.gc_seq, phase, part: header.part, ranges })
-    }
-}
-
-impl<'a> MovedRanges<'a> {
-    pub(super) fn decode(payload: &'a [u8]) -> Result<Self, WireError> {
-        let (header, ranges) = BatchHeader::decode(payload)?;
-        Ok(Self { gc_seq: header.gc_seq, part: header.part, ranges })
-    }
-}
-
-impl<'a> SurvivingRanges<'a> {
-    pub(super) fn decode(payload: &'a [u8]) -> Result<Self, WireError> {
-        let (header, ranges) = BatchHeader::decode(payload)?;
-        Ok(Self { gc_seq: header.gc_seq, part: header.part, ranges })
-    }
-}
-
-impl<'a> RootBatch<'a> {
-    pub(super) fn decode(payload: &'a [u8]) -> Result<Self, WireError> {
-        let (header, roots) = BatchHeader::decode(payload)?;
-        Ok(Self { gc_seq: header.gc_seq, part: header.part, roots })
-    }
-}
+row! { Root, 18 bytes, u8: object, root_id, kind, flags }

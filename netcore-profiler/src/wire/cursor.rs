@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use super::payload::Field;
+
 /// A payload that is too short for its event, or a buffer that is too small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -157,28 +159,15 @@ impl<'a> Writer<'a> {
         self.bytes(&value.to_le_bytes());
     }
 
-    /// Writes words and a few bytes at once, for rows, of which there may be very many.
-    #[inline(always)]
-    pub(crate) fn row<const N: usize>(&mut self, words: &[u64], rest: &[u8]) {
-        let mut bytes = [0; N];
-        let (places, end) = bytes.as_chunks_mut::<8>();
-        for (place, word) in places.iter_mut().zip(words) {
-            *place = word.to_le_bytes();
-        }
-        for (place, byte) in end.iter_mut().zip(rest) {
-            *place = *byte;
-        }
-        self.bytes(&bytes);
-    }
-
-    /// Reserves a 16-bit count for [`Writer::set_count`].
-    pub(crate) fn count(&mut self) -> usize {
+    /// A table, with its 16-bit number of rows in front.
+    pub(crate) fn rows<'b>(&mut self, rows: impl Iterator<Item = impl Field<'b>>) {
         let at = self.length;
         self.u16(0);
-        at
-    }
-
-    pub(crate) fn set_count(&mut self, at: usize, count: u16) {
+        let mut count = 0_u16;
+        rows.for_each(|row| {
+            row.write(self);
+            count = count.saturating_add(1);
+        });
         let end = at.saturating_add(2);
         if let (Some(space), false) = (self.buffer.get_mut(at..end), self.full) {
             space.copy_from_slice(&count.to_le_bytes());

@@ -1,7 +1,6 @@
 //! Names from the metadata of modules.
 
-use super::cursor::WireError;
-use super::payload::{field, payload};
+use super::payload::{field, fields, payload};
 use super::text::{Text, Texts};
 
 /// Whether a definition could be read. Later versions may add values.
@@ -30,7 +29,7 @@ pub struct Module<'a> {
     pub path: Text<'a>,
 }
 
-payload! { Module<'a>: module_id, flags, path }
+payload! { MODULE, Module<'a>: module_id, flags, path }
 
 /// A type definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +46,7 @@ pub struct TypeDef<'a> {
     pub params: Texts<'a>,
 }
 
-payload! { TypeDef<'a>: module_id, token, status, name, params }
+payload! { TYPE_DEF, TypeDef<'a>: module_id, token, status, name, params }
 
 /// A method definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +67,7 @@ pub struct MethodDef<'a> {
     pub params: Texts<'a>,
 }
 
-payload! { MethodDef<'a>: module_id, token, status, type_token, name, is_async, params }
+payload! { METHOD_DEF, MethodDef<'a>: module_id, token, status, type_token, name, is_async, params }
 
 /// All names for collections up to this one have been sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +76,7 @@ pub struct NamesDone {
     pub gc_seq: u64,
 }
 
-payload! { NamesDone: gc_seq }
+payload! { NAMES_DONE, NamesDone: gc_seq }
 
 /// A static field whose values are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,4 +97,4 @@ pub struct FieldDef<'a> {
     pub name: Text<'a>,
 }
 
-payload! { FieldDef<'a>: field, module_id, type_token, token, slot, thread_static, name }
+payload! { FIELD_DEF, FieldDef<'a>: field, module_id, type_token, token, slot, thread_static, name }

@@ -1,7 +1,7 @@
 //! What identifiers stand for, and the stacks that induced collections: without names.
 
 use super::cursor::{Reader, WireError, Writer};
-use super::payload::{Field, field, payload};
+use super::payload::{Field, field, fields, payload};
 
 /// The maximum number of frames in a [`Trigger`].
 pub const MAX_FRAMES: usize = 32;
@@ -107,7 +107,7 @@ pub struct Class<'a> {
     pub args: Ids<'a>,
 }
 
-payload! { Class<'a>: class_id, shape, module_id, token, rank, element_class, element_type, args }
+payload! { CLASS, Class<'a>: class_id, shape, module_id, token, rank, element_class, element_type, args }
 
 /// What is known of a method. Later versions may add values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -141,7 +141,7 @@ pub struct Method<'a> {
     pub args: Ids<'a>,
 }
 
-payload! { Method<'a>: function_id, shape, class_id, module_id, token, args }
+payload! { METHOD, Method<'a>: function_id, shape, class_id, module_id, token, args }
 
 /// In [`Trigger::frames`]: between two methods there is code that the runtime does not name. On .NET 8 and 9 that is a
 /// dynamic method, or a stub of the runtime that passes a call on. No `FunctionID` has this value.
@@ -158,4 +158,4 @@ pub struct Trigger<'a> {
     pub frames: Ids<'a>,
 }
 
-payload! { Trigger<'a>: reason, os_thread, frames }
+payload! { TRIGGER, Trigger<'a>: reason, os_thread, frames }

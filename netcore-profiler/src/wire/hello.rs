@@ -1,6 +1,7 @@
 //! The first event: which profiler was loaded, and how.
 
 use super::cursor::{Reader, WireError, Writer};
+use super::payload::{Field, field, fields, payload};
 
 /// How the profiler was loaded. Later versions may add values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -24,6 +25,8 @@ impl Arming {
     pub const ALWAYS: Self = Self(1);
 }
 
+field! { Load Arming }
+
 /// A sampling window: the profiler is attached for it, and detached after it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Window {
@@ -46,6 +49,20 @@ pub struct Window {
 impl Window {
     /// [`Window::gcs`] of a window without a planned end.
     pub const STAYS: u32 = u32::MAX;
+}
+
+fields! { Window: number, gcs, length_ms, every_ms, busy }
+
+/// `None` is a window with number 0.
+impl Field<'_> for Option<Window> {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, WireError> {
+        let window = Window::read(reader)?;
+        Ok(Some(window).filter(|window| window.number != 0))
+    }
+
+    fn write(&self, writer: &mut Writer<'_>) {
+        self.unwrap_or_default().write(writer);
+    }
 }
 
 /// The profiler was loaded, with this configuration.
@@ -75,64 +92,8 @@ pub struct Hello {
     pub age_ns: u64,
 }
 
-impl Hello {
-    pub(super) fn decode(payload: &[u8]) -> Result<Self, WireError> {
-        let mut reader = Reader::new(payload);
-        let mut hello = Self {
-            abi: reader.u32()?,
-            tick_ns: reader.u64()?,
-            slots: reader.u32()?,
-            clr_version: [reader.u16()?, reader.u16()?, reader.u16()?, reader.u16()?],
-            load: Load(reader.u8()?),
-            arming: Arming(reader.u8()?),
-            blocks: reader.u8()? != 0,
-            lease_connected: reader.u8()? != 0,
-            // The first version did not have this field.
-            names: !reader.is_empty() && reader.u8()? != 0,
-            window: None,
-            age_ns: 0,
-        };
-        // The second version ended here.
-        if !reader.is_empty() {
-            let window = Window {
-                number: reader.u32()?,
-                gcs: reader.u32()?,
-                length_ms: reader.u32()?,
-                every_ms: reader.u32()?,
-                busy: reader.u32()?,
-            };
-            hello.window = Some(window).filter(|window| window.number != 0);
-        }
-        // The first builds of the third version ended here.
-        if !reader.is_empty() {
-            hello.age_ns = reader.u64()?;
-        }
-        Ok(hello)
-    }
-
-    /// Writes the payload and returns its length in bytes.
-    ///
-    /// # Errors
-    /// [`WireError::BufferFull`].
-    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, WireError> {
-        let mut writer = Writer::new(buffer);
-        writer.u32(self.abi);
-        writer.u64(self.tick_ns);
-        writer.u32(self.slots);
-        for part in self.clr_version {
-            writer.u16(part);
-        }
-        writer.u8(self.load.0);
-        writer.u8(self.arming.0);
-        writer.u8(u8::from(self.blocks));
-        writer.u8(u8::from(self.lease_connected));
-        writer.u8(u8::from(self.names));
-        let window = self.window.unwrap_or_default();
-        let Window { number, gcs, length_ms, every_ms, busy } = window;
-        for number in [number, gcs, length_ms, every_ms, busy] {
-            writer.u32(number);
-        }
-        writer.u64(self.age_ns);
-        writer.finish()
-    }
+// The first version ended before `names`, the second before `window`, the first builds of the third before `age_ns`.
+payload! {
+    HELLO, Hello:
+    abi, tick_ns, slots, clr_version, load, arming, blocks, lease_connected; names, window, age_ns
 }

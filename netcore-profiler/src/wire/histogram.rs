@@ -3,9 +3,9 @@
 //! A bucket has the values up to and including its upper end. Powers of two, and the multiples of 8 up to 256, are
 //! upper ends. The upper end of a value's bucket exceeds the value by at most one sixteenth, 6.25 %.
 
-use super::batch::layout::Layout;
-use super::batch::{Row, Rows};
+use super::batch::{Rows, row};
 use super::cursor::{Reader, WireError, Writer};
+use super::payload::Field;
 
 /// Number of buckets; every `u64` has one.
 pub const BUCKETS: usize = 977;
@@ -56,21 +56,7 @@ pub struct Bucket {
     pub bytes: u64,
 }
 
-impl Row for Bucket {}
-
-impl Layout for Bucket {
-    const SIZE: usize = 18;
-
-    fn read(reader: &mut Reader<'_>) -> Result<Self, WireError> {
-        Ok(Self { index: reader.u16()?, count: reader.u64()?, bytes: reader.u64()? })
-    }
-
-    fn write(&self, writer: &mut Writer<'_>) {
-        writer.u16(self.index);
-        writer.u64(self.count);
-        writer.u64(self.bytes);
-    }
-}
+row! { Bucket, 18 bytes, u8: index, count, bytes }
 
 /// A histogram, in a payload or in the profiler's memory. In a payload, empty buckets are left out.
 #[derive(Debug, Clone, Copy)]
@@ -106,54 +92,35 @@ impl<'a> Histogram<'a> {
         Self { min, max, buckets: Source::Dense { first, counts, bytes } }
     }
 
-    pub(super) const fn from_rows(min: u64, max: u64, rows: Rows<'a, Bucket>) -> Self {
-        Self { min, max, buckets: Source::Rows(rows) }
+    /// The buckets that are not empty, in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = Bucket> + use<'a> {
+        let (rows, first, counts, bytes): (_, _, &[u64], &[u64]) = match self.buckets {
+            Source::Rows(rows) => (Some(rows), 0, &[], &[]),
+            Source::Dense { first, counts, bytes } => (None, first, counts, bytes),
+        };
+        let dense = counts.iter().enumerate().filter(|(_, count)| **count != 0);
+        rows.into_iter().flatten().chain(dense.map(move |(at, count)| Bucket {
+            index: u16::try_from(at.saturating_add(first)).unwrap_or(u16::MAX),
+            count: *count,
+            bytes: bytes.get(at).copied().unwrap_or(0),
+        }))
+    }
+}
+
+impl<'a> Field<'a> for Histogram<'a> {
+    fn read(reader: &mut Reader<'a>) -> Result<Self, WireError> {
+        let (min, max) = Field::read(reader)?;
+        Ok(Self { min, max, buckets: Source::Rows(Rows::counted(reader)?) })
     }
 
-    /// The buckets that are not empty, in ascending order.
-    #[must_use]
-    pub fn iter(&self) -> Buckets<'a> {
-        Buckets { source: self.buckets, next: 0 }
+    fn write(&self, writer: &mut Writer<'_>) {
+        (self.min, self.max).write(writer);
+        writer.rows(self.iter());
     }
 }
 
 impl PartialEq for Histogram<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.min == other.min && self.max == other.max && self.iter().eq(other.iter())
-    }
-}
-
-impl<'a> IntoIterator for &Histogram<'a> {
-    type Item = Bucket;
-    type IntoIter = Buckets<'a>;
-
-    fn into_iter(self) -> Buckets<'a> {
-        self.iter()
-    }
-}
-
-/// Iterator over the buckets of a [`Histogram`].
-#[derive(Debug, Clone)]
-pub struct Buckets<'a> {
-    source: Source<'a>,
-    next: usize,
-}
-
-impl Iterator for Buckets<'_> {
-    type Item = Bucket;
-
-    fn next(&mut self) -> Option<Bucket> {
-        match &mut self.source {
-            Source::Rows(rows) => rows.next(),
-            Source::Dense { first, counts, bytes } => loop {
-                let at = self.next;
-                let count = *counts.get(at)?;
-                self.next = at.saturating_add(1);
-                if count != 0 {
-                    let index = u16::try_from(at.saturating_add(*first)).ok()?;
-                    return Some(Bucket { index, count, bytes: bytes.get(at).copied().unwrap_or(0) });
-                }
-            },
-        }
     }
 }

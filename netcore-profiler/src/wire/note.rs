@@ -1,7 +1,6 @@
 //! Notes: what happened to the profiler that a reader should know.
 
-use super::cursor::WireError;
-use super::payload::{field, payload};
+use super::payload::{field, fields, payload};
 
 /// What happened. Later versions may add codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -46,4 +45,4 @@ pub struct Note {
     pub tick_ns: u64,
 }
 
-payload! { Note: code, hresult, tick_ns }
+payload! { NOTE, Note: code, hresult, tick_ns }

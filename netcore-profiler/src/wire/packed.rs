@@ -7,6 +7,7 @@
 
 use super::batch::{BatchHeader, RootFlags, RootKind};
 use super::cursor::{Reader, WireError};
+use super::payload::Field;
 use super::typed_root::{Generation, HandleKind, TypedRoot};
 
 const WORDS: usize = 6;
@@ -170,14 +171,15 @@ impl<'a> TypedRoots<'a> {
     /// [`BatchHeader::phase`] of packed rows. The first version had rows of another layout, with 0.
     pub const PACKED: u8 = 1;
 
-    /// `None`: rows of another layout.
-    pub(super) fn decode(payload: &'a [u8]) -> Result<Option<Self>, WireError> {
+    /// Whether the header says so.
+    pub(super) fn are_of_another_layout(payload: &[u8]) -> bool {
+        BatchHeader::decode(payload).is_ok_and(|header| header.phase != Self::PACKED)
+    }
+
+    pub(super) fn decode(payload: &'a [u8]) -> Result<Self, WireError> {
         let mut reader = Reader::new(payload);
         let header = BatchHeader::read(&mut reader)?;
-        if header.phase != Self::PACKED {
-            return Ok(None);
-        }
         let rows = PackedRows::take(&mut reader, header.rows)?;
-        Ok(Some(Self { gc_seq: header.gc_seq, part: header.part, rows }))
+        Ok(Self { gc_seq: header.gc_seq, part: header.part, rows })
     }
 }

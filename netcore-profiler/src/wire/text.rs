@@ -69,14 +69,7 @@ impl<'a> Field<'a> for Text<'a> {
             Units::Native(units) => units.len(),
         };
         let kept = if length > MAX_TEXT_UNITS { MAX_TEXT_UNITS.saturating_sub(1) } else { length };
-        let at = writer.count();
-        let mut count = 0_u16;
-        let end = (length > kept).then_some(ELLIPSIS);
-        for unit in self.units().take(kept).chain(end) {
-            writer.u16(unit);
-            count = count.saturating_add(1);
-        }
-        writer.set_count(at, count);
+        writer.rows(self.units().take(kept).chain((length > kept).then_some(ELLIPSIS)));
     }
 }
 

@@ -1,9 +1,9 @@
 //! Totals of one collection.
 
-use super::batch::layout::Layout;
-use super::batch::{RootFlags, RootKind, Row, Rows};
+use super::batch::{RootFlags, RootKind, Rows, row};
 use super::cursor::{Reader, WireError, Writer};
 use super::histogram::Histogram;
+use super::payload::{Field, field, fields, payload};
 
 /// Flags of a collection: a set of bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -45,6 +45,8 @@ impl GcFlags {
     }
 }
 
+field! { GcFlags }
+
 /// Number of entries of [`RangeTotals::by_generation`]: generations 0, 1, 2, the large object heap,
 /// the pinned object heap, and unknown.
 pub const BLOCK_GENERATIONS: usize = 6;
@@ -63,6 +65,8 @@ pub struct RangeTotals<'a> {
     pub histogram: Histogram<'a>,
 }
 
+fields! { RangeTotals<'a>: blocks, bytes, by_generation, histogram }
+
 /// One cell of the table of roots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RootCount {
@@ -74,21 +78,7 @@ pub struct RootCount {
     pub count: u64,
 }
 
-impl Row for RootCount {}
-
-impl Layout for RootCount {
-    const SIZE: usize = 10;
-
-    fn read(reader: &mut Reader<'_>) -> Result<Self, WireError> {
-        Ok(Self { kind: RootKind(reader.u8()?), flags: RootFlags(reader.u8()?), count: reader.u64()? })
-    }
-
-    fn write(&self, writer: &mut Writer<'_>) {
-        writer.u8(self.kind.0);
-        writer.u8(self.flags.0);
-        writer.u64(self.count);
-    }
-}
+row! { RootCount, 10 bytes, u8: kind, flags, count }
 
 const FLAG_CELLS: usize = 17;
 
@@ -134,50 +124,32 @@ impl<'a> RootCounts<'a> {
     }
 
     /// The cells that are not empty.
-    #[must_use]
-    pub fn iter(&self) -> RootCells<'a> {
-        RootCells { cells: self.0, next: 0 }
+    pub fn iter(&self) -> impl Iterator<Item = RootCount> + use<'a> {
+        let (rows, cells): (_, &[u64]) = match self.0 {
+            Cells::Rows(rows) => (Some(rows), &[]),
+            Cells::Dense(cells) => (None, cells),
+        };
+        let dense = cells.iter().enumerate().filter(|(_, count)| **count != 0);
+        rows.into_iter().flatten().chain(dense.map(|(at, count)| {
+            let (kind, flags) = cell_names(at);
+            RootCount { kind, flags, count: *count }
+        }))
+    }
+}
+
+impl<'a> Field<'a> for RootCounts<'a> {
+    fn read(reader: &mut Reader<'a>) -> Result<Self, WireError> {
+        Ok(Self(Cells::Rows(Rows::counted(reader)?)))
+    }
+
+    fn write(&self, writer: &mut Writer<'_>) {
+        writer.rows(self.iter());
     }
 }
 
 impl PartialEq for RootCounts<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.iter().eq(other.iter())
-    }
-}
-
-impl<'a> IntoIterator for &RootCounts<'a> {
-    type Item = RootCount;
-    type IntoIter = RootCells<'a>;
-
-    fn into_iter(self) -> RootCells<'a> {
-        self.iter()
-    }
-}
-
-/// Iterator over [`RootCounts`].
-#[derive(Debug, Clone)]
-pub struct RootCells<'a> {
-    cells: Cells<'a>,
-    next: usize,
-}
-
-impl Iterator for RootCells<'_> {
-    type Item = RootCount;
-
-    fn next(&mut self) -> Option<RootCount> {
-        match &mut self.cells {
-            Cells::Rows(rows) => rows.next(),
-            Cells::Dense(cells) => loop {
-                let at = self.next;
-                let count = *cells.get(at)?;
-                self.next = at.saturating_add(1);
-                if count != 0 {
-                    let (kind, flags) = cell_names(at);
-                    return Some(RootCount { kind, flags, count });
-                }
-            },
-        }
     }
 }
 
@@ -189,6 +161,8 @@ pub struct RootTotals<'a> {
     /// All other roots, weak ones included.
     pub counts: RootCounts<'a>,
 }
+
+fields! { RootTotals<'a>: nulls, counts }
 
 /// How many numbered parts of raw data were written for this collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -202,6 +176,8 @@ pub struct Parts {
     /// Parts of roots.
     pub roots: u32,
 }
+
+fields! { Parts: bounds, moved, surviving, roots }
 
 /// For how many roots types were looked up, and how long that took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -219,7 +195,21 @@ pub struct Naming {
     pub statics_parts: u32,
 }
 
-/// Totals of one collection.
+fields! { Naming: naming_ns, typed_roots, untyped_roots, typed_root_parts, statics_parts }
+
+impl Field<'_> for Option<Naming> {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, WireError> {
+        Field::read(reader).map(Some)
+    }
+
+    fn write(&self, writer: &mut Writer<'_>) {
+        if let Some(naming) = self {
+            naming.write(writer);
+        }
+    }
+}
+
+/// Totals of one collection. [`MAX_EVENT_BYTES`](super::MAX_EVENT_BYTES) always suffice for it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GcTotals<'a> {
     /// The profiler's own number of the collection, from 1 in each attach. A gap means lost events.
@@ -276,143 +266,9 @@ pub struct GcTotals<'a> {
     pub naming: Option<Naming>,
 }
 
-impl Naming {
-    fn decode(r: &mut Reader<'_>) -> Result<Option<Self>, WireError> {
-        if r.is_empty() {
-            return Ok(None);
-        }
-        Ok(Some(Self {
-            naming_ns: r.u64()?,
-            typed_roots: r.u64()?,
-            untyped_roots: r.u64()?,
-            typed_root_parts: r.u32()?,
-            statics_parts: r.u32()?,
-        }))
-    }
-
-    fn encode(&self, w: &mut Writer<'_>) {
-        for value in [self.naming_ns, self.typed_roots, self.untyped_roots] {
-            w.u64(value);
-        }
-        w.u32(self.typed_root_parts);
-        w.u32(self.statics_parts);
-    }
-}
-
-fn decode_ranges<'a>(reader: &mut Reader<'a>) -> Result<RangeTotals<'a>, WireError> {
-    let blocks = reader.u64()?;
-    let bytes = reader.u64()?;
-    let mut by_generation = [(0, 0); BLOCK_GENERATIONS];
-    for cell in &mut by_generation {
-        *cell = (reader.u64()?, reader.u64()?);
-    }
-    Ok(RangeTotals { blocks, bytes, by_generation, histogram: decode_histogram(reader)? })
-}
-
-fn decode_histogram<'a>(reader: &mut Reader<'a>) -> Result<Histogram<'a>, WireError> {
-    let (min, max) = (reader.u64()?, reader.u64()?);
-    let count = usize::from(reader.u16()?);
-    Ok(Histogram::from_rows(min, max, Rows::take(reader, count)?))
-}
-
-fn encode_ranges(writer: &mut Writer<'_>, totals: &RangeTotals<'_>) {
-    writer.u64(totals.blocks);
-    writer.u64(totals.bytes);
-    for (blocks, bytes) in totals.by_generation {
-        writer.u64(blocks);
-        writer.u64(bytes);
-    }
-    encode_histogram(writer, &totals.histogram);
-}
-
-fn encode_histogram(writer: &mut Writer<'_>, histogram: &Histogram<'_>) {
-    writer.u64(histogram.min);
-    writer.u64(histogram.max);
-    encode_rows(writer, histogram.iter());
-}
-
-fn encode_rows<T: Row>(writer: &mut Writer<'_>, rows: impl Iterator<Item = T>) {
-    let at = writer.count();
-    let mut count = 0_u16;
-    for row in rows {
-        row.write(writer);
-        count = count.saturating_add(1);
-    }
-    writer.set_count(at, count);
-}
-
-impl<'a> GcTotals<'a> {
-    pub(super) fn decode(payload: &'a [u8]) -> Result<Self, WireError> {
-        let mut r = Reader::new(payload);
-        // The fields of a struct expression are evaluated in the order written, which is that of the payload.
-        Ok(Self {
-            gc_seq: r.u64()?,
-            gc_number: r.u32()?,
-            collected: r.u8()?,
-            reason: r.u32()?,
-            flags: GcFlags(r.u32()?),
-            started_ns: r.u64()?,
-            finished_ns: r.u64()?,
-            callback_ns: r.u64()?,
-            walk_ns: r.u64()?,
-            toggle_failures: r.u32()?,
-            stayed_blocks: r.u64()?,
-            stayed_bytes: r.u64()?,
-            dependent_pairs: r.u64()?,
-            finalizable_queued: r.u64()?,
-            missing_ranges: r.u64()?,
-            missing_range_bytes: r.u64()?,
-            missing_roots: r.u64()?,
-            parts: Parts { bounds: r.u32()?, moved: r.u32()?, surviving: r.u32()?, roots: r.u32()? },
-            bounds_ranges: r.u32()?,
-            moved: decode_ranges(&mut r)?,
-            distance: decode_histogram(&mut r)?,
-            surviving: decode_ranges(&mut r)?,
-            roots: {
-                let nulls = r.u64()?;
-                let count = usize::from(r.u16()?);
-                let rows = Rows::take(&mut r, count)?;
-                RootTotals { nulls, counts: RootCounts(Cells::Rows(rows)) }
-            },
-            naming: Naming::decode(&mut r)?,
-        })
-    }
-
-    /// Writes the payload and returns its length in bytes. [`MAX_EVENT_BYTES`](super::MAX_EVENT_BYTES) always suffice.
-    ///
-    /// # Errors
-    /// [`WireError::BufferFull`].
-    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, WireError> {
-        let mut w = Writer::new(buffer);
-        w.u64(self.gc_seq);
-        w.u32(self.gc_number);
-        w.u8(self.collected);
-        w.u32(self.reason);
-        w.u32(self.flags.0);
-        w.u64(self.started_ns);
-        w.u64(self.finished_ns);
-        w.u64(self.callback_ns);
-        w.u64(self.walk_ns);
-        w.u32(self.toggle_failures);
-        w.u64(self.stayed_blocks);
-        w.u64(self.stayed_bytes);
-        w.u64(self.dependent_pairs);
-        w.u64(self.finalizable_queued);
-        w.u64(self.missing_ranges);
-        w.u64(self.missing_range_bytes);
-        w.u64(self.missing_roots);
-        for parts in [self.parts.bounds, self.parts.moved, self.parts.surviving, self.parts.roots] {
-            w.u32(parts);
-        }
-        w.u32(self.bounds_ranges);
-        encode_ranges(&mut w, &self.moved);
-        encode_histogram(&mut w, &self.distance);
-        encode_ranges(&mut w, &self.surviving);
-        w.u64(self.roots.nulls);
-        encode_rows(&mut w, self.roots.counts.iter());
-        if let Some(naming) = self.naming {
-            naming.encode(&mut w);
-        }
-        w.finish()
-    }
+payload! {
+    GC_TOTALS, GcTotals<'a>:
+    gc_seq, gc_number, collected, reason, flags, started_ns, finished_ns, callback_ns, walk_ns, toggle_failures,
+    stayed_blocks, stayed_bytes, dependent_pairs, finalizable_queued, missing_ranges, missing_range_bytes,
+    missing_roots, parts, bounds_ranges, moved, distance, surviving, roots; naming
 }

@@ -1,6 +1,7 @@
 //! One root with the type, size and generation of the object it refers to.
 
 use super::batch::{RootFlags, RootKind};
+use super::payload::field;
 
 /// Where an object lies after the collection. Later versions may add values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -16,6 +17,8 @@ impl Generation {
     /// Unknown.
     pub const UNKNOWN: Self = Self(0xff);
 }
+
+field! { Generation }
 
 /// Kind of a handle: `Kind` of the runtime's `SetGCHandle` event. Later versions may add values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

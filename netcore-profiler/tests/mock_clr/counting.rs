@@ -194,20 +194,20 @@ fn rows(written: &[Written], gc_seq: u64) -> Rows {
     for event in written {
         let (seq, part) = match event.record() {
             Record::Moved(batch) => {
-                rows.moved.extend(batch.ranges.map(|row| (row.old, row.new, row.bytes)));
+                rows.moved.extend(batch.rows.map(|row| (row.old, row.new, row.bytes)));
                 (batch.gc_seq, batch.part)
             }
             Record::Surviving(batch) => {
-                rows.surviving.extend(batch.ranges.map(|row| (row.start, row.bytes)));
+                rows.surviving.extend(batch.rows.map(|row| (row.start, row.bytes)));
                 (batch.gc_seq, batch.part)
             }
             Record::Roots(batch) => {
                 let row = |row: Root| (row.object, row.root_id, row.kind.0, row.flags.0);
-                rows.roots.extend(batch.roots.map(row));
+                rows.roots.extend(batch.rows.map(row));
                 (batch.gc_seq, batch.part)
             }
             Record::Bounds(batch) => {
-                rows.bounds[usize::from(batch.phase == BoundsPhase::FINISHED)].extend(batch.ranges);
+                rows.bounds[usize::from(batch.phase == BoundsPhase::FINISHED)].extend(batch.rows);
                 (batch.gc_seq, batch.part)
             }
             _ => continue,

@@ -104,7 +104,7 @@ impl IncomingRootRows {
         self.left_out += u64::from(rows.next().is_some());
     }
 
-    pub(in crate::gc) fn statics(&mut self, part: &wire::Statics<'_>) {
+    pub(in crate::gc) fn statics(&mut self, part: &wire::Batch<'_, wire::StaticRow>) {
         self.part_of(part.gc_seq);
         if part.phase == wire::StaticsPhase::FULL && self.statics_parts == 0 {
             self.statics.clear();

@@ -3,7 +3,8 @@
 use netcore_profiler::wire::histogram::{BUCKETS, bucket};
 use netcore_profiler::wire::{
     self, BatchHeader, BoundsPhase, BoundsRange, GcFlags, GcTotals, Hello, Histogram, MAX_EVENT_BYTES, Parts,
-    ROOT_CELLS, RangeTotals, RootCounts, RootFlags, RootKind, RootTotals, Row, event_id, root_cell,
+    Payload as _, ROOT_CELLS, RangeTotals, RootCounts, RootFlags, RootKind, RootTotals, Row, event_id,
+    root_cell,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;

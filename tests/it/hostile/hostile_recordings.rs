@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 
 use anyhow::{Result, ensure};
-use netcore_profiler::wire::{self, DefStatus, MethodDef, Text, Texts, event_id};
+use netcore_profiler::wire::{self, DefStatus, MethodDef, Payload as _, Text, Texts, event_id};
 
 use crate::it::suite::Suite;
 use crate::it::support::Gcwatch;

@@ -7,7 +7,7 @@ use super::known::Added;
 use super::queue::Request;
 use crate::agent::profiler::Profiler;
 use crate::info::{Info, is_definition};
-use crate::wire::{Class, ClassShape, Ids, Method, MethodShape, event_id};
+use crate::wire::{Class, ClassShape, Ids, Method, MethodShape};
 
 /// How deep type arguments and element types are followed.
 const MAX_DEPTH: u32 = 6;
@@ -66,16 +66,14 @@ impl Profiler {
         };
         // SAFETY: by the contract.
         if let Some(array) = unsafe { info.array_class(class) } {
-            self.write_class(
-                &Class {
-                    shape: ClassShape::ARRAY,
-                    rank: u8::try_from(array.rank).unwrap_or(u8::MAX),
-                    element_class: array.element_class as u64,
-                    element_type: array.element_type as u8,
-                    ..unknown
-                },
-                info,
-            );
+            let class = Class {
+                shape: ClassShape::ARRAY,
+                rank: u8::try_from(array.rank).unwrap_or(u8::MAX),
+                element_class: array.element_class as u64,
+                element_type: array.element_type as u8,
+                ..unknown
+            };
+            self.events.send::<BYTES>(info, &class);
             // SAFETY: as above.
             unsafe { self.report_classes(info, &[array.element_class], depth, left) };
             return;
@@ -86,28 +84,19 @@ impl Profiler {
             Ok(found) if is_definition(found.module, found.token) => {
                 let args = args.get(..(found.args as usize).min(MAX_ARGS)).unwrap_or_default();
                 let ids = ids(args);
-                self.write_class(
-                    &Class {
-                        shape: ClassShape::PLAIN,
-                        module_id: found.module as u64,
-                        token: found.token,
-                        args: Ids::new(ids.get(..args.len()).unwrap_or_default()),
-                        ..unknown
-                    },
-                    info,
-                );
+                let class = Class {
+                    shape: ClassShape::PLAIN,
+                    module_id: found.module as u64,
+                    token: found.token,
+                    args: Ids::new(ids.get(..args.len()).unwrap_or_default()),
+                    ..unknown
+                };
+                self.events.send::<BYTES>(info, &class);
                 self.request_name(Request { module: found.module, token: found.token, seen });
                 // SAFETY: as above.
                 unsafe { self.report_classes(info, args, depth, left) };
             }
-            _ => self.write_class(&unknown, info),
-        }
-    }
-
-    fn write_class(&self, class: &Class<'_>, info: Info) {
-        let mut buffer = [0; BYTES];
-        if let Ok(length) = class.encode(&mut buffer) {
-            self.events.write_payload(info, event_id::CLASS, buffer.get(..length).unwrap_or_default());
+            _ => self.events.send::<BYTES>(info, &unknown),
         }
     }
 
@@ -130,7 +119,7 @@ impl Profiler {
         let (mut args, seen) = ([0_usize; MAX_ARGS], self.names.modules.now());
         // SAFETY: by the contract.
         if unsafe { info.is_dynamic(function) } == Ok(true) {
-            self.write_method(&Method { shape: MethodShape::DYNAMIC, ..unnamed }, info);
+            self.events.send::<BYTES>(info, &Method { shape: MethodShape::DYNAMIC, ..unnamed });
             return;
         }
         // SAFETY: as above.
@@ -138,17 +127,15 @@ impl Profiler {
             Ok(found) if is_definition(found.module, found.token) => {
                 let args = args.get(..(found.args as usize).min(MAX_ARGS)).unwrap_or_default();
                 let ids = ids(args);
-                self.write_method(
-                    &Method {
-                        shape: MethodShape::NAMED,
-                        class_id: found.class as u64,
-                        module_id: found.module as u64,
-                        token: found.token,
-                        args: Ids::new(ids.get(..args.len()).unwrap_or_default()),
-                        ..unnamed
-                    },
-                    info,
-                );
+                let method = Method {
+                    shape: MethodShape::NAMED,
+                    class_id: found.class as u64,
+                    module_id: found.module as u64,
+                    token: found.token,
+                    args: Ids::new(ids.get(..args.len()).unwrap_or_default()),
+                    ..unnamed
+                };
+                self.events.send::<BYTES>(info, &method);
                 self.request_name(Request { module: found.module, token: found.token, seen });
                 // SAFETY: as above; a method keeps its class and its type arguments loaded.
                 unsafe {
@@ -156,14 +143,7 @@ impl Profiler {
                     self.report_classes(info, args, MAX_DEPTH, &mut { MAX_CLASSES });
                 }
             }
-            _ => self.write_method(&unnamed, info),
-        }
-    }
-
-    pub(super) fn write_method(&self, method: &Method<'_>, info: Info) {
-        let mut buffer = [0; BYTES];
-        if let Ok(length) = method.encode(&mut buffer) {
-            self.events.write_payload(info, event_id::METHOD, buffer.get(..length).unwrap_or_default());
+            _ => self.events.send::<BYTES>(info, &unnamed),
         }
     }
 

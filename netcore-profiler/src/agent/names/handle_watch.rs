@@ -80,17 +80,15 @@ impl Profiler {
         };
         if self.names.known.add(facts.function) == Added::New {
             // The method may have returned long ago, so the runtime must not be asked about it.
-            self.write_method(
-                &Method {
-                    function_id: facts.function as u64,
-                    shape: MethodShape::NAMED,
-                    class_id: 0,
-                    module_id: facts.module as u64,
-                    token: facts.token,
-                    args: Ids::new(&[]),
-                },
-                info,
-            );
+            let method = Method {
+                function_id: facts.function as u64,
+                shape: MethodShape::NAMED,
+                class_id: 0,
+                module_id: facts.module as u64,
+                token: facts.token,
+                args: Ids::new(&[]),
+            };
+            self.events.send::<64>(info, &method);
             self.request_name(Request { module: facts.module, token: facts.token, seen });
         }
         (kind, facts.function as u64)

@@ -3,7 +3,7 @@
 use super::stack::{CODE_WITHOUT_METHOD, own_methods};
 use crate::agent::profiler::Profiler;
 use crate::info::Info;
-use crate::wire::{Ids, MAX_FRAMES, Trigger, event_id};
+use crate::wire::{Ids, MAX_FRAMES, Trigger};
 
 /// `GCReason`s of `GC.Collect`: induced, induced not forced, induced compacting, induced aggressive.
 const INDUCED: [u32; 4] = [1, 7, 10, 17];
@@ -38,10 +38,7 @@ impl Profiler {
             os_thread: info.os_thread().map_or(0, u64::from),
             frames: Ids::new(functions.get(..frames.len()).unwrap_or_default()),
         };
-        let mut buffer = [0; BYTES];
-        if let Ok(length) = trigger.encode(&mut buffer) {
-            self.events.write_payload(info, event_id::TRIGGER, buffer.get(..length).unwrap_or_default());
-        }
+        self.events.send::<BYTES>(info, &trigger);
         // Only if needed: waking a thread takes longer than all of the above.
         if self.names.are_pending() {
             self.names.wake();

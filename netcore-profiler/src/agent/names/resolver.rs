@@ -9,7 +9,7 @@ use crate::hresult::{HResult, S_OK, succeeded};
 use crate::info::Info;
 use crate::metadata::Metadata;
 use crate::sys;
-use crate::wire::{DefStatus, MAX_TEXT_UNITS, MethodDef, Module, NamesDone, Text, Texts, TypeDef, event_id};
+use crate::wire::{DefStatus, MAX_TEXT_UNITS, MethodDef, Module, NamesDone, Text, Texts, TypeDef};
 
 /// How long the thread waits if nobody wakes it.
 const WAIT_MS: u32 = 1000;
@@ -26,7 +26,7 @@ const NESTED: usize = 16;
 /// Token of a request for the whole module.
 const MODULE: u32 = 0;
 /// Room for the largest definition.
-const BYTES: usize = 64 + 2 * NAME_UNITS + PARAMS * (2 + 2 * PARAM_UNITS);
+pub(super) const BYTES: usize = 64 + 2 * NAME_UNITS + PARAMS * (2 + 2 * PARAM_UNITS);
 
 /// Names of generic parameters.
 struct Params {
@@ -119,10 +119,7 @@ impl Profiler {
         }
         let info = self.info_to_name()?;
         if requested > names.done_sent.fetch_max(requested, SeqCst) {
-            let mut buffer = [0; 8];
-            if (NamesDone { gc_seq: requested }).encode(&mut buffer).is_ok() {
-                self.events.write_payload(info, event_id::NAMES_DONE, &buffer);
-            }
+            self.events.send::<8>(info, &NamesDone { gc_seq: requested });
         }
         Some(info)
     }
@@ -174,7 +171,7 @@ impl Profiler {
         if let Ok(found) = found {
             let path = Text::new(path.get(..found.length).unwrap_or_default());
             let module = Module { module_id: request.module as u64, flags: found.flags, path };
-            self.write_definition(info, event_id::MODULE, |buffer| module.encode(buffer).ok());
+            self.events.send::<BYTES>(info, &module);
         }
     }
 
@@ -195,7 +192,7 @@ impl Profiler {
             name: Text::new(name.get(..length).unwrap_or_default()),
             params: Texts::new(texts.get(..params.count).unwrap_or_default()),
         };
-        self.write_definition(info, event_id::TYPE_DEF, |buffer| def.encode(buffer).ok());
+        self.events.send::<BYTES>(info, &def);
     }
 
     fn resolve_method(&self, info: Info, request: Request) {
@@ -225,19 +222,7 @@ impl Profiler {
             is_async,
             params: Texts::new(texts.get(..params.count).unwrap_or_default()),
         };
-        self.write_definition(info, event_id::METHOD_DEF, |buffer| def.encode(buffer).ok());
-    }
-
-    pub(super) fn write_definition(
-        &self,
-        info: Info,
-        id: u32,
-        encode: impl FnOnce(&mut [u8]) -> Option<usize>,
-    ) {
-        let mut buffer = [0; BYTES];
-        if let Some(length) = encode(&mut buffer) {
-            self.events.write_payload(info, id, buffer.get(..length).unwrap_or_default());
-        }
+        self.events.send::<BYTES>(info, &def);
     }
 
     /// `ModuleLoadFinished`.

@@ -11,12 +11,13 @@
 use core::sync::atomic::Ordering::SeqCst;
 
 use super::queue::Request;
+use super::resolver::BYTES;
 use super::statics::{Found, is_reference};
 use crate::agent::profiler::Profiler;
 use crate::info::{Info, is_definition};
 use crate::metadata::Metadata;
 use crate::sys;
-use crate::wire::{FieldDef, MAX_TEXT_UNITS, Text, event_id};
+use crate::wire::{FieldDef, MAX_TEXT_UNITS, Text};
 
 /// `COR_PRF_MODULE_COLLECTIBLE`.
 const COLLECTIBLE: u32 = 8;
@@ -184,7 +185,7 @@ impl Profiler {
             thread_static: false,
             name: Text::new(name.get(..length).unwrap_or_default()),
         };
-        self.write_definition(info, event_id::FIELD_DEF, |buffer| def.encode(buffer).ok());
+        self.events.send::<BYTES>(info, &def);
         self.names.fields.add(found);
     }
 }
