@@ -1,17 +1,17 @@
-//! An oracle: memory and work are in proportion to the input.
+//! Checks that memory and work are in proportion to the input.
 
-/// Memory in use at once, for any input.
+/// The memory that any input may use at once.
 const MAX_LIVE_BYTES: u64 = 64 << 20;
-/// And for each byte of input: a good recording needs some, too.
+/// The additional memory for each byte of input.
 const MAX_LIVE_PER_BYTE: u64 = 64;
-/// Memory allocated in total: a measure of work that does not depend on the machine.
+/// The memory that any input may allocate in total, as a measure of work that does not depend on the machine.
 const MAX_ALLOCATED_BYTES: u64 = 256 << 20;
 const MAX_ALLOCATED_PER_BYTE: u64 = 64 << 10;
 
 /// Runs `work` and measures its allocations.
 ///
 /// # Panics
-/// If it takes more memory than is in proportion to `len` bytes of input.
+/// If it needs more memory than `len` bytes of input may.
 pub fn bounded(len: usize, work: impl FnOnce()) {
     let info = allocation_counter::measure(work);
     let len = len as u64;

@@ -1,4 +1,4 @@
-//! Changes single events of a recording. The result can still be read, so that the change reaches the model.
+//! Changes single events of a recording. The result is still readable, so that the change reaches the model.
 
 use libfuzzer_sys::fuzzer_mutate;
 
@@ -6,7 +6,7 @@ use super::Stream;
 
 /// Room for a payload to grow.
 const GROWTH: usize = 64;
-/// A payload that is longer does not grow: EventPipe has no longer events.
+/// A payload of this length or more does not grow: EventPipe has no longer events.
 const MAX_PAYLOAD: usize = 64 << 10;
 
 /// Numbers at the edges of ranges.
@@ -27,7 +27,7 @@ const EDGES: [u64; 14] = [
     u64::MAX,
 ];
 
-/// Random numbers, the same for the same seed.
+/// Generates random numbers, the same for the same seed.
 struct Dice(u64);
 
 impl Dice {

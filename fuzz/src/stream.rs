@@ -1,10 +1,10 @@
-//! A recording as its header, its metadata and a list of events, which a mutator can change and write again.
+//! Reads a recording into its head and a list of events, which a mutator changes and writes again.
 
 use dotnet_diagnostics_client::nettrace::{BlockKind, EventBlock, Item, Reader, RepeatedEvent};
 
-/// The capture thread of all events: on one thread they keep their order.
+/// All events get the same capture thread, so that they keep their order.
 const CAPTURE_THREAD: u64 = 1;
-/// Events of one block.
+/// The number of events in a block.
 const BLOCK_EVENTS: usize = 200;
 
 /// One event.
@@ -14,7 +14,7 @@ pub struct Event {
     pub metadata_id: u32,
     /// Provider and event id.
     pub kind: (String, u32),
-    /// The thread that it is about.
+    /// The thread that the event belongs to.
     pub thread: u64,
     /// In ticks.
     pub timestamp: i64,
@@ -32,7 +32,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Reads a recording; `None` where it has no event.
+    /// Reads a recording; `None` if it has no event.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let mut reader = Reader::new();
         reader.feed(bytes);
@@ -64,13 +64,13 @@ impl Stream {
         (!events.is_empty()).then_some(Self { head, events })
     }
 
-    /// Writes a recording of at most `most` bytes, with as many events as fit.
-    pub fn write(&self, most: usize) -> Vec<u8> {
+    /// Writes a recording of at most `max_bytes`, with as many events as fit.
+    pub fn write(&self, max_bytes: usize) -> Vec<u8> {
         let mut out = self.head.clone();
         let mut block = EventBlock::new(CAPTURE_THREAD);
         for events in self.events.chunks(BLOCK_EVENTS) {
             for event in events {
-                if out.len() + block.len() + event.payload.len() + 200 > most {
+                if out.len() + block.len() + event.payload.len() + 200 > max_bytes {
                     break;
                 }
                 block.push(&RepeatedEvent::new(

@@ -1,4 +1,4 @@
-//! What people type after `--assert` and `--fail-on`.
+//! Fuzzes the expressions of `--assert` and `--fail-on`.
 #![no_main]
 
 use gcwatch_fuzz::bounded;

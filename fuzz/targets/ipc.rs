@@ -1,4 +1,4 @@
-//! What a runtime answers to the client's commands.
+//! Fuzzes a runtime's answers to the client's commands.
 #![no_main]
 
 use std::cell::LazyCell;

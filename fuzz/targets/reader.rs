@@ -1,4 +1,4 @@
-//! The nettrace reader alone: any bytes, in pieces, with and without payloads left out.
+//! Fuzzes the nettrace reader alone: any bytes, in pieces, with and without deferred payloads.
 #![no_main]
 
 use dotnet_diagnostics_client::nettrace::{Item, Reader};
@@ -9,12 +9,12 @@ fuzz_target!(|bytes: &[u8]| {
     bounded(bytes.len(), || {
         let whole = read(bytes, usize::MAX, false);
         let pieces = read(bytes, 37, false);
-        assert_eq!(whole, pieces, "the result depends on how the bytes come");
+        assert_eq!(whole, pieces, "the result depends on how the bytes are cut");
         read(bytes, 1 << 10, true);
     });
 });
 
-/// Events, lost ones, and errors, as numbers that are the same for the same result.
+/// Reads a stream. Equal results give equal numbers: events, a checksum, errors, and lost events.
 fn read(mut bytes: &[u8], piece: usize, defer: bool) -> (u64, u64, u64, u64) {
     let mut reader = Reader::new();
     if defer {

@@ -1,11 +1,11 @@
-//! A recording through the reader, the model and every format of report. Events are changed one by one.
+//! Fuzzes a recording through the reader, the model and every format of report. The mutator changes single events.
 #![no_main]
 
 use gcwatch_fuzz::{bounded, mutate};
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};
 
 fuzz_target!(|bytes: &[u8]| {
-    // Single blocks are kept or not: both happen for every kind of input.
+    // The length decides whether single blocks are kept, so that both happen for every kind of input.
     bounded(bytes.len(), || gcwatch::fuzz::recording(bytes, bytes.len() % 2 == 1));
 });
 

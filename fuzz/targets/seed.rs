@@ -1,4 +1,4 @@
-//! Makes a small recording of a large one: of each kind of event the first few, without the largest. Not a fuzz target.
+//! Makes a small recording from a large one: the first few events of each kind, without large ones. No fuzz target.
 //!
 //! `seed IN OUT [BYTES]`
 
@@ -7,8 +7,8 @@ use std::io::{self, Error};
 
 use gcwatch_fuzz::Stream;
 
-const EACH: usize = 24;
-const MOST_PAYLOAD: usize = 1500;
+const MAX_EVENTS_PER_KIND: usize = 24;
+const MAX_PAYLOAD_BYTES: usize = 1500;
 
 fn main() -> io::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -19,7 +19,7 @@ fn main() -> io::Result<()> {
     stream.events.retain(|event| {
         let count = seen.entry(event.kind.clone()).or_default();
         *count += 1;
-        *count <= EACH && event.payload.len() <= MOST_PAYLOAD
+        *count <= MAX_EVENTS_PER_KIND && event.payload.len() <= MAX_PAYLOAD_BYTES
     });
     let out = stream.write(size);
     std::fs::write(to, &out)
