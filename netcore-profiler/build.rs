@@ -1,6 +1,6 @@
-//! Compiles this crate's own source a second time, as the library that is loaded into .NET
-//! processes, so that the crate can carry its bytes. Plain `rustc`, because a nested `cargo` would
-//! fight over the target directory and leave the source out of the published package.
+//! Compiles this crate's own source a second time, as the library that .NET processes load, and embeds it in the crate.
+//! It runs plain `rustc`, because a nested `cargo` would compete for the target directory, and the published package
+//! would lack the source.
 //!
 //! - `NETCORE_PROFILER_PREBUILT=<file>` embeds that file instead (a signed build, a distribution's).
 //! - `NETCORE_PROFILER_SKIP=1` embeds nothing, for `cargo check` of a target without its linker.
@@ -80,7 +80,7 @@ fn compile(target: &str, os: &str, linker_variable: &str, library: &Path) -> Res
             // One file for glibc and musl: no library, no start files, no packed relocations.
             rustc.arg("-Ctarget-feature=-crt-static");
             if target.starts_with("aarch64") {
-                // Choosing the atomics at run time needs an initialiser.
+                // Outline atomics choose instructions at run time, which needs an initialiser.
                 rustc.arg("-Ctarget-feature=-outline-atomics");
             }
             if target.contains("musl") {
@@ -129,7 +129,7 @@ fn compile(target: &str, os: &str, linker_variable: &str, library: &Path) -> Res
     .into())
 }
 
-/// The user's own flags, without those that need a runtime library or make warnings fatal.
+/// The user's own compiler flags, without those that need a runtime library or make warnings fatal.
 fn user_flags() -> Vec<String> {
     let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
     let unwanted = |flag: &str| {
@@ -152,7 +152,7 @@ fn user_flags() -> Vec<String> {
     kept
 }
 
-/// A content hash for a file name. It need not be hard to forge.
+/// A content hash for a file name. It need not resist forgery.
 fn fnv1a_128(bytes: &[u8]) -> u128 {
     const PRIME: u128 = (1 << 88) + 0x13b;
     let basis = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
