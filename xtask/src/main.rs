@@ -11,7 +11,7 @@ use clap::Parser;
 
 fn main() -> ExitCode {
     command::Cli::parse().run().unwrap_or_else(|error| {
-        // Nothing is left to be done where stderr is closed.
+        // If stderr is closed, there is nothing left to do.
         let _ = writeln!(io::stderr(), "error: {error:#}");
         ExitCode::FAILURE
     })

@@ -1,4 +1,4 @@
-//! Packages fetched by the `npm` client, and the proof that they are the ones that were meant.
+//! Fetches packages with the `npm` client, and checks that they are the expected ones.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
@@ -10,14 +10,14 @@ use sha2::{Digest, Sha256};
 
 use crate::{progress, sys};
 
-/// One version of a package, known by the SHA-256 of its archive.
+/// One version of a package, identified by the SHA-256 of its archive.
 #[derive(Debug)]
 pub(crate) struct Package {
     pub(crate) name: &'static str,
     pub(crate) version: &'static str,
     /// SHA-256 of the `.tgz`, in hexadecimal.
     pub(crate) sha256: &'static str,
-    /// What it is fetched for, in a few words.
+    /// What we need from it, for messages.
     pub(crate) holds: &'static str,
 }
 
@@ -29,7 +29,7 @@ pub(crate) const DOTNET_SDK: Package = Package {
     holds: "the C# compiler",
 };
 
-/// A complete .NET 9 between an application's files. MIT.
+/// A complete .NET 9 runtime among the files of an application. MIT.
 pub(crate) const AZURE_MCP_NET9: Package = Package {
     name: "@azure/mcp-linux-x64",
     version: "0.5.13",
@@ -55,7 +55,7 @@ impl Package {
     pub(crate) fn fetch(&self, dir: &Path) -> Result<PathBuf> {
         let spec = format!("{}@{}", self.name, self.version);
         let step = progress::step(format!("Fetching {} (npm package {spec})", self.holds));
-        // In a directory of its own: a project's .npmrc or package.json has no say.
+        // In a directory of its own, where no project's .npmrc or package.json applies.
         let download = tempfile::tempdir_in(dir)?;
         let output = Command::new(sys::NPM)
             .args(["pack", &spec, "--ignore-scripts", "--loglevel=error", "--pack-destination"])

@@ -10,21 +10,21 @@ use serde_json::Value;
 
 use crate::workspace;
 
-/// A build of the library that answers for `ICorProfilerCallback` to `ICorProfilerCallback<latest>` alone: for
-/// `gcwatch --profiler-path`. Cargo keeps it in a build directory of its own.
+/// Builds a library for `gcwatch --profiler-path` that implements `ICorProfilerCallback` only up to
+/// `ICorProfilerCallback<latest>`, in a build directory of its own.
 ///
 /// # Errors
-/// Where it does not compile.
+/// If it does not compile.
 pub fn limited_to(latest: u32) -> Result<PathBuf> {
     build(&format!("profiler-{latest}"), "NETCORE_PROFILER_MAX_CALLBACK", &latest.to_string())
 }
 
-/// A build that reports nothing, to measure against: `floor` arms late and has empty callbacks, `plain` keeps the
-/// runtime's flag on and answers `S_OK` to everything. Cargo is asked once in a process: it would disturb what is
-/// measured next.
+/// Builds a library that reports nothing, to measure against: `floor` arms late and has empty callbacks, `plain` keeps
+/// `COR_PRF_MONITOR_GC` on and returns `S_OK` from all callbacks. Builds each kind only once per process, because Cargo
+/// would disturb the next measurement.
 ///
 /// # Errors
-/// Where it does not compile.
+/// If it does not compile.
 pub fn measured(kind: &str) -> Result<PathBuf> {
     static BUILT: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
     let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);

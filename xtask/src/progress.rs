@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Says once, on stderr, what is being done.
+/// Writes a line to stderr.
 pub(crate) fn say(text: &str) {
-    // Nobody to tell is no reason to stop.
+    // A closed stderr must not end the run.
     let _ = writeln!(io::stderr(), "{text}");
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// The npm client's program name: on Windows it is a script, which is only found with its extension.
 pub(crate) const NPM: &str = if cfg!(windows) { "npm.cmd" } else { "npm" };
 
-/// Whether the CLR of the npm package runs here: it is built for linux-x64 with glibc.
+/// Whether the CLR of the npm package runs here. It is built for linux-x64 with glibc.
 pub(crate) const NPM_CLR_RUNS_HERE: bool =
     cfg!(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"));
 
@@ -34,7 +34,7 @@ pub(crate) fn user_cache_dir() -> Option<PathBuf> {
     env::var_os("HOME").and_then(absolute).map(|home| home.join(below_home))
 }
 
-/// Marks a file as executable, where files have such a mark.
+/// Makes a file executable, on Unix.
 pub(crate) fn make_executable(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {

@@ -9,11 +9,11 @@ use anyhow::{Result, bail};
 use crate::npm::AZURE_MCP_NET10;
 use crate::{archive, cache, clr, sys};
 
-/// The Azure MCP server: a single-file application of .NET 10 for linux-x64 with its own runtime, fetched
-/// from npm where it is not at hand yet. `azmcp server start` runs for as long as stdin is open.
+/// The Azure MCP server, a single-file application of .NET 10 for linux-x64 with its own runtime. It is fetched from
+/// npm if it is not in the cache. `azmcp server start` runs for as long as stdin is open.
 ///
 /// # Errors
-/// On other platforms, or where npm is missing, fails, or delivers something else than the known package.
+/// On other platforms, or if npm is missing, fails, or delivers another package than the known one.
 pub fn azmcp() -> Result<PathBuf> {
     if !sys::NPM_CLR_RUNS_HERE {
         bail!("the single-file application runs on linux-x64 with glibc only");
@@ -32,10 +32,10 @@ pub fn azmcp() -> Result<PathBuf> {
     Ok(dir.join("dist/azmcp"))
 }
 
-/// A command that runs [`azmcp`] as a server, its telemetry off.
+/// A command that runs [`azmcp`] as a server, without telemetry.
 ///
 /// # Errors
-/// As [`azmcp`].
+/// Those of [`azmcp`].
 pub fn azmcp_server() -> Result<Command> {
     let executable = azmcp()?;
     let mut command = Command::new(&executable);
@@ -43,7 +43,7 @@ pub fn azmcp_server() -> Result<Command> {
     command
         .args(["server", "start"])
         .env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1")
-        // Where it unpacks its native libraries; the home directory otherwise.
+        // It unpacks its native libraries here, not below the home directory.
         .env("DOTNET_BUNDLE_EXTRACT_BASE_DIR", executable.with_file_name("unpacked"))
         .env("AZURE_MCP_COLLECT_TELEMETRY", "false");
     Ok(command)

@@ -1,4 +1,4 @@
-//! Where the workspace and its build directory are.
+//! Finds the workspace and its build directory.
 
 use std::env;
 use std::ffi::OsString;
@@ -13,16 +13,15 @@ pub fn root() -> &'static Path {
     member.parent().unwrap_or(member)
 }
 
-/// A Cargo command in the workspace, by the Cargo that runs this program where one does.
+/// A Cargo command in the workspace, with the Cargo that runs this program, if one does.
 pub fn cargo() -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
     command.current_dir(root());
     command
 }
 
-/// Cargo's build directory: the one this program was built into, wherever configuration put it.
-///
-/// Cargo marks it with a `CACHEDIR.TAG`.
+/// Cargo's build directory: the one that holds this program, wherever the configuration puts it. Cargo marks it with a
+/// `CACHEDIR.TAG`.
 pub fn target_dir() -> PathBuf {
     let from_executable = env::current_exe().ok().and_then(|exe| {
         let marked = |dir: &&Path| dir.join("CACHEDIR.TAG").is_file();
@@ -33,10 +32,10 @@ pub fn target_dir() -> PathBuf {
         .unwrap_or_else(|| root().join("target"))
 }
 
-/// Builds gcwatch in release and says where it is.
+/// Builds gcwatch in release mode, and returns its path.
 ///
 /// # Errors
-/// Where it does not build.
+/// If it does not build.
 pub fn release_gcwatch() -> Result<PathBuf> {
     let status = cargo()
         .args(["build", "--release", "--package", "gcwatch", "--target-dir"])

@@ -1,5 +1,5 @@
-//! The test applications keep their word on every runtime, with workstation and server GC: whatever
-//! gcwatch is later judged by must hold without gcwatch.
+//! Checks the test applications without gcwatch, on every runtime, with workstation and server GC: other tests judge
+//! gcwatch by the facts that these applications state.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -81,7 +81,7 @@ fn roots_answers_every_command() -> Result<()> {
         }
         roots.ask("collect 2", "collected", DEADLINE)?;
         let before = number(&roots, "gc2")?;
-        // The runtime's own count: the 50 that wait for the held finalizer thread.
+        // The runtime's own count: 50 objects wait for the finalizer thread, which the application holds.
         ensure!(number(&roots, "finalization_pending")? == 50, "{roots:?}");
         ensure!(number(&roots, "pinned_objects")? >= 10, "{roots:?}");
         roots.ask("collect 2 compacting", "collected", DEADLINE)?;
@@ -107,7 +107,7 @@ fn moves_sees_its_objects_move() -> Result<()> {
     everywhere(|clr, env| {
         let mut moves = Target::app(clr, "moves", &["objects=5000", "sample=100"], env)?;
         moves.wait_line("ready", DEADLINE)?;
-        // Of a compaction that fills the gaps which dead objects left, whatever lies at the start stays.
+        // A compaction fills the gaps that dead objects left, so objects before the first gap do not move.
         moves.ask("move 2", "collected", DEADLINE)?;
         ensure!(number(&moves, "gcs")? == 1, "{moves:?}");
         let moved = number(&moves, "moved")?;
@@ -149,7 +149,7 @@ fn exits_end_as_asked() -> Result<()> {
             ensure!(number(&target, "gc0")? >= 10, "{target:?}");
             match code {
                 Some(_) => ensure!(status.code() == code, "{way}: {status}"),
-                // By a signal on Unix, by an exception's code on Windows.
+                // It ends by a signal on Unix, and with an exception's code on Windows.
                 None => ensure!(!status.success() && status.code() != Some(3), "{way}: {status}"),
             }
         }

@@ -1,4 +1,4 @@
-//! Who imports whom: no circles between files, and between the modules of gcwatch only what ARCHITECTURE.md permits.
+//! Checks imports: no circles between files, and between the modules of gcwatch only what ARCHITECTURE.md permits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,10 +9,10 @@ use petgraph::graphmap::DiGraphMap;
 use quote::ToTokens;
 use syn::visit::Visit;
 
-/// A module by its names from the root of its crate.
+/// The path of a module from the root of its crate.
 type Module = Vec<String>;
 
-/// What the files of one crate import from each other.
+/// Which files of one crate import which.
 struct Imports {
     edges: BTreeSet<(Module, Module)>,
 }
@@ -27,7 +27,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace").to_owned()
 }
 
-/// Tests may import what they like.
+/// Whether an item is for tests only, which may import anything.
 fn is_test(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| match &attribute.meta {
         syn::Meta::List(list) => list.path.is_ident("cfg") && list.tokens.to_string().contains("test"),
@@ -35,7 +35,7 @@ fn is_test(attributes: &[syn::Attribute]) -> bool {
     })
 }
 
-/// Where a module's files are: `name.rs`, `name/mod.rs`, or what each `path = "..."` names, one for each system.
+/// A module's files: `name.rs`, `name/mod.rs`, or what each `path = "..."` names, one for each operating system.
 fn files_of(module: &syn::ItemMod, dir: &Path, parent: &Path) -> Vec<PathBuf> {
     let mut named = Vec::new();
     for attribute in &module.attrs {
@@ -52,7 +52,7 @@ fn files_of(module: &syn::ItemMod, dir: &Path, parent: &Path) -> Vec<PathBuf> {
     vec![if flat.exists() { flat } else { dir.join(module.ident.to_string()).join("mod.rs") }]
 }
 
-/// Reads a file and those of its modules. Of two files for one module (for different systems) both count.
+/// Reads a file and those of its modules. If a module has files for several operating systems, all of them count.
 fn read(module: &Module, path: &Path, dir: &Path, files: &mut BTreeMap<Module, Vec<File>>) {
     let text = fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let syntax = syn::parse_file(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
@@ -123,7 +123,7 @@ impl<'ast> Visit<'ast> for Paths {
         }
     }
 
-    /// `pub(super)` imports nothing.
+    /// Skips visibilities: the path in `pub(super)` is no import.
     fn visit_visibility(&mut self, _visibility: &'ast syn::Visibility) {}
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
@@ -149,7 +149,7 @@ fn imports(src: &Path) -> Imports {
                         [from, path[up..].to_vec()].concat()
                     }
                     Some("self") => [module.clone(), path[1..].to_vec()].concat(),
-                    // A single name may be a variable.
+                    // A path of one name may be a variable.
                     Some(first) if path.len() > 1 && file.children.contains(first) => {
                         [module.clone(), path].concat()
                     }
@@ -208,7 +208,7 @@ fn permitted() -> BTreeMap<String, BTreeSet<String>> {
 fn modules_import_what_the_architecture_permits() {
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (from, to) in imports(&root().join("src")).edges {
-        // lib.rs is the way in: it starts everything, and nothing imports it.
+        // lib.rs is not in the table: it imports everything, and nothing imports it.
         if let (Some(from), Some(to)) = (from.first(), to.first())
             && from != to
         {

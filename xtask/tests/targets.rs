@@ -1,4 +1,4 @@
-//! The real applications can be started and stopped. Fetches 59 MB the first time.
+//! Checks that the real applications start and stop. Fetches 59 MB the first time.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 

@@ -1,4 +1,4 @@
-//! How soon it is there: the program's start, the attach, and the line of a collection.
+//! How fast gcwatch is: until it has started, until it has attached, and until it shows a collection.
 
 use std::path::Path;
 use std::process::Command;
@@ -20,7 +20,7 @@ pub(super) fn measure(bench: &mut Bench) -> Result<()> {
 
 impl Bench {
     fn start_up(&mut self) -> Result<()> {
-        // Where there are no sockets, no target has to answer `ps`.
+        // In a directory without sockets, `ps` waits for no target.
         let empty = self.file("no-targets");
         std::fs::create_dir_all(&empty)?;
         let rounds = self.rounds * 8;
@@ -41,8 +41,8 @@ impl Bench {
         Ok(())
     }
 
-    /// From the tool's start until session and profiler are there. In the first session of a process the runtime sets up
-    /// its own event source, which takes 15 ms and more.
+    /// From the tool's start until session and profiler are ready. For the first session of a process, the runtime sets
+    /// up its own event source, which takes 15 ms or more.
     fn attach_until_ready(&mut self) {
         let rounds = self.rounds * 3;
         for name in ["first attach to a process", "second attach"] {
@@ -81,7 +81,7 @@ impl Bench {
     }
 
     fn delays_ms(&self, level: &'static str) -> Result<Vec<f64>> {
-        // 7 a second are not in step with the runtime's flushes of every 100 ms.
+        // 7 collections a second are not in step with the runtime, which flushes every 100 ms.
         let mut target =
             self.start(&self.newest, "pace", "per_second=7 seconds=16 stamps=1 blocks=100", &[])?;
         let command = self.attach(level, &self.newest, target.pid(), Path::new("-"))?;

@@ -1,4 +1,4 @@
-//! What one range or root costs inside the callbacks, in a process that plays the runtime.
+//! What one range or root costs inside the callbacks, in a process that stands in for the runtime.
 
 use anyhow::{Context, Result, bail};
 use xtask::workspace;
@@ -6,7 +6,7 @@ use xtask::workspace;
 use super::figure::Bound::AtMost;
 use super::{Bench, Figure};
 
-/// Runs `netcore-profiler/benches/callbacks.rs`, which has rounds of its own.
+/// Runs `netcore-profiler/benches/callbacks.rs`, which does its own rounds.
 pub(super) fn measure(bench: &mut Bench) -> Result<()> {
     let mut cargo = workspace::cargo();
     cargo.args(["bench", "--quiet", "--package", "netcore-profiler", "--bench", "callbacks", "--target-dir"]);

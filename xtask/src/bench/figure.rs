@@ -1,4 +1,4 @@
-//! Figures of variants side by side, and the goals they are compared with.
+//! Figures of several variants, and the goals that they have to meet.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,7 @@ use super::statistics::{Estimate, median, ratio};
 
 type Name = Cow<'static, str>;
 
-/// Everything of a run, as `--json` writes it.
+/// A run of the benchmarks, as `--json` writes it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Run {
     pub(crate) schema: String,
@@ -18,7 +18,7 @@ pub(crate) struct Run {
     pub(crate) rounds: usize,
     pub(crate) runtimes: Vec<String>,
     pub(crate) figures: Vec<Figure>,
-    /// What was not measured, and why.
+    /// What could not be measured, and why.
     pub(crate) skipped: Vec<(String, String)>,
 }
 
@@ -62,8 +62,8 @@ pub(crate) enum Bound {
     Ratio(Name, f64),
     /// The ratio's interval contains 1, and its upper end is at most this.
     Same(Name, f64),
-    /// The ratio is at most 1, or the upper end of its interval is at most this. Of two variants that cost the same, each
-    /// is ahead in half of the cases.
+    /// The ratio is at most 1, or the upper end of its interval is at most this: if two variants cost the same, each of
+    /// them is faster in half of the cases.
     NoWorse(Name, f64),
 }
 
@@ -97,7 +97,7 @@ impl Figure {
         self
     }
 
-    /// Leaves out the goals of variants that are not measured in a case.
+    /// Removes the goals of variants that a case does not measure.
     pub(crate) fn keep_goals_of(&mut self, variants: &[&str]) {
         let known = |goal: &Goal| goal.bound.to().is_none_or(|to| variants.contains(&to));
         self.goals.retain(|goal| variants.contains(&&*goal.variant) && known(goal));
@@ -125,7 +125,7 @@ impl Figure {
         self.variants.iter().find(|variant| variant.name == name).map_or(&[], |variant| &variant.values)
     }
 
-    /// The rounds of several figures as those of one, for the variants that all of them have.
+    /// Pools the rounds of several figures into one, for the variants that all of them have.
     pub(crate) fn pool(figures: &[&Self], case: &str) -> Option<Self> {
         let mut pool = (*figures.first()?).clone();
         pool.variants.retain(|variant| figures.iter().all(|figure| !figure.values(&variant.name).is_empty()));

@@ -1,4 +1,4 @@
-//! A web service under load, watched at each level.
+//! Measures a web service under load, watched at each level.
 
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
@@ -27,7 +27,7 @@ pub(super) fn measure(bench: &mut Bench) -> Result<()> {
 }
 
 impl Bench {
-    /// One service, under load for some seconds with each tool in turn.
+    /// Measures one service, which is under load for some seconds with each tool in turn.
     fn serve(&mut self, heap: &str, seconds: u32, rounds: usize, variants: &[&'static str]) -> Result<()> {
         let (service, url) = self.service(heap)?;
         let name = format!("{} {heap}, /large/100, 16 connections, {seconds} s", self.newest.name);
@@ -52,7 +52,7 @@ impl Bench {
         for _ in 0..3000 {
             if TcpStream::connect(("127.0.0.1", port)).is_ok() {
                 let url = format!("{url}/large/100");
-                // Until the runtime has compiled its code again, optimized.
+                // Warm up until the runtime has compiled the code again, optimized.
                 wrk(&url, 5)?;
                 return Ok((service, url));
             }
@@ -62,7 +62,7 @@ impl Bench {
     }
 }
 
-/// Requests per second, and the median and the 99th percentile of the latency in ms.
+/// Runs wrk. Returns requests per second, and the median and the 99th percentile of the latency in ms.
 fn wrk(url: &str, seconds: u32) -> Result<Vec<f64>> {
     let mut command = Command::new("wrk");
     command.args(["-t1", "-c16", "--latency", &format!("-d{seconds}s"), url]);

@@ -1,4 +1,4 @@
-//! What watching does to a program: time and pauses by heap, roots, frames and kind of work.
+//! What watching costs a program: time and pauses by heap, roots, frames and kind of work.
 
 use std::time::Duration;
 
@@ -9,15 +9,15 @@ use super::figure::Bound::{NoWorse, Ratio, Same};
 use super::windows::Pair;
 use super::{Bench, Figure, NONE, TRACE};
 
-// Variants that load a profiler stand apart: one has to leave before the next can come.
+// Variants that load a profiler are not adjacent, because one profiler must leave before the next can load.
 const ALL: &[&str] = &["roots", "none again", "basic", "floor", "moves", "MONITOR_GC", TRACE];
-/// Without `MONITOR_GC`, under which a collection of 10 million objects takes longer than a window.
+/// Without `MONITOR_GC`, with which a collection of 10 million objects takes longer than a window.
 const LEVELS: &[&str] = &["roots", "none again", "basic", "floor", "moves", TRACE];
-/// For what one more root or frame costs.
+/// For the cost of one more root or frame.
 const ROOTS: &[&str] = &["roots", "none again", "floor", "roots --no-names"];
 
-/// Name; arguments of `tests/apps/load.cs`; tools; window in ms; budget of gen0 in MiB, 0 for the runtime's choice; whether
-/// there are few roots and frames, so that `roots` is compared with no tool.
+/// Name; arguments of `tests/apps/load.cs`; tools; window in ms; budget of gen0 in MiB, 0 for the runtime's choice;
+/// whether there are so few roots and frames that `roots` is compared with no tool.
 type Load = (&'static str, &'static str, &'static [&'static str], u64, u32, bool);
 
 const HEAPS: [Load; 4] = [
@@ -36,7 +36,7 @@ const FRAMES: [Load; 3] = [
     ("1000 frames", "old=100000 depth=1000", ROOTS, 200, 4, false),
     ("10000 frames", "old=100000 depth=10000", ROOTS, 200, 4, false),
 ];
-/// With the proportions of Microsoft's GCPerfSim.
+/// The proportions of Microsoft's GCPerfSim.
 const MIX: &str = "threads=2 live_mb=100 size_min=100 size_max=4000 survive_every=50";
 const MIXES: [Load; 6] = [
     ("mix: plain", "", LEVELS, 200, 0, true),
@@ -79,7 +79,7 @@ impl Bench {
         }
     }
 
-    /// Measures loads; the figures of all of them.
+    /// Measures several loads, and returns all their figures.
     fn loads(&mut self, clr: &Clr, server: bool, common: &str, loads: &[Load]) -> Vec<Figure> {
         let first = self.run.figures.len();
         for load in loads {
@@ -98,11 +98,11 @@ impl Bench {
         let arguments = format!("{common} {arguments}");
         self.say(&format!("  {name}"));
         if server && gen0_mib == 0 {
-            // With its own choice a server heap has one collection a second or fewer.
+            // With the runtime's choice, a server heap has at most one collection a second.
             (gen0_mib, window_ms) = (16, window_ms.max(300));
         }
         let gen0 = format!("{:x}", u64::from(gen0_mib) << 20);
-        // Without the second setting the number of heaps of a server GC changes while the program runs.
+        // Without the second setting, a server GC changes its number of heaps while the program runs.
         let mode = if server { "1" } else { "0" };
         let mut env = vec![("DOTNET_gcServer", mode), ("DOTNET_GCDynamicAdaptationMode", "0")];
         env.extend((gen0_mib > 0).then_some(("DOTNET_GCgen0size", gen0.as_str())));
@@ -154,18 +154,18 @@ impl Bench {
         Ok(())
     }
 
-    /// The rounds of all cases together: more rounds give a narrower interval than those of one case.
+    /// Pools the rounds of all cases, which gives a narrower interval than the rounds of one case.
     fn pool(&mut self, figures: &[Figure], name: &str) {
         for what in [TIME, PAUSE] {
             let same: Vec<&Figure> = figures.iter().filter(|figure| figure.what == what).collect();
-            // A selection of cases is not what the name says.
+            // The name promises all cases, so skip this if only some were selected.
             if self.cases.is_empty() {
                 self.run.figures.extend(Figure::pool(&same, name));
             }
         }
     }
 
-    /// What each further root or frame adds to a pause; the last load has `more` of them than the first.
+    /// What each further root or frame adds to a pause; the last load has `more` roots or frames than the first.
     fn one_more(&mut self, figures: &[Figure], name: &str, more: f64) {
         let mut added = figures.iter().filter(|figure| figure.what == ADDED);
         let (Some(small), Some(large)) = (added.next(), added.next_back()) else { return };

@@ -1,11 +1,11 @@
-//! What the figures were measured on, without naming it.
+//! Describes the machine that the figures were measured on, without naming it.
 
 use std::fs;
 use std::thread;
 
 use serde_json::{Value, json};
 
-/// Processor, memory and system, and the load of the last minute before the first measurement.
+/// Processor, memory, system, and the load average of the minute before the first measurement.
 pub(crate) fn describe() -> Value {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let value = |path: &str, key: &str, separator: char| {

@@ -1,11 +1,11 @@
-//! One table: every figure that has goals. All other figures are in the JSON.
+//! Renders a table of every figure that has goals. The JSON holds all other figures too.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::figure::{Figure, Outcome, Run, Variant};
 
-/// A line for each figure, with the rounds of all runs together; then how many goals were met.
+/// A line for each figure, with the rounds of all runs pooled; then how many goals were met.
 pub(crate) fn render(runs: &[Run]) -> String {
     let mut text = String::from("| figure | n | median: ratio [95 %] | goals |\n|---|--:|---|---|\n");
     let mut figures: Vec<(String, Vec<&Figure>)> = Vec::new();

@@ -1,5 +1,5 @@
-//! `cargo xtask bench`: what gcwatch costs, against no tool, against the least that any profiler costs, and against
-//! other tools. Variants take turns, round after round, so that a figure compares what ran at the same time.
+//! `cargo xtask bench`: what gcwatch costs, compared with no tool, with the least that any profiler costs, and with
+//! other tools. Variants take turns, round after round, so that a figure compares what ran at about the same time.
 
 mod attach;
 mod callbacks;
@@ -32,12 +32,12 @@ pub(crate) use figure::Run;
 
 /// The variant without a tool.
 const NONE: &str = "none";
-/// dotnet-trace with the runtime's events of moved and surviving objects.
+/// dotnet-trace with the runtime's events for moved and surviving objects.
 const TRACE: &str = "dotnet-trace 0x400001";
 
 type Group = (&'static str, fn(&mut Bench) -> Result<()>);
 
-/// The groups by their names for `--only`.
+/// The groups, by the names that `--only` takes.
 const GROUPS: [Group; 11] = [
     ("size", size::measure),
     ("callbacks", callbacks::measure),
@@ -70,11 +70,11 @@ struct Case<'a> {
     name: String,
     variants: &'a [&'static str],
     rounds: usize,
-    /// What the values of a measurement are, in their order. Goals of other variants are left out.
+    /// What the values of one measurement mean, in order. Goals of variants that are not measured are ignored.
     figures: Vec<Figure>,
 }
 
-/// Measures, and calls `save` after each group, so that an interrupted run leaves what it has measured.
+/// Measures, and calls `save` after each group, so that an interrupted run keeps what it has measured.
 pub(crate) fn run(options: &Options, mut save: impl FnMut(&Run) -> Result<()>) -> Result<()> {
     let selects = |part: &String, name: &str| name.contains(part.as_str());
     for part in &options.only {
@@ -118,8 +118,8 @@ pub(crate) fn run(options: &Options, mut save: impl FnMut(&Run) -> Result<()>) -
 }
 
 impl Bench {
-    /// Measures every variant once in each round; `one` returns a value for each of the case's figures. A variant that
-    /// fails is listed as not measured and not tried again.
+    /// Measures every variant once in each round; `one` returns a value for each of the case's figures. If a variant
+    /// fails, it is listed as not measured, and not tried again.
     fn measure(
         &mut self,
         case: Case<'_>,

@@ -1,5 +1,5 @@
-//! A program with a given number of collections and blocks per second, watched from its first collection to its end: the
-//! pause by blocks, what the tool itself takes, and what is lost.
+//! Measures a program with a given number of collections and blocks per second, watched from its first collection to
+//! its end: its pauses by blocks, the cost of the tool itself, and what is lost.
 
 use anyhow::{Context, Result};
 
@@ -10,7 +10,7 @@ use super::{Bench, Case, Figure, NONE, TRACE};
 
 const LEVELS: [&str; 4] = ["basic", "moves", "roots", "roots --blocks"];
 
-/// What the program did, and what the tool took.
+/// What the program did, and what the tool cost.
 #[derive(Debug)]
 struct Paced {
     gcs: f64,
@@ -21,14 +21,14 @@ struct Paced {
 
 /// Pauses of collections of 1,000 to 1,000,000 blocks.
 pub(super) fn measure_blocks(bench: &mut Bench) -> Result<()> {
-    // At `roots` there are no background collections.
+    // At level `roots` there are no background collections.
     let blocking = [NONE, "moves", "roots", "roots --blocks", "floor", TRACE];
     let background = [NONE, "moves", TRACE];
     for (kind, more, variants) in
         [("blocking gen0", "", &blocking[..]), ("background", "background=1", &background[..])]
     {
         for blocks in [1000_u32, 10_000, 100_000, 1_000_000] {
-            // Many small ones, so that each run takes long enough to be measured.
+            // More collections if they are small, so that each run takes long enough to measure.
             let collections = (2_000_000 / blocks).clamp(10, 200);
             let arguments =
                 format!("per_second=0 seconds=300 blocks={blocks} collections={collections} {more}");
@@ -61,8 +61,8 @@ pub(super) fn measure_blocks(bench: &mut Bench) -> Result<()> {
 pub(super) fn measure_watching(bench: &mut Bench) -> Result<()> {
     let variants = [&LEVELS[..], &["dotnet-trace 0x1", TRACE]].concat();
     for (per_second, seconds, rounds) in [(10, 4, 1), (100, 15, 2), (1000, 4, 2)] {
-        // The figures are those of a minute. A run with one collection tells what start and end cost, which a minute has
-        // once and shorter runs have several times.
+        // The figures are for a minute, extrapolated from shorter runs. A run with one collection shows the cost of
+        // start and end, which a minute has only once.
         let times = 60.0 / f64::from(seconds);
         let figure = |what, unit| Figure::new(what, unit).against("dotnet-trace 0x1");
         let (mut cpu, mut memory) = (figure("CPU per GC", "us"), figure("memory", "MiB"));
@@ -89,7 +89,7 @@ pub(super) fn measure_watching(bench: &mut Bench) -> Result<()> {
     Ok(())
 }
 
-/// What is missing when a program collects as often as it can.
+/// What is lost when a program collects very often.
 pub(super) fn measure_loss(bench: &mut Bench) -> Result<()> {
     for (name, load, seconds, variants) in [
         ("1,000 GCs/s of 100 blocks", "per_second=1000 blocks=100", 60, &LEVELS[3..]),
@@ -105,12 +105,12 @@ pub(super) fn measure_loss(bench: &mut Bench) -> Result<()> {
             none(Figure::new("collections not seen", "")),
             none(Figure::new("events, ranges and roots missing", "")),
         ];
-        // A background collection that runs when the program ends has no end and is not counted; `settle` makes sure
-        // that none runs.
+        // A background collection that still runs when the program ends would not count; `settle` makes sure that none
+        // runs.
         let arguments = format!("{load} seconds={seconds} settle=1");
         let case = Case { name: format!("{name}, {seconds} s"), variants, rounds: 1, figures };
         bench.measure(case, |bench, variant| {
-            // A page of counters is small whatever is watched.
+            // OpenMetrics, because its output stays small for any number of collections.
             let paced = bench.watch_paced(variant, &arguments, "--format openmetrics")?;
             let page = std::fs::read_to_string(bench.file("watched"))?;
             let sum = |name: &str| {

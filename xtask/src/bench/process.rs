@@ -1,4 +1,4 @@
-//! A process with its CPU time and memory from `/proc`.
+//! Runs processes, and reads their CPU time and memory from `/proc`.
 
 use std::fs;
 use std::process::Command;
@@ -9,13 +9,13 @@ use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use xtask::testkit::Target;
 
-/// What a process took, from its start to its end.
+/// What a process cost, from its start to its end.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Cost {
     pub(super) wall_ms: f64,
-    /// User and system time of all threads: of a process with one thread in nanoseconds, of others in steps of 10 ms.
+    /// User and system time of all threads: exact for a process with one thread, otherwise in steps of 10 ms.
     pub(super) cpu_ms: f64,
-    /// The peak of its resident memory, read every 2 ms.
+    /// The peak of its resident memory, which is read every 2 ms.
     pub(super) memory_mib: f64,
 }
 
@@ -27,7 +27,7 @@ pub(super) fn run(command: Command) -> Result<Cost> {
     finish(&mut process, began)
 }
 
-/// The wall time of a command that takes milliseconds: without reading `/proc` while it runs.
+/// The wall time of a command that takes only milliseconds. It does not read `/proc` meanwhile.
 pub(super) fn wall_ms(mut command: Command) -> Result<f64> {
     let began = Instant::now();
     let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
@@ -43,7 +43,7 @@ pub(super) fn finish(process: &mut Target, began: Instant) -> Result<Cost> {
     let pid = i32::try_from(process.pid()).ok().and_then(Pid::from_raw).context("a process id")?;
     let proc = format!("/proc/{}", process.pid());
     let mut cost = Cost::default();
-    // Until `wait` it is a zombie whose times can be read.
+    // NOWAIT leaves an ended process as a zombie, so that its times can still be read.
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
     while waitid(WaitId::Pid(pid), options)?.is_none() && began.elapsed() < Duration::from_secs(1800) {
         cost.memory_mib = memory_mib(&proc).unwrap_or(cost.memory_mib);
@@ -70,7 +70,7 @@ fn cpu_ms(proc: &str) -> Option<f64> {
     let fields: Vec<&str> = stat.rsplit_once(") ")?.1.split(' ').collect();
     let ticks = fields.get(11)?.parse::<f64>().ok()? + fields.get(12)?.parse::<f64>().ok()?;
     let counted = ticks * 1e3 / rustix::param::clock_ticks_per_second() as f64;
-    // The exact time of the first thread, where the kernel keeps it.
+    // The exact time of the first thread, if the kernel reports it.
     let first = fs::read_to_string(format!("{proc}/schedstat")).ok();
     let first = first.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
     Some(first.map_or(counted, |ns| counted.max(ns / 1e6)))

@@ -1,4 +1,4 @@
-//! Reading recordings: compared with TraceEvent, and with reading the bytes alone.
+//! Measures reading recordings, compared with TraceEvent and with reading only the bytes.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -13,7 +13,7 @@ use super::{Bench, Case, Figure, process};
 
 const REPORT: &str = "gcwatch report";
 const VARIANTS: [&str; 4] = ["cat", REPORT, "gcwatch report --blocks", "TraceEvent"];
-/// Ranges of each recorded collection.
+/// The ranges in each recorded collection.
 const RANGES: u32 = 50_000;
 
 /// Recordings of 35,000, 350,000 and 3.5 million ranges, and one of 1 GiB.
@@ -71,14 +71,14 @@ impl Bench {
         let mut command = self.gcwatch(&self.newest);
         command.args(["run", "--level", "moves", "--output", "/dev/null", "--record"]).arg(&path).arg("--");
         command.args(self.newest.argv(&apps::build("pace")?)).args(["per_second=0", "seconds=3000"]);
-        // Its standard input is empty, so that it begins at once.
+        // Its stdin is empty, so that the program begins at once.
         command.args([format!("collections={collections}"), format!("blocks={ranges}")]);
         process::run(command)?;
         Ok(path)
     }
 
-    /// A recording of this many GiB. How many bytes a collection takes depends on whether the runtime moves the blocks, so
-    /// that 20 collections are recorded first.
+    /// Measures a recording of this many GiB. The size of a collection depends on whether the runtime moves the blocks,
+    /// so 20 collections are recorded first to find out.
     fn large(&mut self, gib: u32, rounds: usize) -> Result<()> {
         let disk = rustix::fs::statvfs(self.dir.path()).context("the free disk space is unknown")?;
         let free_gib = (disk.f_bavail * disk.f_frsize) >> 30;

@@ -1,4 +1,4 @@
-//! The sizes of the executable and the profiler library, and the time that a build takes.
+//! Measures the sizes of the executable and the profiler library, and the time of a build.
 
 use anyhow::{Result, bail};
 use xtask::workspace;
@@ -8,7 +8,7 @@ use super::tools::mib;
 use super::{Bench, Figure, process};
 
 pub(super) fn measure(bench: &mut Bench) -> Result<()> {
-    // The release profile strips it.
+    // The release profile strips the executable.
     bench.size("executable, stripped", "size", "MiB", mib(&bench.gcwatch)?, 6.0);
     bench.size("profiler library", "size", "KiB", bench.embedded_library_kib()?, 32.0);
     let target = bench.file("cold");
@@ -25,7 +25,7 @@ impl Bench {
         self.add(case, figure.goal("gcwatch", AtMost(limit)));
     }
 
-    /// The library in the release build of gcwatch, as Cargo left it.
+    /// The size of the library in the release build of gcwatch. Finds the library in Cargo's build directory.
     fn embedded_library_kib(&self) -> Result<f64> {
         let version = self.gcwatch(&self.newest).arg("--version").output()?;
         let version = String::from_utf8_lossy(&version.stdout).into_owned();

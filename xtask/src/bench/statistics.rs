@@ -11,7 +11,7 @@ pub(crate) fn median(values: &[f64]) -> Option<f64> {
     if sorted.len() % 2 == 1 { Some(upper) } else { Some(f64::midpoint(sorted[middle - 1], upper)) }
 }
 
-/// A value and the interval that holds it in 95 of 100 cases.
+/// A value and its 95 % confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Estimate {
     pub(crate) value: f64,
@@ -19,8 +19,8 @@ pub(crate) struct Estimate {
     pub(crate) high: f64,
 }
 
-/// How many times as large `values` are as `against`: the median of the rounds' ratios, because what disturbs a machine
-/// lasts longer than a round, and the 95 % interval of that median.
+/// How many times as large `values` are as `against`: the median of the rounds' ratios, and the 95 % interval of that
+/// median. A ratio per round is robust, because what disturbs a machine usually lasts longer than a round.
 pub(crate) fn ratio(values: &[f64], against: &[f64]) -> Option<Estimate> {
     let pairs = values.iter().zip(against).filter(|(_, against)| **against > 0.0);
     let mut ratios: Vec<f64> = pairs.map(|(value, against)| value / against).collect();
@@ -30,11 +30,11 @@ pub(crate) fn ratio(values: &[f64], against: &[f64]) -> Option<Estimate> {
     Some(Estimate { value, low: ratios[outside], high: ratios[ratios.len() - 1 - outside] })
 }
 
-/// How many of the least and of the greatest values lie outside the 95 % interval of a median (sign test: each value is
-/// below the median with a chance of one half, whatever the distribution). Fewer than six values do not reach 95 %, even
-/// with all of them inside.
+/// How many of the smallest, and how many of the largest values lie outside the 95 % interval of a median. This is the
+/// sign test: in any distribution, each value is below the median with a probability of one half. Fewer than six values
+/// do not reach 95 %, even if the interval holds them all.
 fn outside(count: usize) -> usize {
-    // The chance that exactly `outside` values lie below the median; as a logarithm, because there may be hundreds.
+    // The probability that exactly `outside` values lie below the median; as a logarithm, because it can be tiny.
     let mut chance_ln = count as f64 * 0.5_f64.ln();
     let mut at_most = 0.0;
     for outside in 0..count / 2 {

@@ -1,5 +1,5 @@
-//! The ways to watch a program, by the names of the variants: gcwatch at a level, with a profiler that reports nothing,
-//! or dotnet-trace.
+//! Runs the tools that the variants name: gcwatch at a level, gcwatch with a profiler that reports nothing, or
+//! dotnet-trace.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -25,18 +25,18 @@ pub(super) fn loads_a_profiler(name: &str) -> bool {
     name.starts_with("roots") || matches!(name, "floor" | "MONITOR_GC")
 }
 
-/// A tool that watches a process. It is killed when this is dropped.
+/// A tool that watches a process. Dropping this kills the tool.
 #[derive(Debug)]
 pub(super) struct Watcher {
     name: &'static str,
     pub(super) process: Target,
     began: Instant,
-    /// The time from its start until it watched.
+    /// The time from the tool's start until it was ready.
     pub(super) ready_ms: f64,
 }
 
 impl Watcher {
-    /// Waits for the end of a tool whose target ends.
+    /// Waits until the tool ends because its target has ended.
     pub(super) fn finish(mut self) -> Result<Cost> {
         process::finish(&mut self.process, self.began)
     }
@@ -81,7 +81,7 @@ impl Bench {
         let began = Instant::now();
         let mut watcher = Watcher { name, process: Target::spawn(command)?, began, ready_ms: 0.0 };
         watcher.process.close_stdin();
-        // gcwatch writes a header when it watches; dotnet-trace creates the file after it has opened its session.
+        // gcwatch writes a header once it watches; dotnet-trace creates the file once its session is open.
         while !std::fs::metadata(&output).is_ok_and(|meta| is_trace(name) || meta.len() > 0) {
             if began.elapsed() > LIMIT || watcher.process.wait(Duration::ZERO).is_ok() {
                 bail!("it ended, or was not ready in time\n{:?}", watcher.process);
@@ -95,7 +95,7 @@ impl Bench {
     /// A command that attaches a tool to a process and writes to a file.
     pub(super) fn attach(&self, name: &str, clr: &Clr, pid: u32, output: &Path) -> Result<Option<Command>> {
         let options = match name {
-            // The second one shows what difference two equal variants have.
+            // "none again" shows how much two equal variants differ.
             NONE | "none again" => return Ok(None),
             "floor" | "MONITOR_GC" => "--level roots --no-names".to_owned(),
             _ => match name.strip_prefix("dotnet-trace ") {
@@ -117,7 +117,7 @@ impl Bench {
         Ok(Some(command))
     }
 
-    /// gcwatch without arguments and without the settings of the user.
+    /// A command that runs gcwatch without the user's settings.
     pub(super) fn gcwatch(&self, clr: &Clr) -> Command {
         let mut command = Command::new(&self.gcwatch);
         clr.environment(&mut command);

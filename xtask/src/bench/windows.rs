@@ -1,5 +1,5 @@
-//! A program under which tools come and go. Each window with a tool is compared with the windows just before and after
-//! it: two processes of the same program differ by more than a tool costs.
+//! Measures tools that attach to one running program in turn. Compares each window with a tool to the windows just
+//! before and after it, because two processes of the same program differ by more than a tool costs.
 
 use std::array;
 use std::thread;
@@ -14,23 +14,23 @@ use super::Bench;
 use super::statistics::median;
 use super::tools::{Watcher, is_trace, loads_a_profiler};
 
-/// A profiler needs up to half a second to leave after its tool has ended, and no other can come before.
+/// A profiler needs up to half a second to leave after its tool has ended; until then no other can load.
 const LEAVE_TIMEOUT: Duration = Duration::from_millis(600);
-/// The time after a tool has come or gone that is not measured.
+/// The time after a tool's attach or detach that is not measured.
 const SETTLE_TIME: Duration = Duration::from_millis(100);
 
-/// What a window held: ns for each MB allocated; the median pause of the gen0 collections in ns (of all where there are
-/// fewer than three); the mean pause of all in ns; the number of collections.
+/// The figures of a window: ns per MB allocated; the median pause of the gen0 collections in ns (of all collections, if
+/// there are fewer than three of gen0); the mean pause of all in ns; the number of collections.
 pub(super) type Seen = [f64; 4];
 
-/// With a tool, and the means of the windows before and after.
+/// The figures with a tool, and the means of the windows before and after without one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pair {
     pub(super) with: Seen,
     pub(super) without: Seen,
 }
 
-/// The pairs of each tool, one for each round; `None` where a window held fewer than three collections.
+/// The pairs of each tool, one for each round; `None` if a window held fewer than three collections.
 pub(super) type Pairs = Vec<(&'static str, Option<Vec<Pair>>)>;
 
 impl Bench {
@@ -47,7 +47,7 @@ impl Bench {
         let mut target = self.start(clr, "load", &format!("{arguments} result={}", result.display()), env)?;
         let mut rounds = Vec::new();
         let mut profiler_left = Instant::now();
-        // The first round is not counted: the runtime sets up what it needs for a tool once.
+        // The first round does not count: in it, the runtime does its one-time setup for tools.
         for round in 0..=self.rounds {
             let mut windows = vec![pass(window)];
             for name in tools {
@@ -67,7 +67,7 @@ impl Bench {
             }
         }
         target.send_line("")?;
-        // .NET 10 was seen to hang with large objects and no tool at all.
+        // We saw .NET 10 hang with large objects, without any tool.
         target.wait(Duration::from_secs(30))?;
         let met = Met::parse(&std::fs::read_to_string(&result).context("the program left no result")?);
         let pairs = |(index, name): (usize, &&'static str)| {
@@ -77,7 +77,7 @@ impl Bench {
         Ok(tools.iter().enumerate().map(pairs).collect())
     }
 
-    /// Does something while a tool watches.
+    /// Runs `work` while a tool watches.
     pub(super) fn while_watched<T>(
         &self,
         name: &'static str,
@@ -86,7 +86,7 @@ impl Bench {
         work: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
         let watcher = self.watch(name, clr, target.pid(), "")?;
-        // dotnet-trace is compiled while it starts.
+        // dotnet-trace takes longer, as the runtime compiles it while it starts.
         thread::sleep(if is_trace(name) { SETTLE_TIME * 4 } else { SETTLE_TIME });
         let found = work()?;
         watcher.map_or(Ok(()), Watcher::interrupt)?;
@@ -94,14 +94,14 @@ impl Bench {
     }
 }
 
-/// Waits until the profiler of a tool that has ended has left.
+/// Waits until the profiler has left after its tool has ended.
 pub(super) fn wait_for_leave(name: &str) {
     if loads_a_profiler(name) {
         thread::sleep(LEAVE_TIMEOUT);
     }
 }
 
-/// A stretch of time by the monotonic clock, from and to, in ns.
+/// Start and end by the monotonic clock, in ns.
 type Window = (u64, u64);
 
 fn pass(duration: Duration) -> Window {
@@ -115,7 +115,7 @@ pub(super) fn now_ns() -> u64 {
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
 }
 
-/// What the program wrote: the end of each allocated megabyte; end, pause and generation of each collection.
+/// The program's output: the time at the end of each allocated megabyte; end, pause and generation of each collection.
 #[derive(Debug, Default)]
 struct Met {
     megabytes_ns: Vec<u64>,
@@ -136,7 +136,7 @@ impl Met {
         met
     }
 
-    /// Three windows: before, with, after.
+    /// The pair of three windows: before, with and after a tool.
     fn pair(&self, windows: &[Window]) -> Option<Pair> {
         let [before, with, after] = windows else { return None };
         let (before, with, after) = (self.seen(*before)?, self.seen(*with)?, self.seen(*after)?);

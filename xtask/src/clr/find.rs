@@ -1,4 +1,4 @@
-//! Runtimes that are already on this machine.
+//! Finds the runtimes that are already on this machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -37,11 +37,11 @@ pub(super) fn in_roots(roots: &OsStr) -> Result<Vec<Clr>> {
     Ok(found)
 }
 
-/// The runtimes that the `dotnet` on `PATH` knows; none is not an error.
+/// The runtimes that the `dotnet` on `PATH` knows; it is no error if there are none.
 pub(super) fn on_path() -> Result<Vec<Clr>> {
     let mut command = Command::new(sys::executable("dotnet"));
     remove_runtime_settings(&mut command);
-    // The host lists the directories that it really uses, whatever links or scripts lead to it.
+    // The host lists the directories that it really uses, even if links or scripts lead to it.
     let output = command.arg("--list-runtimes").stdin(Stdio::null()).output();
     let Some(output) = output.ok().filter(|output| output.status.success()) else {
         return Ok(Vec::new());
@@ -52,7 +52,7 @@ pub(super) fn on_path() -> Result<Vec<Clr>> {
     Ok(roots.into_iter().filter(usable).flat_map(|root| in_root(&root)).collect())
 }
 
-/// The root in a line such as `Microsoft.NETCore.App 9.0.18 [/usr/lib/dotnet/shared/Microsoft.NETCore.App]`.
+/// The root from a line such as `Microsoft.NETCore.App 9.0.18 [/usr/lib/dotnet/shared/Microsoft.NETCore.App]`.
 fn root_of_listed(line: &str) -> Option<PathBuf> {
     let (_, dir) = line.trim().strip_prefix("Microsoft.NETCore.App ")?.split_once('[')?;
     let shared = Path::new(dir.strip_suffix(']')?).parent()?;

@@ -16,12 +16,12 @@ pub use version::Version;
 
 /// Every runtime to test on, the lowest version first; never empty.
 ///
-/// Those that `GCWATCH_DOTNET_ROOT` names; else those of the `dotnet` on `PATH`, from .NET 8 on, one of
-/// each major version; else a .NET 9 from npm, which is fetched once and kept.
+/// These are the runtimes that `GCWATCH_DOTNET_ROOT` names; else those of the `dotnet` on `PATH`, from .NET 8 on, one
+/// of each major version; else a .NET 9 from npm, which is fetched once and kept.
 ///
 /// # Errors
-/// Where `GCWATCH_DOTNET_ROOT` names something else than a `DOTNET_ROOT`, or none is found and none can
-/// be fetched. The message says what to do.
+/// If `GCWATCH_DOTNET_ROOT` names something that is no `DOTNET_ROOT`, or if no runtime is found and none can be
+/// fetched. The message says what to do.
 pub fn find_all() -> Result<Vec<Clr>> {
     static FOUND: OnceLock<Vec<Clr>> = OnceLock::new();
     if let Some(found) = FOUND.get() {
@@ -41,7 +41,7 @@ pub fn find_all() -> Result<Vec<Clr>> {
 /// The lowest version that was [found](find_all).
 ///
 /// # Errors
-/// As [`find_all`].
+/// Those of [`find_all`].
 pub fn find_lowest() -> Result<Clr> {
     Ok(find_all()?.swap_remove(0))
 }

@@ -1,4 +1,4 @@
-//! A .NET runtime laid out from npm packages, for machines without one.
+//! Assembles a .NET runtime from npm packages, for machines without one.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ const VERSION: &str = "9.0.7";
 const TARGET: &str = ".NETCoreApp,Version=v9.0/linux-x64";
 const RUNTIME_PACK: &str = "runtimepack.Microsoft.NETCore.App.Runtime.linux-x64/9.0.7";
 
-/// The root of the runtime from npm, fetched and laid out where it is not yet.
+/// The root of the runtime from npm, which is fetched and assembled if it is not in the cache.
 pub(super) fn clr() -> Result<PathBuf> {
     if !sys::NPM_CLR_RUNS_HERE {
         bail!(
@@ -30,13 +30,13 @@ pub(super) fn clr() -> Result<PathBuf> {
         let host = root.join("dotnet");
         fs::copy(sdk.join("dotnet"), &host)?;
         sys::make_executable(&host)?;
-        // The runtime's licence is the one that the SDK package states.
+        // The runtime has the same licence as the SDK package.
         fs::copy(sdk.join("LICENSE.txt"), root.join("LICENSE.txt"))?;
         Ok(fs::remove_file(archive)?)
     })
 }
 
-/// Puts the runtime's files, which lie among an application's, where a `dotnet` host looks for them.
+/// Puts the runtime's files, which are among an application's, where a `dotnet` host looks for them.
 fn lay_out(archive: &Path, root: &Path) -> Result<()> {
     let deps: Value = serde_json::from_slice(&archive::read(archive, "dist/azmcp.deps.json")?)?;
     let pack = deps["targets"][TARGET]

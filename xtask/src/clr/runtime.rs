@@ -11,10 +11,10 @@ use anyhow::Result;
 use super::version::Version;
 use crate::sys;
 
-/// Names the `DOTNET_ROOT` directories to use, one or several, separated as in `PATH`.
+/// The variable that names the `DOTNET_ROOT` directories to use, one or several, separated as in `PATH`.
 pub const ROOTS_VARIABLE: &str = "GCWATCH_DOTNET_ROOT";
 
-/// The oldest major version that gcwatch supports, and that is looked for.
+/// The oldest major version that gcwatch supports. Older runtimes are ignored.
 pub const OLDEST_MAJOR: u32 = 8;
 
 /// A .NET runtime (Microsoft.NETCore.App) that applications can be run on.
@@ -26,7 +26,7 @@ pub struct Clr {
     pub version: Version,
     /// The version as text, `9.0.18`: a short name for tests and reports.
     pub name: String,
-    /// The newest runtime below `root`, the one that `LatestMajor` picks.
+    /// Whether it is the newest runtime below `root`, which `LatestMajor` picks.
     pub(super) newest: bool,
 }
 
@@ -42,7 +42,7 @@ impl Clr {
     }
 
     /// The command line that runs an application on this runtime, without its arguments: usually
-    /// `dotnet app.dll`; where a newer runtime stands beside this one, `dotnet exec --fx-version … app.dll`.
+    /// `dotnet app.dll`; if there is a newer runtime below the same root, `dotnet exec --fx-version … app.dll`.
     pub fn argv(&self, dll: &Path) -> Vec<OsString> {
         let mut argv = vec![self.dotnet().into_os_string()];
         if !self.newest {
@@ -52,10 +52,10 @@ impl Clr {
         argv
     }
 
-    /// A copy of this runtime below another directory, for a user who may not read the original.
+    /// Copies this runtime to another directory, for a user who may not read the original.
     ///
     /// # Errors
-    /// Where a file cannot be read or written.
+    /// If a file cannot be read or written.
     pub fn copy_to(&self, root: &Path) -> Result<Clr> {
         fs::create_dir_all(root)?;
         let copy = Clr { root: root.to_path_buf(), newest: true, ..self.clone() };
@@ -65,9 +65,9 @@ impl Clr {
         Ok(copy)
     }
 
-    /// Sets the environment that applications on this runtime need, and takes out what was inherited and
-    /// would change how a runtime behaves. For commands that start .NET processes of their own, such as
-    /// gcwatch. Call it first: it removes every `DOTNET_*`, `CORECLR_*` and `COMPlus_*`.
+    /// Sets the environment that applications on this runtime need, and removes inherited variables that would change
+    /// how a runtime behaves. For commands that start .NET processes of their own, such as gcwatch. Call it first: it
+    /// removes every `DOTNET_*`, `CORECLR_*` and `COMPlus_*`.
     pub fn environment(&self, command: &mut Command) {
         remove_runtime_settings(command);
         command
@@ -75,9 +75,9 @@ impl Clr {
             .env("DOTNET_MULTILEVEL_LOOKUP", "0")
             .env("DOTNET_NOLOGO", "1")
             .env("DOTNET_CLI_TELEMETRY_OPTOUT", "1")
-            // No ICU is needed then, which bare machines lack.
+            // Without this, .NET needs ICU, which bare machines lack.
             .env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1")
-            // Applications that were built for an older major version, the C# compiler among them.
+            // For applications that were built for an older major version, such as the C# compiler.
             .env("DOTNET_ROLL_FORWARD", "LatestMajor");
     }
 
@@ -96,7 +96,7 @@ fn copy_dir(from: &Path, to: &Path) -> Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let to = to.join(entry.file_name());
-        // Through links: what they point to may be as closed as the rest.
+        // Follow links: the user may not be able to read what they point to either.
         if fs::metadata(entry.path())?.is_dir() {
             copy_dir(&entry.path(), &to)?;
         } else {
@@ -106,7 +106,7 @@ fn copy_dir(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Takes every inherited variable that configures .NET out of a command's environment.
+/// Removes every inherited variable that configures .NET from a command's environment.
 pub(crate) fn remove_runtime_settings(command: &mut Command) {
     let configures = |name: &OsStr| {
         let name = name.to_string_lossy().to_uppercase();

@@ -63,7 +63,7 @@ impl Bench {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// CPU time and memory of other processes come from `/proc`.
+    /// Fails: benchmarks read the CPU time and memory of processes from `/proc`.
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn run(self) -> Result<ExitCode> {
         anyhow::bail!("{self:?}: benchmarks run on Linux only")

@@ -31,7 +31,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Adds a target's standard library; why that is impossible, where it is.
+/// Adds a target's standard library. Returns the reason if that fails.
 fn missing(target: &str) -> Option<String> {
     let added = Command::new("rustup").args(["target", "add", target]).stdin(Stdio::null()).output();
     match added {
@@ -47,7 +47,7 @@ fn missing(target: &str) -> Option<String> {
 fn check(target: &str) -> Result<bool> {
     let status = xtask::workspace::cargo()
         .args(["check", "--workspace", "--quiet", "--target", target])
-        // Only types are checked: the profiler library itself would need the target's linker.
+        // Without the profiler library, which would need the target's linker.
         .env("NETCORE_PROFILER_SKIP", "1")
         .stdin(Stdio::null())
         .status()

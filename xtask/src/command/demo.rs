@@ -23,7 +23,7 @@ pub(crate) struct Demo {
 
 impl Demo {
     pub(crate) fn run(self) -> Result<ExitCode> {
-        // The newest runtime, as a user would have it.
+        // The newest runtime, which a user is likely to have.
         let clr = clr::find_all()?.pop().context("no runtime was found")?;
         let csc = compiler::csc()?;
         let gcwatch = workspace::release_gcwatch()?;

@@ -1,5 +1,5 @@
-//! `cargo xtask fuzz`: builds the targets of `fuzz/` and runs them. Of cargo-fuzz nothing is needed but the flags that it
-//! gives to the compiler; libFuzzer itself comes with the crate `libfuzzer-sys`, which needs a C++ compiler.
+//! `cargo xtask fuzz`: builds the targets of `fuzz/` and runs them. It does not need cargo-fuzz, but gives the compiler
+//! the same flags. libFuzzer comes with the crate `libfuzzer-sys`, which needs a C++ compiler.
 
 use std::ffi::OsString;
 use std::fs;
@@ -9,10 +9,10 @@ use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-/// What is fuzzed, see `fuzz/README.md`.
+/// The fuzz targets; `fuzz/README.md` describes them.
 const TARGETS: [&str; 5] = ["reader", "recording", "ipc", "assert", "json"];
-/// Counters at every edge, and the values that are compared. Without a sanitizer: the code is safe Rust, and what
-/// `fuzz/Cargo.toml` switches on (overflow checks, assertions) is what can be found.
+/// Counts every edge and traces comparisons. There is no sanitizer, because the code is safe Rust: fuzzing finds
+/// panics, and what the overflow checks and assertions of `fuzz/Cargo.toml` catch.
 const FLAGS: [&str; 6] = [
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
@@ -21,10 +21,10 @@ const FLAGS: [&str; 6] = [
     "-Cllvm-args=-sanitizer-coverage-trace-compares",
     "--cfg=fuzzing",
 ];
-/// For each input: seconds, and MiB in all and at once.
+/// For each input: seconds, MiB in total, and MiB in one allocation.
 const LIMITS: [&str; 3] = ["-timeout=20", "-rss_limit_mb=1024", "-malloc_limit_mb=256"];
-/// Bytes of an input.
-const MOST_BYTES: &str = "-max_len=65536";
+/// The maximum length of an input in bytes.
+const MAX_INPUT_BYTES: &str = "-max_len=65536";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Fuzz {
@@ -39,9 +39,9 @@ pub(crate) struct Fuzz {
     keep: bool,
 }
 
-/// What one target came to.
+/// The result of one target.
 #[derive(Debug, Default)]
-struct Came {
+struct Stats {
     executions: u64,
     edges: u64,
     features: u64,
@@ -72,10 +72,10 @@ impl Fuzz {
         )?;
         let mut findings = 0;
         for target in targets {
-            let came = places.fuzz(&programs, target, self.seconds)?;
-            findings += usize::from(came.finding.is_some());
-            let finding = came.finding.map_or("none".to_owned(), |path| path.display().to_string());
-            let Came { executions, edges, features, .. } = came;
+            let stats = places.fuzz(&programs, target, self.seconds)?;
+            findings += usize::from(stats.finding.is_some());
+            let finding = stats.finding.map_or("none".to_owned(), |path| path.display().to_string());
+            let Stats { executions, edges, features, .. } = stats;
             writeln!(
                 out,
                 "{target:<10} {executions:>12} {:>9} {edges:>7} {features:>9}  {finding}",
@@ -90,7 +90,7 @@ impl Fuzz {
     }
 }
 
-/// The triple of this machine: with one of its own, procedural macros are not built with the flags.
+/// The target triple of this machine. With an explicit triple, Cargo builds procedural macros without the flags.
 fn host() -> Option<&'static str> {
     match (std::env::consts::OS, std::env::consts::ARCH) {
         ("linux", "x86_64") => Some("x86_64-unknown-linux-gnu"),
@@ -99,7 +99,7 @@ fn host() -> Option<&'static str> {
     }
 }
 
-/// Why libFuzzer cannot be built.
+/// The reason why libFuzzer cannot be built, if it cannot.
 fn no_compiler() -> Option<String> {
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
     let run = Command::new(&compiler).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -113,7 +113,7 @@ fn no_compiler() -> Option<String> {
 struct Places {
     /// `fuzz/` in the repository.
     fuzz: PathBuf,
-    /// What is built, and what is found.
+    /// The directory for builds and findings.
     target: PathBuf,
 }
 
@@ -123,7 +123,7 @@ impl Places {
         Self { fuzz: xtask::workspace::root().join("fuzz"), target }
     }
 
-    /// Builds all targets. Where they are.
+    /// Builds all targets, and returns their directory.
     fn build(&self, host: &str) -> Result<PathBuf> {
         let status = xtask::workspace::cargo()
             .args(["build", "--quiet", "--release", "--bins", "--target", host])
@@ -131,7 +131,7 @@ impl Places {
             .arg(self.fuzz.join("Cargo.toml"))
             .env("CARGO_TARGET_DIR", &self.target)
             .env("CARGO_ENCODED_RUSTFLAGS", FLAGS.join("\x1f"))
-            // No process is watched.
+            // Fuzzing watches no process, so it needs no profiler library.
             .env("NETCORE_PROFILER_SKIP", "1")
             .stdin(Stdio::null())
             .status()
@@ -142,12 +142,12 @@ impl Places {
         Ok(self.target.join(host).join("release"))
     }
 
-    fn fuzz(&self, programs: &Path, target: &str, seconds: u64) -> Result<Came> {
+    fn fuzz(&self, programs: &Path, target: &str, seconds: u64) -> Result<Stats> {
         let (grown, found) = (self.grown(target), self.target.join("findings").join(target));
         fs::create_dir_all(&grown)?;
         fs::create_dir_all(&found)?;
         let mut command = Command::new(programs.join(target));
-        command.args(LIMITS).arg(MOST_BYTES).arg("-print_final_stats=1");
+        command.args(LIMITS).arg(MAX_INPUT_BYTES).arg("-print_final_stats=1");
         let mut prefix = OsString::from("-artifact_prefix=");
         prefix.push(found.join(""));
         command.arg(prefix);
@@ -166,19 +166,19 @@ impl Places {
         let output = command.stdin(Stdio::null()).stdout(Stdio::null()).output();
         let output = output.with_context(|| format!("cannot run {target}"))?;
         let said = String::from_utf8_lossy(&output.stderr);
-        let mut came = figures(&said);
+        let mut stats = figures(&said);
         if !output.status.success() {
             let written = said.lines().find_map(|line| line.split_once("Test unit written to "));
-            came.finding = Some(written.map_or_else(PathBuf::new, |(_, path)| PathBuf::from(path.trim())));
+            stats.finding = Some(written.map_or_else(PathBuf::new, |(_, path)| PathBuf::from(path.trim())));
             let tail: Vec<&str> = said.lines().collect();
             for line in &tail[tail.len().saturating_sub(60)..] {
                 writeln!(io::stderr(), "{target}: {line}")?;
             }
         }
-        Ok(came)
+        Ok(stats)
     }
 
-    /// Inputs that were found here, and are not kept.
+    /// The inputs that earlier runs found and did not put into the repository.
     fn grown(&self, target: &str) -> PathBuf {
         self.target.join("corpus").join(target)
     }
@@ -206,23 +206,23 @@ impl Places {
     }
 }
 
-/// What libFuzzer says of itself.
-fn figures(said: &str) -> Came {
-    let mut came = Came::default();
+/// Reads the figures from libFuzzer's output.
+fn figures(said: &str) -> Stats {
+    let mut stats = Stats::default();
     for line in said.lines() {
         let after = |name: &str| {
             let (_, rest) = line.split_once(name)?;
             rest.split_whitespace().next()?.parse::<u64>().ok()
         };
         if let Some(rest) = line.strip_prefix('#') {
-            came.edges = after(" cov: ").unwrap_or(came.edges);
-            came.features = after(" ft: ").unwrap_or(came.features);
+            stats.edges = after(" cov: ").unwrap_or(stats.edges);
+            stats.features = after(" ft: ").unwrap_or(stats.features);
             let run = rest.split_whitespace().next().and_then(|n| n.parse().ok());
-            came.executions = run.unwrap_or(came.executions);
+            stats.executions = run.unwrap_or(stats.executions);
         }
-        came.executions = after("stat::number_of_executed_units:").unwrap_or(came.executions);
+        stats.executions = after("stat::number_of_executed_units:").unwrap_or(stats.executions);
     }
-    came
+    stats
 }
 
 #[cfg(test)]
@@ -234,8 +234,8 @@ mod tests {
         let said = "INFO: seed corpus: files: 7\n#8\tINITED cov: 2741 ft: 6001 corp: 7/91Kb exec/s: 0 rss: 60Mb\n\
                     #512\tNEW    cov: 2750 ft: 6010 corp: 8/92Kb lim: 65536\n\
                     stat::number_of_executed_units: 1024\n";
-        let came = figures(said);
-        assert_eq!((came.executions, came.edges, came.features), (1024, 2750, 6010));
+        let stats = figures(said);
+        assert_eq!((stats.executions, stats.edges, stats.features), (1024, 2750, 6010));
         assert!(figures("").finding.is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! The subcommands, one file each.
+//! The subcommands, in a file each.
 
 mod apps;
 pub(crate) mod bench;

@@ -1,4 +1,4 @@
-//! What integration tests share: starting and talking to a process, and reasons for not testing.
+//! What integration tests share: processes to start and talk to, and reasons to skip a test.
 
 mod skip;
 mod target;

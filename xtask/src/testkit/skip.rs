@@ -1,10 +1,10 @@
-//! Reasons for not running a test, and the optional things whose absence is one.
+//! Reasons to skip a test, and the optional files whose absence is one.
 
 use std::env;
 use std::fmt;
 use std::path::PathBuf;
 
-/// Why a test could not run here. A test returns it as its error; the runner counts it and prints it.
+/// Why a test cannot run here. The test returns this as its error; the runner counts and prints it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skip {
     reason: String,
@@ -21,7 +21,7 @@ impl Skip {
         &self.reason
     }
 
-    /// The skip that caused an error, if one did.
+    /// The skip in an error's chain of causes, if there is one.
     pub fn in_error(error: &anyhow::Error) -> Option<&Self> {
         error.chain().find_map(|cause| cause.downcast_ref())
     }
@@ -35,11 +35,11 @@ impl fmt::Display for Skip {
 
 impl std::error::Error for Skip {}
 
-/// The directory of nettrace recordings made by other tools, with their answers beside them
+/// The directory of nettrace recordings that other tools made, with the results of those tools
 /// (`GCWATCH_TEST_DATA`).
 ///
 /// # Errors
-/// The reason to skip, where there is none.
+/// The reason to skip, if there is no such directory.
 pub fn recordings() -> Result<PathBuf, Skip> {
     named_by("GCWATCH_TEST_DATA", "")
 }
@@ -48,7 +48,7 @@ pub fn recordings() -> Result<PathBuf, Skip> {
 /// `gcstats/gcstats.dll`.
 ///
 /// # Errors
-/// The reason to skip, where it is not there.
+/// The reason to skip, if it does not exist.
 pub fn peer(path: &str) -> Result<PathBuf, Skip> {
     named_by("GCWATCH_TEST_PEERS", path)
 }

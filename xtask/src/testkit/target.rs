@@ -1,4 +1,4 @@
-//! A process that a test started, talked to by lines.
+//! A process that a test starts, and talks to in lines.
 
 use std::fmt;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -12,9 +12,9 @@ use anyhow::{Context, Result, anyhow, bail};
 
 use crate::{Clr, apps};
 
-/// A running process with piped stdin, stdout and stderr. It is killed when this is dropped.
+/// A running process with piped stdin, stdout and stderr. Dropping this kills the process.
 ///
-/// Its output is read all the time, so that it never blocks on a full pipe.
+/// Threads read its output all the time, so that it never blocks on a full pipe.
 pub struct Target {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -29,7 +29,7 @@ impl Target {
     /// for it to be ready.
     ///
     /// # Errors
-    /// Where the application cannot be built or started.
+    /// If the application cannot be built or started.
     pub fn app(clr: &Clr, name: &str, args: &[&str], env: &[(&str, &str)]) -> Result<Self> {
         let mut command = clr.command(&apps::build(name)?);
         command.args(args).envs(env.iter().copied());
@@ -39,7 +39,7 @@ impl Target {
     /// Starts a process.
     ///
     /// # Errors
-    /// Where it cannot be started.
+    /// If it cannot be started.
     pub fn spawn(mut command: Command) -> Result<Self> {
         let mut child = command
             .stdin(Stdio::piped())
@@ -58,7 +58,7 @@ impl Target {
                     let text = String::from_utf8_lossy(&line);
                     let text = text.strip_suffix('\n').unwrap_or(&text);
                     let text = text.strip_suffix('\r').unwrap_or(text);
-                    // Reading goes on without a receiver: the process must not block.
+                    // Read on even without a receiver: the process must not block.
                     let _ = sender.send(text.to_owned());
                     line.clear();
                 }
@@ -83,7 +83,7 @@ impl Target {
         self.child.id()
     }
 
-    /// The lines of stdout so far, as far as they were waited for.
+    /// The lines of stdout that [`wait_line`](Self::wait_line) and [`wait`](Self::wait) have received so far.
     pub fn lines(&self) -> &[String] {
         &self.lines
     }
@@ -97,7 +97,7 @@ impl Target {
     /// Sends one line to stdin.
     ///
     /// # Errors
-    /// Where stdin was closed by either side.
+    /// If either side has closed stdin.
     pub fn send_line(&mut self, line: &str) -> Result<()> {
         let stdin = self.stdin.as_mut().ok_or_else(|| anyhow!("stdin was closed"))?;
         stdin
@@ -115,7 +115,7 @@ impl Target {
     /// trimmed. Lines before it are skipped; [`lines`](Self::lines) keeps them.
     ///
     /// # Errors
-    /// At the deadline or at the end of stdout, with what was seen on both streams.
+    /// At the deadline or at the end of stdout. The message shows the output so far.
     pub fn wait_line(&mut self, prefix: &str, deadline: Duration) -> Result<String> {
         let until = Instant::now() + deadline;
         loop {
@@ -139,20 +139,20 @@ impl Target {
     /// Sends a line and waits for the answer that starts with `prefix`.
     ///
     /// # Errors
-    /// As [`send_line`](Self::send_line) and [`wait_line`](Self::wait_line).
+    /// Those of [`send_line`](Self::send_line) and [`wait_line`](Self::wait_line).
     pub fn ask(&mut self, line: &str, prefix: &str, deadline: Duration) -> Result<String> {
         self.send_line(line)?;
         self.wait_line(prefix, deadline)
     }
 
-    /// Waits until the process has ended, and for all of its output. Stdin stays as it is: an
-    /// application that reads it until its end needs [`close_stdin`](Self::close_stdin) first.
+    /// Waits until the process has ended, and for all of its output. It does not close stdin: an application that reads
+    /// stdin to its end needs [`close_stdin`](Self::close_stdin) first.
     ///
     /// # Errors
-    /// At the deadline, with what was seen.
+    /// At the deadline. The message shows the output so far.
     pub fn wait(&mut self, deadline: Duration) -> Result<ExitStatus> {
         let until = Instant::now() + deadline;
-        // stdout ends with the last process that holds it, so that both are needed.
+        // Wait for the process and for the end of stdout, which another process may hold open.
         let status = loop {
             if let Some(status) = self.child.try_wait()? {
                 break status;
@@ -182,8 +182,7 @@ impl Target {
         Ok(status)
     }
 
-    /// The value of `key` in the last line that holds `key=value`, among the words of the
-    /// [lines](Self::lines) so far.
+    /// The value of `key` from the last of the [lines](Self::lines) so far that has a word `key=value`.
     pub fn fact(&self, key: &str) -> Option<&str> {
         let words = self.lines.iter().rev().flat_map(|line| line.split_whitespace());
         words.filter_map(|word| word.split_once('=')).find(|(name, _)| *name == key).map(|(_, v)| v)
@@ -192,7 +191,7 @@ impl Target {
 
 impl Drop for Target {
     fn drop(&mut self) {
-        // It may have ended already; there is nothing left to do then.
+        // Fails if the process has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -245,7 +244,7 @@ mod tests {
         let target = shell("echo ready; read a");
         let pid = target.pid();
         drop(target);
-        // A killed and awaited process has no entry in the process table.
+        // A process that was killed and waited for has no entry in the process table.
         let probe = Command::new("kill").args(["-0", &pid.to_string()]).output().unwrap();
         assert!(!probe.status.success());
     }
