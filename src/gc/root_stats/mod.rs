@@ -10,13 +10,14 @@ mod stats;
 mod totals;
 mod types;
 
+pub(crate) use methods::MethodRow;
+pub(crate) use origins::Origins;
+pub(crate) use pinned::PinnedRow;
 pub(super) use rows::{IncomingRootRows, RootRows};
+pub(crate) use statics::StaticRow;
 pub(crate) use stats::RootStats;
-pub(crate) use totals::{PinnedTotals, RootStatsTotals};
-#[cfg(test)]
-pub(crate) use {
-    methods::MethodRow, origins::Origins, pinned::PinnedRow, statics::StaticRow, types::TypeRow,
-};
+pub(crate) use totals::{MethodTotals, PinnedTotals, RootStatsTotals, TypeTotals};
+pub(crate) use types::TypeRow;
 
 #[cfg(test)]
 mod tests;

@@ -1,12 +1,12 @@
 //! JSON: one document, or one line per collection. The types of the wire stand apart from the model.
 
-mod convert;
 mod ndjson;
 mod number;
 mod processes;
 mod read;
 mod schema;
 mod types;
+mod wire;
 mod writer;
 
 pub(crate) use ndjson::{NdjsonReport, overall_line};

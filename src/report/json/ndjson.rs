@@ -5,17 +5,13 @@ use std::io::{self, Write};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::convert::assertions::assertions;
-use super::convert::document::{exit, target, tool};
-use super::convert::processes::overall;
-use super::convert::summary::summary;
-use super::number::Convert;
 use super::types::assertions::Assertion;
 use super::types::collection::Gc as WireGc;
-use super::types::document::{self as wire, SCHEMA};
+use super::types::document::{self as wire, SCHEMA, TOOL};
 use super::types::processes::Overall as WireOverall;
-use super::types::summary::Summary;
+use super::types::summary::{Summary, Summed};
 use super::types::watch::Watch;
+use super::wire::Convert;
 use crate::escape::to_json;
 use crate::gc::facts;
 use crate::gc::record::Gc;
@@ -87,8 +83,8 @@ pub(super) struct OverallLine {
 
 /// The last line where several processes were watched, without its end.
 pub(crate) fn overall_line(all: &Overall, how: &facts::Exit) -> io::Result<String> {
-    let summary = overall(&mut Convert::default(), all);
-    to_json(&Line::Overall(OverallLine { summary, exit: exit(how) }))
+    let mut to = Convert::default();
+    to_json(&Line::Overall(OverallLine { summary: to.wire(all), exit: to.wire(how) }))
 }
 
 /// Writes and flushes line by line: of a truncated stream only the last line is incomplete.
@@ -118,35 +114,35 @@ impl<W: Write> NdjsonReport<W> {
 
 impl<W: Write> Report for NdjsonReport<W> {
     fn start(&mut self, facts: &Facts) -> io::Result<()> {
-        let watch = self.convert.watch(&facts.watch);
-        self.put(&Line::Start(Start {
+        let start = Start {
             schema: SCHEMA,
-            tool: tool(),
+            tool: TOOL,
             pid: facts.target.pid,
             parent_pid: facts.target.parent_pid,
             title: facts.target.title.clone(),
-            target: target(&facts.target),
-            watch,
-        }))
+            target: self.convert.wire(&facts.target),
+            watch: self.convert.wire(&facts.watch),
+        };
+        self.put(&Line::Start(start))
     }
 
     fn gc(&mut self, facts: &Facts, gc: &Gc) -> io::Result<()> {
         if !self.filter.shows(gc) {
             return Ok(());
         }
-        let gc = self.convert.gc(gc);
+        let gc = self.convert.wire(gc);
         self.put(&Line::Gc(GcLine { pid: facts.target.pid, gc }))
     }
 
     fn end(&mut self, facts: &Facts, end: &End<'_>) -> io::Result<()> {
         let line = EndLine {
             pid: facts.target.pid,
-            target: target(&facts.target),
-            watch: self.convert.watch(&facts.watch),
-            summary: summary(&mut self.convert, end.summary, facts.watch.duration_ns),
-            assertions: assertions(end.verdicts),
-            lost: self.convert.lost(end.lost),
-            exit: exit(end.exit),
+            target: self.convert.wire(&facts.target),
+            watch: self.convert.wire(&facts.watch),
+            summary: self.convert.wire(&Summed { sum: end.summary, duration_ns: facts.watch.duration_ns }),
+            assertions: self.convert.all(end.verdicts),
+            lost: self.convert.wire(end.lost),
+            exit: self.convert.wire(end.exit),
         };
         self.put(&Line::End(line))
     }

@@ -32,26 +32,6 @@ impl JsonSchema for Int {
     }
 }
 
-/// Converts the model to the types of the wire, and counts the integers that had to be cut.
-#[derive(Debug, Default)]
-pub(crate) struct Convert {
-    pub(crate) saturated: u64,
-}
-
-impl Convert {
-    /// An integer as the wire holds it.
-    pub(crate) fn int(&mut self, value: u64) -> Int {
-        let (int, cut) = Int::saturating(value);
-        self.saturated += u64::from(cut);
-        int
-    }
-
-    /// The same, where it is known.
-    pub(crate) fn known(&mut self, value: Option<u64>) -> Option<Int> {
-        value.map(|v| self.int(v))
-    }
-}
-
 /// An address, id or handle: a string, since it may need all 64 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Address(pub(crate) u64);

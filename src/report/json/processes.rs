@@ -8,10 +8,9 @@ use std::rc::Rc;
 use serde::Serialize;
 use tempfile::SpooledTempFile;
 
-use super::convert::document::{exit, tool};
-use super::convert::processes::overall;
-use super::number::Convert;
-use super::types::document as wire;
+use super::types::document::{CUT_OFF, SCHEMA, TOOL};
+use super::types::{document, processes};
+use super::wire::Convert;
 use super::writer::JsonReport;
 use crate::escape::to_json;
 use crate::gc::facts::{Exit, Target};
@@ -42,7 +41,7 @@ impl<W: Write + 'static> Format for JsonProcesses<W> {
     }
 
     fn end(&mut self, all: &Overall, how: &Exit) -> io::Result<()> {
-        self.whole.borrow_mut().end(Some(all), exit(how))
+        self.whole.borrow_mut().end(Some(all), Convert::default().wire(how))
     }
 }
 
@@ -81,8 +80,8 @@ impl<W: Write> Whole<W> {
 
     fn begin(&mut self) -> io::Result<()> {
         if self.state == State::New {
-            self.put("{\"schema\":", &wire::SCHEMA, ",\n")?;
-            self.put("\"tool\":", &tool(), ",\n\"processes\":[")?;
+            self.put("{\"schema\":", &SCHEMA, ",\n")?;
+            self.put("\"tool\":", &TOOL, ",\n\"processes\":[")?;
             self.state = State::Within(false);
         }
         Ok(())
@@ -101,10 +100,10 @@ impl<W: Write> Whole<W> {
         })
     }
 
-    fn end(&mut self, all: Option<&Overall>, exit: wire::Exit) -> io::Result<()> {
+    fn end(&mut self, all: Option<&Overall>, exit: document::Exit) -> io::Result<()> {
         self.attempt(|whole| {
             whole.begin()?;
-            let summary = all.map(|all| overall(&mut Convert::default(), all));
+            let summary: Option<processes::Overall> = all.map(|all| Convert::default().wire(all));
             whole.put("],\n\"summary\":", &summary, ",\n")?;
             whole.put("\"exit\":", &exit, "}\n")?;
             whole.state = State::Closed;
@@ -115,9 +114,8 @@ impl<W: Write> Whole<W> {
 
 impl<W: Write> Drop for Whole<W> {
     fn drop(&mut self) {
-        let cut = wire::Exit { gcwatch: None, child: None, reason: "interrupted" };
         // There is nobody to report a failure to.
-        let _ = self.end(None, cut);
+        let _ = self.end(None, CUT_OFF);
     }
 }
 

@@ -4,15 +4,17 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::convert::assertions::assertions;
-use super::convert::document::{exit, target, tool};
-use super::convert::summary::summary;
-use super::number::Convert;
-use super::types::document as wire;
+use super::types::assertions::Assertion;
+use super::types::collection::Gc as WireGc;
+use super::types::document::{self as wire, CUT_OFF, SCHEMA, TOOL};
+use super::types::summary::{Summary, Summed};
+use super::types::watch::Watch;
+use super::wire::{Convert, Wire};
 use crate::assertion::Verdict;
 use crate::escape::escape_untrusted_json;
-use crate::gc::facts::{Lost, Watch};
+use crate::gc::facts::Lost;
 use crate::gc::record::Gc;
+use crate::gc::summary;
 use crate::report::model::{End, Facts, Report};
 
 /// The document of `--format json`. It is valid JSON after any end: where [`Report::end`] is never
@@ -73,8 +75,7 @@ impl<W: Write> JsonReport<W> {
             return Ok(());
         }
         let facts = self.facts.take().unwrap_or_default();
-        let cut = wire::Exit { gcwatch: None, child: None, reason: "interrupted" };
-        self.attempt(|doc| doc.finish(&facts, None, &[], &Lost::default(), cut))
+        self.attempt(|doc| doc.finish(&facts, None, &[], &Lost::default(), CUT_OFF))
     }
 
     fn attempt(&mut self, write: impl FnOnce(&mut Self) -> io::Result<()>) -> io::Result<()> {
@@ -95,6 +96,16 @@ impl<W: Write> JsonReport<W> {
         self.out.write_all(&self.line)
     }
 
+    fn put_wired<T: Wire<Of> + Serialize, Of>(
+        &mut self,
+        before: &str,
+        of: &Of,
+        after: &str,
+    ) -> io::Result<()> {
+        let wired: T = self.convert.wire(of);
+        self.put(before, &wired, after)
+    }
+
     fn begin(&mut self) -> io::Result<()> {
         if self.state == State::New {
             if self.one_of_several {
@@ -104,8 +115,8 @@ impl<W: Write> JsonReport<W> {
             } else {
                 self.out.write_all(b"{\"schema\":")?;
             }
-            self.put("", &wire::SCHEMA, ",\n")?;
-            self.put("\"tool\":", &tool(), ",\n")?;
+            self.put("", &SCHEMA, ",\n")?;
+            self.put("\"tool\":", &TOOL, ",\n")?;
             self.state = State::Begun;
         }
         Ok(())
@@ -114,7 +125,7 @@ impl<W: Write> JsonReport<W> {
     fn open_gcs(&mut self, facts: &Facts) -> io::Result<()> {
         self.begin()?;
         if self.state == State::Begun {
-            self.put("\"target\":", &target(&facts.target), ",\n\"gcs\":[")?;
+            self.put_wired::<wire::Target, _>("\"target\":", &facts.target, ",\n\"gcs\":[")?;
             self.state = State::InGcs(false);
         }
         Ok(())
@@ -123,20 +134,18 @@ impl<W: Write> JsonReport<W> {
     fn finish(
         &mut self,
         facts: &Facts,
-        sum: Option<&crate::gc::summary::Summary>,
+        sum: Option<&summary::Summary>,
         verdicts: &[Verdict],
         lost: &Lost,
         exit: wire::Exit,
     ) -> io::Result<()> {
         self.open_gcs(facts)?;
-        let watch: &Watch = &facts.watch;
-        let wired = self.convert.watch(watch);
-        self.put("\n],\n\"watch\":", &wired, ",\n")?;
-        let wired = sum.map(|s| summary(&mut self.convert, s, watch.duration_ns));
-        self.put("\"summary\":", &wired, ",\n")?;
-        self.put("\"assertions\":", &assertions(verdicts), ",\n")?;
-        let wired = self.convert.lost(lost);
-        self.put("\"lost\":", &wired, ",\n")?;
+        let sum = sum.map(|sum| Summed { sum, duration_ns: facts.watch.duration_ns });
+        self.put_wired::<Watch, _>("\n],\n\"watch\":", &facts.watch, ",\n")?;
+        self.put_wired::<Option<Summary>, _>("\"summary\":", &sum, ",\n")?;
+        let assertions: Vec<Assertion> = self.convert.all(verdicts);
+        self.put("\"assertions\":", &assertions, ",\n")?;
+        self.put_wired::<wire::Lost, _>("\"lost\":", lost, ",\n")?;
         self.put("\"exit\":", &exit, "}\n")?;
         self.state = State::Closed;
         Ok(())
@@ -155,16 +164,16 @@ impl<W: Write> Report for JsonReport<W> {
         }
         self.attempt(|doc| {
             doc.open_gcs(facts)?;
-            let wired = doc.convert.gc(gc);
             let separator = if doc.state == State::InGcs(true) { ",\n" } else { "\n" };
-            doc.put(separator, &wired, "")?;
+            doc.put_wired::<WireGc, _>(separator, gc, "")?;
             doc.state = State::InGcs(true);
             Ok(())
         })
     }
 
     fn end(&mut self, facts: &Facts, end: &End<'_>) -> io::Result<()> {
-        self.attempt(|doc| doc.finish(facts, Some(end.summary), end.verdicts, end.lost, exit(end.exit)))
+        let exit = self.convert.wire(end.exit);
+        self.attempt(|doc| doc.finish(facts, Some(end.summary), end.verdicts, end.lost, exit))
     }
 }
 

@@ -4,7 +4,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::document::{Document, Exit, Lost, Tool};
+use crate::gc::generation::Generation;
+use crate::gc::record::Kind;
 use crate::report::json::number::Int;
+use crate::report::json::wire::wire;
+use crate::report::multi_process::model::{self, Count};
 
 /// Several processes in one document: `run --follow`. Found under `$defs/Processes`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -31,47 +35,41 @@ pub(crate) struct Process {
     pub(crate) document: Document,
 }
 
-/// Counts over all processes; percentiles are each process's own.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Overall {
-    /// Those that could not be watched included.
-    pub(crate) processes: Int,
-    pub(crate) not_watched: Int,
-    /// Complete collections.
-    pub(crate) gcs: Int,
-    /// Collections that were cut off.
-    pub(crate) incomplete: Int,
-    pub(crate) by_generation_and_kind: Vec<OverallGroup>,
-    /// All pauses of complete collections.
-    pub(crate) pause_ns: Int,
-    pub(crate) assertions: VerdictCounts,
-    pub(crate) lost: Lost,
-}
+wire! {
+    /// Counts over all processes; percentiles are each process's own.
+    Overall(to, all: model::Overall) {
+        /// Those that could not be watched included.
+        processes: Int,
+        not_watched: Int,
+        /// Complete collections.
+        gcs: Int,
+        /// Collections that were cut off.
+        incomplete: Int,
+        by_generation_and_kind: Vec<OverallGroup> = to.wire(&all.groups),
+        /// All pauses of complete collections.
+        pause_ns: Int,
+        assertions: VerdictCounts = to.wire(&all.verdicts),
+        lost: Lost,
+    }
 
-/// Complete collections of one generation and kind, in all processes.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct OverallGroup {
-    pub(crate) generation: u8,
-    pub(crate) kind: &'static str,
-    pub(crate) count: Int,
-    pub(crate) pause_ns: OverallPauses,
-}
+    /// Complete collections of one generation and kind, in all processes.
+    OverallGroup(to, of: ((Generation, Kind), &Count)) {
+        generation: u8 = of.0.0.0,
+        kind: &'static str = of.0.1.name(),
+        count: Int = to.wire(&of.1.count),
+        pause_ns: OverallPauses = to.wire(of.1),
+    }
 
-/// Their pauses; null where none was measured.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct OverallPauses {
-    pub(crate) total: Option<Int>,
-    pub(crate) max: Option<Int>,
-}
+    /// Their pauses; null where none was measured.
+    OverallPauses(to, group: Count) {
+        total: Option<Int> = to.wire(&group.pause_total_ns),
+        max: Option<Int> = to.wire(&group.pause_max_ns),
+    }
 
-/// The verdicts on `--assert`, each bound judged for each process.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct VerdictCounts {
-    pub(crate) hold: Int,
-    pub(crate) fail: Int,
-    pub(crate) not_judged: Int,
+    /// The verdicts on `--assert`, each bound judged for each process.
+    VerdictCounts(to, counts: model::VerdictCounts) {
+        hold: Int,
+        fail: Int,
+        not_judged: Int,
+    }
 }

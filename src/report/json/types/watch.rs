@@ -1,102 +1,105 @@
 //! How it was watched.
 
-use schemars::JsonSchema;
-use serde::Serialize;
+use std::time::Duration;
 
+use crate::gc::facts::{self, WindowCounts, WindowLength};
 use crate::report::json::number::Int;
+use crate::report::json::wire::wire;
 
-/// How the target was watched.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Watch {
-    /// The level reached: "basic", "moves" or "roots".
-    pub(crate) level: &'static str,
-    /// Why it is not the level that was wished; null when it is.
-    /// A recording cannot tell this.
-    pub(crate) level_reason: Option<String>,
-    /// RFC 3339.
-    pub(crate) started_at: Option<String>,
-    /// Length on the stream's clock.
-    pub(crate) duration_ns: Option<Int>,
-    /// What watching did to background GC: "untouched", "walked" (each one got one more stop),
-    /// "off-in-windows", "off-while-watched", "off-until-exit", or "none" (the target has none).
-    pub(crate) background_gc: &'static str,
-    /// "late": in each collection's mark phase; "always"; null without the profiler.
-    pub(crate) arming: Option<&'static str>,
-    /// What `--sample` asks for; null without it.
-    pub(crate) sample: Option<Sample>,
-    /// What became of it.
-    pub(crate) windows: Windows,
-    /// What a blocking gen2 collection would take, made out before the profiler came; null where that was no question.
-    /// A recording cannot tell this.
-    pub(crate) estimate: Option<Estimate>,
-    /// The profiler was taken out because it cost too much; null where it was not.
-    pub(crate) stepped_back: Option<SteppedBack>,
+fn ns(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// How long a gen2 collection is likely to stop the program when it blocks.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Estimate {
-    pub(crate) blocking_gc_ns: Int,
-    /// What it has to go through.
-    pub(crate) bytes: Int,
-    /// "statistics": gen2 and the large object heap as the runtime told; "memory": all memory of the process, an upper
-    /// bound.
-    pub(crate) bytes_from: &'static str,
-    pub(crate) ns_per_mib: Int,
-    /// "collections": the pace is that of the process's own collections; "usual": 1 ms per MiB.
-    pub(crate) pace_from: &'static str,
-    /// The longest estimate with which roots are watched all the time (`--max-blocking-gc`); null where the level was
-    /// given, and did not depend on it.
-    pub(crate) limit_ns: Option<Int>,
+/// The length of a window: collections, or ns.
+fn window(sample: &facts::Sample) -> (Option<u32>, Option<u64>) {
+    match sample.each {
+        WindowLength::Gcs(n) => (Some(n), None),
+        WindowLength::Time(time) => (None, Some(ns(time))),
+    }
 }
 
-/// Going on with less, because gen2 collections that blocked because of watching stopped the program for too long.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct SteppedBack {
-    /// The end of the collection that decided it, ns of the stream's clock since the watch began.
-    pub(crate) at_ns: Int,
-    pub(crate) reason: String,
-    /// "roots": all the time.
-    pub(crate) from: &'static str,
-    /// "windows": `sample` says which.
-    pub(crate) to: &'static str,
-}
+wire! {
+    /// How the target was watched.
+    Watch(to, watch: facts::Watch) {
+        /// The level reached: "basic", "moves" or "roots".
+        level: &'static str,
+        /// Why it is not the level that was wished; null when it is.
+        /// A recording cannot tell this.
+        level_reason: Option<String>,
+        /// RFC 3339.
+        started_at: Option<String> = watch.started_at.map(|t| t.to_string()),
+        /// Length on the stream's clock.
+        duration_ns: Option<Int>,
+        /// What watching did to background GC: "untouched", "walked" (each one got one more stop),
+        /// "off-in-windows", "off-while-watched", "off-until-exit", or "none" (the target has none).
+        background_gc: &'static str,
+        /// "late": in each collection's mark phase; "always"; null without the profiler.
+        arming: Option<&'static str>,
+        /// What `--sample` asks for; null without it.
+        sample: Option<Sample>,
+        /// What became of it.
+        windows: Windows,
+        /// What a blocking gen2 collection would take, made out before the profiler came; null where that was no question.
+        /// A recording cannot tell this.
+        estimate: Option<Estimate> = watch.estimate.map(|e| to.wire(&(e, watch.max_blocking_ns))),
+        /// The profiler was taken out because it cost too much; null where it was not.
+        stepped_back: Option<SteppedBack>,
+    }
 
-/// Roots are watched in windows: either for some collections or for a time.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Sample {
-    /// Blocking collections of a window; null where it is for a time.
-    pub(crate) gcs: Option<u32>,
-    /// Length of a window; null where it is for collections.
-    pub(crate) window_ns: Option<Int>,
-    /// From the beginning of one window to that of the next.
-    pub(crate) every_ns: Int,
-    /// The level between the windows: "basic" or "moves".
-    pub(crate) between: &'static str,
-}
+    /// How long a gen2 collection is likely to stop the program when it blocks.
+    Estimate(to, of: (facts::Estimate, Option<u64>)) {
+        blocking_gc_ns: Int = to.wire(&of.0.blocking_gc_ns),
+        /// What it has to go through.
+        bytes: Int = to.wire(&of.0.bytes),
+        /// "statistics": gen2 and the large object heap as the runtime told; "memory": all memory of the process, an upper
+        /// bound.
+        bytes_from: &'static str = if of.0.by_statistics { "statistics" } else { "memory" },
+        ns_per_mib: Int = to.wire(&of.0.ns_per_mib),
+        /// "collections": the pace is that of the process's own collections; "usual": 1 ms per MiB.
+        pace_from: &'static str = if of.0.pace_measured { "collections" } else { "usual" },
+        /// The longest estimate with which roots are watched all the time (`--max-blocking-gc`); null where the level was
+        /// given, and did not depend on it.
+        limit_ns: Option<Int> = to.wire(&of.1),
+    }
 
-/// The windows of `--sample`. On how many collections the figures of roots rest is `summary.roots.gcs`.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Windows {
-    /// Windows in which the profiler was there.
-    pub(crate) taken: Int,
-    pub(crate) skipped: Int,
-    /// Why they were skipped.
-    pub(crate) skipped_by: SkippedBy,
-}
+    /// Going on with less, because gen2 collections that blocked because of watching stopped the program for too long.
+    SteppedBack(to, step: facts::SteppedBack) {
+        /// The end of the collection that decided it, ns of the stream's clock since the watch began.
+        at_ns: Int,
+        reason: String,
+        /// "roots": all the time.
+        from: &'static str = "roots",
+        /// "windows": `sample` says which.
+        to: &'static str = "windows",
+    }
 
-/// Windows that were skipped, by reason.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct SkippedBy {
-    /// A background collection ran for more than a second.
-    pub(crate) background_gc: Int,
-    /// The runtime took no profiler (another one was active, for example). A recording does not tell of those
-    /// after the last window that was taken.
-    pub(crate) refused: Int,
+    /// Roots are watched in windows: either for some collections or for a time.
+    Sample(to, sample: facts::Sample) {
+        /// Blocking collections of a window; null where it is for a time.
+        gcs: Option<u32> = window(sample).0,
+        /// Length of a window; null where it is for collections.
+        window_ns: Option<Int> = to.wire(&window(sample).1),
+        /// From the beginning of one window to that of the next.
+        every_ns: Int = to.wire(&ns(sample.every)),
+        /// The level between the windows: "basic" or "moves".
+        between: &'static str,
+    }
+
+    /// The windows of `--sample`. On how many collections the figures of roots rest is `summary.roots.gcs`.
+    Windows(to, windows: WindowCounts) {
+        /// Windows in which the profiler was there.
+        taken: Int,
+        skipped: Int = to.wire(&windows.skipped()),
+        /// Why they were skipped.
+        skipped_by: SkippedBy = to.wire(windows),
+    }
+
+    /// Windows that were skipped, by reason.
+    SkippedBy(to, windows: WindowCounts) {
+        /// A background collection ran for more than a second.
+        background_gc: Int = to.wire(&windows.busy),
+        /// The runtime took no profiler (another one was active, for example). A recording does not tell of those
+        /// after the last window that was taken.
+        refused: Int,
+    }
 }
