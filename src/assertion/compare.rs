@@ -54,23 +54,23 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// `before`, scaled to the length of the watch after.
+    /// `before`, scaled to the length of the second watch.
     fn base(&self) -> Option<f64> {
         Some(self.before? * self.per_second.map_or(1.0, |(before_s, after_s)| after_s / before_s))
     }
 
-    /// After minus before, at the length of the watch after.
+    /// `after` minus the scaled `before`.
     pub(crate) fn change(&self) -> Option<f64> {
         Some(self.after? - self.base()?)
     }
 
-    /// The change in percent of `before`; infinite if that is 0.
+    /// The change in percent of the scaled `before`; infinite if that is 0.
     pub(crate) fn change_percent(&self) -> Option<f64> {
         let (before, change) = (self.base()?, self.change()?);
         Some(if change == 0.0 { 0.0 } else { change / before.abs() * 100.0 })
     }
 
-    /// Both sides per second; `None`: they are not scaled.
+    /// Both values per second. `None`: they are not scaled.
     pub(crate) fn rates(&self) -> Option<(Option<f64>, Option<f64>)> {
         let (before_s, after_s) = self.per_second?;
         Some((self.before.map(|value| value / before_s), self.after.map(|value| value / after_s)))
@@ -156,7 +156,7 @@ impl Side {
     }
 }
 
-/// All metrics that at least one side has.
+/// Compares the metrics for which at least one side has a value.
 pub(crate) fn rows(before: (&Side, &Lost, &Watch), after: (&Side, &Lost, &Watch)) -> Vec<Row> {
     let values = |(side, lost, watch): (&Side, &Lost, &Watch)| {
         side.assertions.judge(&side.summary, lost, watch).into_iter().map(|v| v.value).collect::<Vec<_>>()
@@ -198,7 +198,7 @@ pub(crate) struct ChangeAssertion {
     pub(crate) name: String,
     op: Op,
     limit: f64,
-    /// The limit is a percentage of the value before; else it is a difference.
+    /// The limit is a percentage of the value before, otherwise a difference.
     relative: bool,
 }
 
@@ -212,7 +212,7 @@ impl std::str::FromStr for ChangeAssertion {
         let assertion: Assertion =
             if percent { Assertion::parse_as(text, Unit::Percent)? } else { text.parse()? };
         let name = text.split(['<', '>', '=', '!']).next().unwrap_or_default().trim().to_owned();
-        // A percentage changes by points.
+        // A metric in percent changes by percentage points.
         let relative = percent && assertion.metric.unit != Unit::Percent;
         Ok(ChangeAssertion {
             text: escape_untrusted(text),
@@ -280,7 +280,7 @@ mod tests {
         assert_eq!((max.change(), max.change_percent()), (Some(5.0), Some(50.0)));
         let fails: Vec<Option<bool>> = assertions.iter().map(|b| b.fails(&rows)).collect();
         assert_eq!(fails, [Some(true), Some(false), Some(true), Some(false), None, Some(false)]);
-        // Twice as long: at the same rate twice as many, and what happens once in each is rarer.
+        // The second watch is twice as long, so the same count is half the rate.
         let lasting = |s: u64| Watch { duration_ns: Some(s * 1_000_000_000), ..watch.clone() };
         let rows = super::rows((&before, &lost, &lasting(10)), (&after, &lost, &lasting(20)));
         let row = |name: &str| rows.iter().find(|r| r.name == name).unwrap();

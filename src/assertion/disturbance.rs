@@ -1,4 +1,4 @@
-//! Which metrics watching changes, and how: one table.
+//! One table of the metrics that watching changes, and of how it changes them.
 
 use super::metric::Metric;
 use crate::gc::facts::{BackgroundGc, Watch};
@@ -24,7 +24,7 @@ impl Disturbance {
         }
     }
 
-    /// The words for people, as part of a sentence.
+    /// The words in reports, as part of a sentence.
     pub(crate) fn words(self) -> &'static str {
         match self {
             BackgroundGcOff => "background GC was off",
@@ -33,12 +33,12 @@ impl Disturbance {
     }
 }
 
-/// What changes each metric. How long a pause is depends on both. How many collections there are, of which kind, what
-/// they move and how large the heap is afterwards depends on whether those of generation 2 block: a background
-/// collection compacts nothing, and younger ones run beside it.
+/// What disturbs each metric. Both disturbances change the length of a pause. Whether collections of generation 2 block
+/// changes the number and kinds of collections, what they move, and the size of the heap after them: a background
+/// collection compacts nothing, and younger collections run beside it.
 ///
-/// Counts of roots are those of the collections that were seen; that the event session itself adds a few dozen of them
-/// is the same at every level, and not in this table.
+/// Roots are counted in the collections that were seen. The event session itself adds a few dozen roots at every level;
+/// this table leaves that out.
 const TABLE: [(&str, &[Disturbance]); 37] = [
     ("pause", &[BackgroundGcOff, WorkInPauses]),
     ("pause.gen0", &[BackgroundGcOff, WorkInPauses]),
@@ -168,7 +168,7 @@ mod tests {
             assert_eq!(at("moved.bytes"), moved, "{level:?} {background:?}");
             assert_eq!((at("roots.stack"), at("lost")), (vec![], vec![]), "{level:?} {background:?}");
         }
-        // Windows of which none was taken changed nothing.
+        // Windows change nothing if none was taken.
         let windows = |name, between, taken| of(name, Roots, OffInWindows, Some((between, taken)));
         assert_eq!(windows("pause", Basic, 0), []);
         assert_eq!(windows("pause", Moves, 0), [WorkInPauses]);

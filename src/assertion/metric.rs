@@ -30,15 +30,15 @@ impl Unit {
 /// Where the value comes from.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Value {
-    /// One for each collection; `None`: unknown. Needs a statistic.
+    /// One value for each collection. `None`: unknown. The metric needs a statistic.
     PerGc(fn(&Gc) -> Option<u64>),
     /// The number of collections for which the function is true.
     Count(fn(&Gc) -> bool),
     /// Share of the watch for which collections stopped the program.
     PausePercent,
-    /// Heap after the last gen2 collection against after the first.
+    /// Growth of the heap from after the first gen2 collection to after the last one.
     HeapGrowthPercent,
-    /// Free space in a generation (index) as a share of it, after the last collection.
+    /// Free space in this generation as a share of it, after the last collection.
     FragmentationPercent(Generation),
     /// Collections, events, ranges and roots that were lost.
     Lost,
@@ -89,7 +89,7 @@ fn flag(gc: &Gc, flag: RootFlags) -> Option<u64> {
     gc.roots.as_ref()?.with_flag(flag)
 }
 
-/// All of them, in the order of the documentation.
+/// All metrics, in the order of the documentation.
 pub(crate) const METRICS: &[Metric] = &[
     per_gc(
         "pause",
@@ -247,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_one_word_each_and_unlike() {
+    fn names_are_unique_single_words() {
         for (n, metric) in METRICS.iter().enumerate() {
             assert!(METRICS[..n].iter().all(|other| other.name != metric.name), "{}", metric.name);
             assert!(!metric.about.is_empty() && !metric.name.contains(char::is_whitespace));

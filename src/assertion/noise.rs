@@ -1,13 +1,13 @@
-//! Whether two runs differ by more than a run differs from itself.
+//! Tests whether two watches of a program differ by more than noise.
 
 use super::statistic::Statistic;
 use crate::gc::summary::nearest_rank;
 
-/// Resamples of a bootstrap; fewer where there are very many values.
-const RESAMPLES: usize = 2_000;
+/// Resamples of a bootstrap; fewer if there are very many values.
+const MAX_RESAMPLES: usize = 2_000;
 const MIN_RESAMPLES: usize = 400;
 /// The maximum number of values in all resamples.
-const MAX_DRAWN: usize = 20_000_000;
+const MAX_DRAWN_VALUES: usize = 20_000_000;
 /// With fewer values on a side there is no test.
 const MIN_VALUES: usize = 8;
 /// z of a two-sided 99 % interval.
@@ -16,12 +16,12 @@ const Z99: f64 = 2.576;
 /// How a change was tested.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Test {
-    /// 99 % interval of the change, from resampling runs of neighbouring collections: pauses that follow
-    /// each other are alike. In percent of the value before.
+    /// 99 % interval of the change, in percent of the value before. It is resampled in blocks of neighbouring
+    /// collections, because pauses that follow each other are alike.
     Bootstrap { low_percent: f64, high_percent: f64 },
-    /// Two counts are compared as Poisson counts, at 99 %.
+    /// Compares two counts as Poisson counts, at 99 %.
     Poisson,
-    /// There is no test for this one.
+    /// There is no test, for this reason.
     Untested(&'static str),
 }
 
@@ -29,7 +29,7 @@ pub(crate) enum Test {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Noise {
     pub(crate) test: Test,
-    /// More than noise; `None`: not tested.
+    /// Whether the change is more than noise. `None`: not tested.
     pub(crate) beyond: Option<bool>,
 }
 
@@ -37,7 +37,7 @@ fn untested(why: &'static str) -> Noise {
     Noise { test: Test::Untested(why), beyond: None }
 }
 
-/// Values per collection, in their order, made one by a statistic.
+/// Tests a statistic of the values of all collections, which are in their order.
 pub(crate) fn of_values(before: &[u64], after: &[u64], statistic: Statistic) -> Noise {
     match statistic {
         Statistic::Min | Statistic::Max | Statistic::First | Statistic::Last => {
@@ -52,9 +52,9 @@ pub(crate) fn of_values(before: &[u64], after: &[u64], statistic: Statistic) -> 
     let Some(base) = result(&mut before.to_vec(), statistic).filter(|base| *base > 0.0) else {
         return untested("nothing to compare with");
     };
-    // The same numbers at every call: a verdict must not depend on the hour.
+    // The seed is fixed, so that the same data always have the same verdict.
     let mut dice = fastrand::Rng::with_seed(0x6763_7761_7463_6821);
-    let resamples = (MAX_DRAWN / (before.len() + after.len())).clamp(MIN_RESAMPLES, RESAMPLES);
+    let resamples = (MAX_DRAWN_VALUES / (before.len() + after.len())).clamp(MIN_RESAMPLES, MAX_RESAMPLES);
     let mut changes: Vec<f64> = (0..resamples)
         .filter_map(|_| {
             let b = result(&mut resample(before, &mut dice), statistic)?;
@@ -83,7 +83,7 @@ fn result(values: &mut [u64], statistic: Statistic) -> Option<f64> {
     }
 }
 
-/// As many values, drawn as blocks of neighbours (moving-block bootstrap).
+/// Draws as many values, in blocks of neighbours (moving-block bootstrap).
 fn resample(values: &[u64], dice: &mut fastrand::Rng) -> Vec<u64> {
     let n = values.len();
     let block = (n as f64).cbrt().round().max(1.0) as usize;
@@ -96,7 +96,7 @@ fn resample(values: &[u64], dice: &mut fastrand::Rng) -> Vec<u64> {
     drawn
 }
 
-/// Numbers of collections, in watches of which the second is `times` as long as the first.
+/// Tests two numbers of collections. The second watch is `times` as long as the first.
 pub(crate) fn of_counts(before: u64, after: u64, times: f64) -> Noise {
     let (b, a) = (before as f64, after as f64);
     if before == 0 && after == 0 {
@@ -111,19 +111,19 @@ pub(crate) fn of_counts(before: u64, after: u64, times: f64) -> Noise {
 mod tests {
     use super::*;
 
-    /// About normal: the sum of twelve dice.
+    /// Values with a nearly normal distribution: each is a sum of twelve dice.
     fn noisy(seed: u64, n: usize, mean: u64, spread: u64) -> Vec<u64> {
         let mut dice = fastrand::Rng::with_seed(seed);
         (0..n).map(|_| mean - 6 * spread + (0..12).map(|_| dice.u64(0..=spread)).sum::<u64>()).collect()
     }
 
     #[test]
-    fn a_real_change_is_seen_and_none_is_not() {
+    fn tells_real_changes_from_noise() {
         let p50 = Statistic::Percentile(50);
         let before = noisy(1, 200, 10_000, 300);
         let beyond = |after: &[u64]| of_values(&before, after, p50).beyond;
         assert_eq!(beyond(&noisy(2, 200, 12_000, 300)), Some(true));
-        // One in a hundred may be wrong; ten are not.
+        // At 99 % about one in a hundred is wrong.
         let wrong = (10..60).filter(|seed| beyond(&noisy(*seed, 200, 10_000, 300)) == Some(true)).count();
         assert!(wrong <= 4, "{wrong} of 50 runs that differ by chance alone");
         assert_eq!(beyond(&[5; 3]), None);
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_at_every_call() {
+    fn the_bootstrap_is_deterministic() {
         let (a, b) = (noisy(1, 50, 5_000, 200), noisy(2, 60, 5_100, 200));
         let p99 = Statistic::Percentile(99);
         assert_eq!(of_values(&a, &b, p99), of_values(&a, &b, p99));

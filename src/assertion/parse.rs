@@ -1,4 +1,4 @@
-//! `metric[.statistic] op value[unit]`, as people type it.
+//! Parses assertions: `metric[.statistic] op value[unit]`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,7 +19,7 @@ pub(crate) enum Op {
 }
 
 impl Op {
-    /// The longer ones first: `<=` begins with `<`.
+    /// The longer operators come first: `<=` begins with `<`.
     const ALL: [(&'static str, Op); 6] =
         [("<=", Op::Le), (">=", Op::Ge), ("==", Op::Eq), ("!=", Op::Ne), ("<", Op::Lt), (">", Op::Gt)];
 
@@ -43,7 +43,7 @@ impl Op {
 /// A condition on a metric.
 #[derive(Debug, Clone)]
 pub(crate) struct Assertion {
-    /// As it was typed, spaces around it removed.
+    /// As it was typed, trimmed and escaped.
     pub(crate) text: String,
     pub(crate) metric: &'static Metric,
     /// `None`: the metric has one value for the watch.
@@ -68,7 +68,7 @@ impl fmt::Display for InvalidAssertion {
 
 impl std::error::Error for InvalidAssertion {}
 
-const SHAPE: &str = "an assertion reads `metric[.statistic] op value[unit]`, such as `pause.p99 < 10ms`";
+const SYNTAX: &str = "an assertion reads `metric[.statistic] op value[unit]`, such as `pause.p99 < 10ms`";
 
 impl FromStr for Assertion {
     type Err = InvalidAssertion;
@@ -79,7 +79,7 @@ impl FromStr for Assertion {
 }
 
 impl Assertion {
-    /// Parses an assertion whose limit is in another unit than the metric.
+    /// Parses an assertion whose limit has this unit, not that of the metric.
     pub(crate) fn parse_as(text: &str, unit: Unit) -> Result<Assertion, InvalidAssertion> {
         Assertion::parse(text, Some(unit))
     }
@@ -89,7 +89,7 @@ impl Assertion {
         let bad = |what: String, remedy: String| InvalidAssertion { what, remedy };
         let at = text
             .find(['<', '>', '=', '!'])
-            .ok_or_else(|| bad(format!("`{text}` has no comparison"), SHAPE.into()))?;
+            .ok_or_else(|| bad(format!("`{text}` has no comparison"), SYNTAX.into()))?;
         let (name, rest) = text.split_at(at);
         let (sign, op) = Op::ALL.into_iter().find(|(sign, _)| rest.starts_with(sign)).ok_or_else(|| {
             bad(format!("`{rest}` begins with no comparison"), "they are < <= > >= == !=".into())
@@ -135,7 +135,7 @@ pub(crate) fn metric(name: &str) -> Result<(&'static Metric, Option<Statistic>),
 
 /// The error for an unknown metric, with the nearest names.
 fn unknown(name: &str) -> InvalidAssertion {
-    // The statistic at the end does not count for the likeness.
+    // Compare the names without the statistic at their end.
     let stem = match name.rsplit_once('.') {
         Some((stem, last)) if Statistic::named(last).is_some() => stem,
         _ => name,
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_type() {
+    fn parses_what_people_type() {
         assert_eq!(parsed("pause.p99 < 10ms"), ("pause", Some(Statistic::Percentile(99)), Op::Lt, 10e6));
         assert_eq!(parsed("pause.gen2.max<=1.5s"), ("pause.gen2", Some(Statistic::Max), Op::Le, 1.5e9));
         assert_eq!(parsed(" gc.gen2.count <= 0 "), ("gc.gen2.count", None, Op::Le, 0.0));

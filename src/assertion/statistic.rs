@@ -1,4 +1,4 @@
-//! Statistics: from the values of all collections to one.
+//! Statistics, which make one value of the values of all collections.
 
 use crate::gc::summary::Samples;
 
@@ -29,7 +29,7 @@ impl Statistic {
         ("last", Statistic::Last),
     ];
 
-    /// By its name.
+    /// The statistic with this name.
     pub(crate) fn named(name: &str) -> Option<Statistic> {
         Self::ALL.iter().find(|(of, _)| *of == name).map(|(_, statistic)| *statistic)
     }
@@ -81,7 +81,7 @@ impl Values {
 
     /// The statistic; `None`: there are no values.
     pub(crate) fn result(&self) -> Option<f64> {
-        let whole = match self.statistic {
+        let integer = match self.statistic {
             Statistic::Mean if self.count > 0 => return Some(self.total as f64 / self.count as f64),
             Statistic::Mean => None,
             Statistic::Total => (self.count > 0).then_some(self.total),
@@ -91,7 +91,7 @@ impl Values {
             Statistic::Last => self.last,
             Statistic::Percentile(p) => self.samples.percentile(f64::from(p)),
         };
-        whole.map(|n| n as f64)
+        integer.map(|n| n as f64)
     }
 }
 
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_known_values() {
+    fn statistics_of_known_values() {
         let of = |name: &str| {
             let mut values = Values::new(Statistic::named(name).unwrap());
             [4, 2, 9, 1, 4].into_iter().for_each(|v| values.add(v));

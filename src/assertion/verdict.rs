@@ -1,4 +1,4 @@
-//! Evaluates assertions: takes collections as they come, and makes the verdicts at the end.
+//! Evaluates assertions: adds collections as they come, and gives the verdicts at the end.
 
 use super::disturbance::{Disturbance, disturbances};
 use super::metric::{Unit, Value};
@@ -9,7 +9,7 @@ use crate::gc::generation::Generation;
 use crate::gc::record::{Gc, Incomplete, Kind, Level, Reason};
 use crate::gc::summary::{INCOMPLETE, Summary};
 
-/// At most so many violations are kept for each assertion.
+/// How many violations are kept for each assertion.
 const MAX_VIOLATIONS: usize = 100;
 
 /// A collection that violates an assertion.
@@ -19,7 +19,7 @@ pub(crate) struct Violation {
     pub(crate) generation: Option<Generation>,
     pub(crate) kind: Option<Kind>,
     pub(crate) reason: Option<Reason>,
-    /// Its value, in the metric's unit; `None`: the collection counts by itself.
+    /// Its value, in the metric's unit. `None`: the metric counts collections.
     pub(crate) value: Option<u64>,
 }
 
@@ -28,12 +28,12 @@ pub(crate) struct Violation {
 pub(crate) struct Verdict {
     /// As it was typed.
     pub(crate) text: String,
-    /// In `unit`; `None` without data.
+    /// In `unit`. `None`: there are no data.
     pub(crate) value: Option<f64>,
     pub(crate) unit: Unit,
     /// The level of the watch.
     pub(crate) level: Level,
-    /// The ways in which watching changed the value; empty: it did not.
+    /// The ways in which watching changed the value. Empty: it did not.
     pub(crate) disturbed_by: Vec<Disturbance>,
     /// `None`: there is no verdict.
     pub(crate) holds: Option<bool>,
@@ -62,7 +62,7 @@ struct Evaluation {
 enum State {
     PerGc(fn(&Gc) -> Option<u64>, Values),
     Count(fn(&Gc) -> bool, u64),
-    /// Heap after the first and the last gen2 collection.
+    /// The size of the heap after the first and after the last gen2 collection.
     Growth(Option<u64>, Option<u64>),
     /// The last known share of free space.
     Fragmentation(Generation, Option<f64>),
@@ -97,7 +97,7 @@ impl Assertions {
         self.evaluations.iter().map(|evaluation| evaluation.judge(summary, lost, watch)).collect()
     }
 
-    /// The verdicts on a process of which nothing was seen.
+    /// The verdicts on a process that was not watched.
     pub(crate) fn unjudged(&self, why: &'static str) -> Vec<Verdict> {
         let one = |evaluation: &Evaluation| Verdict {
             text: evaluation.assertion.text.clone(),
@@ -135,8 +135,8 @@ impl Evaluation {
                 if let Some(value) = of(gc) {
                     values.add(value);
                     own = Some(value);
-                    let whole = matches!(self.assertion.statistic, Some(Statistic::Total | Statistic::Mean));
-                    violates = !whole && !self.assertion.op.holds(value as f64, self.assertion.limit);
+                    let of_all = matches!(self.assertion.statistic, Some(Statistic::Total | Statistic::Mean));
+                    violates = !of_all && !self.assertion.op.holds(value as f64, self.assertion.limit);
                 }
             }
             State::Count(of, count) => {
@@ -201,9 +201,9 @@ impl Evaluation {
             (_, None) if self.assertion.metric.level > watch.level => Some("not seen at this level"),
             (_, None) => Some("no data"),
         };
-        // A lost collection could have violated it.
-        let proof = matches!(self.state, State::Count(..)) && self.assertion.op.grows_truer();
-        if holds == Some(true) && !proof && !matches!(self.state, State::Lost) && has_gaps(summary, lost) {
+        // A lost collection could have violated an assertion that seems to hold.
+        let proved = matches!(self.state, State::Count(..)) && self.assertion.op.grows_truer();
+        if holds == Some(true) && !proved && !matches!(self.state, State::Lost) && has_gaps(summary, lost) {
             (holds, unjudged) = (None, Some("collections or events were lost"));
         }
         Verdict {
@@ -227,7 +227,7 @@ impl Evaluation {
     }
 }
 
-/// Whether events between the ends of the watch were lost.
+/// Whether events were lost within the watch. Collections truncated at its start or end do not count.
 fn has_gaps(summary: &Summary, lost: &Lost) -> bool {
     let broken =
         INCOMPLETE.iter().zip(summary.incomplete).any(|(why, count)| *why == Incomplete::Lost && count > 0);
@@ -281,14 +281,14 @@ mod tests {
     }
 
     #[test]
-    fn without_data_nothing_passes() {
+    fn without_data_there_is_no_verdict() {
         for text in
             ["pause.max < 10ms", "pause.gen2.p99 < 1s", "heap.growth.percent < 5%", "pause.percent < 5%"]
         {
             assert_eq!(judge(text, &[]).holds, None, "{text}");
         }
         assert_eq!(judge("roots.stack.max < 5", &[gc(1, 0, 1)]).unjudged, Some("not seen at this level"));
-        assert_eq!(judge("gc.gen2.count <= 0", &[]).holds, Some(true), "none is a number");
+        assert_eq!(judge("gc.gen2.count <= 0", &[]).holds, Some(true), "a count of 0 is a value");
         let mut one = gc(1, 2, 1);
         one.heap_after_bytes = Some(100);
         assert_eq!(
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn incomplete_ones_do_not_count() {
+    fn incomplete_collections_do_not_count() {
         let mut cut = gc(2, 2, 50_000_000);
         cut.incomplete = Some(Incomplete::EndedAfter);
         let v = judge("pause.max < 10ms", &[gc(1, 0, 1), cut]);
@@ -309,20 +309,20 @@ mod tests {
     }
 
     #[test]
-    fn what_was_lost_could_have_broken_it() {
+    fn after_losses_an_assertion_may_have_no_verdict() {
         let lost = Lost { events: 3, ..Lost::default() };
         let watch = Watch::default();
         let of = |text| judge_with(text, &[gc(1, 0, 5)], lost, &watch).holds;
         assert_eq!(of("pause.max < 10ms"), None);
-        assert_eq!(of("pause.max < 1ns"), Some(false), "broken is broken");
+        assert_eq!(of("pause.max < 1ns"), Some(false), "a loss cannot undo a violation");
         assert_eq!(of("gc.count <= 1"), None);
-        assert_eq!(of("gc.count >= 1"), Some(true), "more cannot break it");
+        assert_eq!(of("gc.count >= 1"), Some(true), "lost collections could only raise the count");
         assert_eq!(of("lost == 0"), Some(false));
         assert_eq!(of("lost <= 3"), Some(true));
     }
 
     #[test]
-    fn the_lowest_level_that_answers_all() {
+    fn level_is_the_lowest_that_sees_all_metrics() {
         let level = |texts: &[&str]| Assertions::new(texts.iter().map(|t| t.parse().unwrap())).level();
         assert_eq!(level(&[]), None);
         assert_eq!(level(&["gc.count < 5", "pause.max < 1s"]), Some(Level::Basic));

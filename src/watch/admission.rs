@@ -1,9 +1,9 @@
-//! Who may dial our port: our own user, and other users as whom programs of our tree run (`setpriv`, `gosu`, `su`).
+//! Decides who may connect to our port: root, our user, and users that programs of our tree become (`su`, `setpriv`).
 //!
-//! The port's socket belongs to us alone. A runtime of another user could not reach it, and would wait at its start for
-//! ever. So the tree is looked through for processes of other users, and the socket is given to theirs. It lies in a
-//! directory that only we can change, so that its name cannot lead anywhere else. Whoever dials is asked for by the
-//! kernel's word (`SO_PEERCRED`), and hung up on if it is a user that nobody in our tree has become.
+//! The port's socket belongs to our user. A runtime of another user could not connect, and would wait at its start for
+//! ever. So gcwatch searches the tree for processes of other users and gives the socket to them. It is in a directory
+//! that only we can change, so its name cannot lead anywhere else. The kernel says which user connects (`SO_PEERCRED`);
+//! a connection of a user that nobody in our tree has become is closed.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -14,13 +14,13 @@ use dotnet_diagnostics_client::{Endpoint, Error, Listener, Port, process};
 
 use crate::sys;
 
-/// How often the tree is to be looked through while its first runtime is waited for, and afterwards.
+/// How often to search the tree for other users, before its first runtime has connected and afterwards.
 pub(crate) const STARTUP_INTERVAL: Duration = Duration::from_millis(200);
 pub(crate) const TREE_INTERVAL: Duration = Duration::from_secs(1);
-/// More processes than this are not looked at.
+/// No more processes than this are looked at.
 const MAX_PROCESSES: usize = 65_536;
 
-/// The users that are let in beside our own.
+/// The users that may connect beside root and our own.
 #[derive(Debug, Clone)]
 pub(crate) struct Admission {
     socket: PathBuf,
@@ -35,13 +35,13 @@ impl Admission {
     pub(crate) fn open(socket: PathBuf) -> Result<(Port, Admission), Error> {
         let users = Arc::new(Mutex::new(HashSet::new()));
         let known = Arc::clone(&users);
-        // Root may dial whatever the socket's mode is, and is to be trusted.
+        // Root can connect whatever the socket's mode is, and is trusted.
         let admit = move |uid: u32| uid == 0 || uid == sys::own_uid() || lock(&known).contains(&uid);
         let listener = Listener::bind(Endpoint::socket(&socket))?.admitting(move |peer| admit(peer.uid));
         Ok((Port::serve(listener), Admission { socket, users }))
     }
 
-    /// Looks through the tree below a process.
+    /// Looks at all processes of the tree below `root`.
     pub(crate) fn look(&self, root: u32) {
         let (mut seen, mut next) = (HashSet::new(), vec![root]);
         while let Some(pid) = next.pop() {
@@ -52,20 +52,20 @@ impl Admission {
         }
     }
 
-    /// Lets the user of a process in that has inherited the port.
+    /// Admits the user of a process that has inherited the port.
     pub(crate) fn look_at(&self, pid: u32) {
         let Some(uid) = process::uid(pid).filter(|uid| *uid != 0 && *uid != sys::own_uid()) else { return };
         let mut users = lock(&self.users);
         if users.contains(&uid) {
             return;
         }
-        tracing::debug!("process {pid} runs as user {uid}: it may dial the port");
-        // One user owns the socket; where there are several, everybody may dial, and only they are heard.
+        tracing::debug!("process {pid} runs as user {uid}: it may connect to the port");
+        // Only one user can own the socket. With several, every user can connect, and `admit` decides.
         match sys::give_socket(&self.socket, uid, !users.is_empty()) {
             Ok(()) => {
                 users.insert(uid);
             }
-            Err(e) => tracing::debug!("{} cannot be given to user {uid}: {e}", self.socket.display()),
+            Err(e) => tracing::debug!("cannot give {} to user {uid}: {e}", self.socket.display()),
         }
     }
 }

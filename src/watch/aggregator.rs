@@ -1,4 +1,4 @@
-//! What a watch adds up while its stream is read: the facts of the target, the collections, what was lost.
+//! Adds up what a stream contains: facts about the target and the watch, collections, and losses.
 
 use std::path::PathBuf;
 
@@ -17,20 +17,20 @@ use crate::gc::summary::{StopTotals, Summary};
 const HANDLE_WATCH_GIVEN_UP: &str =
     "this program made more than 20,000 handles within 100 ms: who makes its handles is no longer looked at";
 
-/// Collections counted while a watch runs.
+/// Numbers of collections, counted while a watch runs.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Counts {
-    /// All that were shown.
+    /// All collections that were shown.
     pub(crate) shown: u64,
     /// What `--gcs` counts: complete collections at the level that the watch began with, or above.
     pub(crate) at_level: u64,
-    /// Those with their roots.
+    /// Collections with roots.
     pub(crate) with_roots: u64,
-    /// Complete ones of generation 2.
+    /// Complete collections of generation 2.
     pub(crate) gen2: u64,
 }
 
-/// What a watch has come to.
+/// The results of a watch.
 #[derive(Debug)]
 pub(crate) struct Results {
     pub(crate) facts: Facts,
@@ -38,7 +38,7 @@ pub(crate) struct Results {
     pub(crate) shown: u64,
     pub(crate) summary: Summary,
     pub(crate) lost: Lost,
-    /// Something that should be there is missing.
+    /// Something was lost, or the input is damaged.
     pub(crate) incomplete: bool,
     /// Why the recording ended early.
     pub(crate) record_error: Option<(PathBuf, std::io::Error)>,
@@ -51,28 +51,28 @@ pub(crate) struct Aggregator {
     pub(crate) counts: Counts,
     summary: Summary,
     lost: Lost,
-    /// The first damage of the file that is read.
+    /// The first damage in the current file.
     damage: Option<nettrace::Error>,
     damages: u64,
     is_trace: bool,
-    /// Whether the profiler costs too much, where that is a question.
+    /// Decides when the profiler costs too much, if it is to leave then.
     step_back: Option<StepBack>,
-    /// Complete collections count from this level on.
+    /// `--gcs` counts complete collections of this level or a higher one.
     counted_level: Level,
     incomplete_by_loss: u64,
-    /// Half-armed collections since the last one with roots, if there was one.
+    /// Half-armed collections since the last complete one at level `roots`.
     half_armed: u64,
     roots_seen: bool,
     border: Border,
     later_part: bool,
 }
 
-/// Where the stream stands in a recording of several files.
+/// The position of the stream in a recording of several files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Border {
     /// Before the first event of the first file.
     Start,
-    /// Before the first event of another file; whether one is missing before it.
+    /// Before the first event of a later file. `lost`: events between the files are missing.
     Reached { lost: bool },
     /// In the middle of a file.
     None,
@@ -80,7 +80,7 @@ enum Border {
 
 impl Aggregator {
     pub(crate) fn new(facts: Facts) -> Aggregator {
-        // With sampling windows most collections have no roots, and all count.
+        // With sampling windows most collections have no roots, so all of them count.
         let counted_level = if facts.watch.sample.is_some() { Level::Basic } else { facts.watch.level };
         Aggregator {
             fold: Fold::new(facts.watch.blocks),
@@ -101,7 +101,7 @@ impl Aggregator {
         }
     }
 
-    /// Takes in one item.
+    /// Adds one item of the stream.
     pub(crate) fn item(&mut self, item: StreamItem<'_>) {
         match item {
             StreamItem::Trace(trace) => {
@@ -110,7 +110,7 @@ impl Aggregator {
                 self.facts.target.pid.get_or_insert(trace.process_id);
                 self.is_trace = true;
             }
-            // Each file repeats what the file before it has told.
+            // The file before it had the same events.
             StreamItem::Event { repeated: true, .. } if self.border == (Border::Reached { lost: false }) => {}
             StreamItem::Event { stream_event, repeated, .. } => {
                 if !repeated {
@@ -142,19 +142,19 @@ impl Aggregator {
         self.fold.lost(1);
     }
 
-    /// What comes next is the following file of the same recording.
+    /// The next item is the first of the next file of the same recording.
     pub(crate) fn next_part(&mut self) {
         self.damage = None;
         self.border = Border::Reached { lost: false };
     }
 
-    /// The stream is over: collections that run are truncated.
+    /// The stream has ended: collections that are still open are truncated.
     pub(crate) fn end(&mut self) {
         self.fold.end();
     }
 
-    /// The next finished record, to be given to [`shown`](Self::shown) before the next item. Whether the profiler may stay
-    /// is judged here, between two events, so that live and replayed watches decide at the same place of the stream.
+    /// The next finished record. Give it to [`shown`](Self::shown) before the next item. The decision to step back is
+    /// made here, between two events, so that a replay decides at the same place of the stream.
     pub(crate) fn finished(&mut self) -> Option<Gc> {
         let gc = self.fold.take()?;
         let Some(plan) = self.fold.stream_info.step_back.filter(|_| self.fold.lease_lost_ns.is_none()) else {
@@ -168,13 +168,13 @@ impl Aggregator {
             watch.sample =
                 Some(Sample { each: WindowLength::Gcs(1), every: plan.every, between: Level::Basic });
             watch.background_gc = BackgroundGc::OffInWindows;
-            // From here on most collections have no roots, and all count.
+            // From here on most collections have no roots, so all of them count.
             self.counted_level = Level::Basic;
         }
         Some(gc)
     }
 
-    /// Adds a record that is about to be shown.
+    /// Counts a record that is about to be shown.
     pub(crate) fn shown(&mut self, gc: &Gc) {
         let counts = &mut self.counts;
         counts.shown += 1;
@@ -187,8 +187,8 @@ impl Aggregator {
             Some(Incomplete::Lost) => self.incomplete_by_loss += 1,
             Some(Incomplete::HalfArmed) => self.half_armed += 1,
             None if gc.level == Level::Roots => {
-                // The event mask that is written as the profiler arrives may meet a collection that runs: it is
-                // truncated as one at the start of the watch.
+                // An attached profiler may write its first event mask during a collection. That collection is
+                // half-armed, but no loss: it is like one that ran when the watch began.
                 if self.roots_seen || !self.profiler_was_attached() {
                     self.incomplete_by_loss += self.half_armed;
                 }
@@ -199,7 +199,7 @@ impl Aggregator {
         self.summary.add(gc);
     }
 
-    /// What has to be said after this record, a line each.
+    /// The warnings to show after this record, one line each.
     pub(crate) fn warnings_after(&mut self, gc: &Gc) -> Vec<String> {
         let mut lines = Vec::new();
         let end_ns = gc.at_ns.zip(gc.pause_ns).map(|(at_ns, pause_ns)| at_ns.saturating_add(pause_ns));
@@ -208,18 +208,18 @@ impl Aggregator {
             lines.extend(self.step_back_line());
         }
         if self.fold.stream_info.handle_watch_off() {
-            // The report says it once.
+            // The report shows a repeated warning once.
             lines.push(HANDLE_WATCH_GIVEN_UP.to_owned());
         }
         lines
     }
 
-    /// What the profiler did by itself that the user has to know.
+    /// New notes of the profiler that the user has to see.
     pub(crate) fn notices(&mut self) -> Vec<String> {
         self.fold.stream_info.take_notices()
     }
 
-    /// The profiler costs too much to stay.
+    /// Whether the watch has stepped back because the profiler costs too much.
     pub(crate) fn stepped_back(&self) -> bool {
         self.facts.watch.stepped_back.is_some()
     }
@@ -234,32 +234,32 @@ impl Aggregator {
         ))
     }
 
-    /// The profiler came into a process that was running.
+    /// Whether the profiler was attached to a running process.
     fn profiler_was_attached(&self) -> bool {
         self.stream_info().hello.is_some_and(|hello| hello.load == wire::Load::ATTACH)
     }
 
-    /// What the stream has told besides collections.
+    /// The stream info so far.
     pub(crate) fn stream_info(&self) -> &StreamInfo {
         &self.fold.stream_info
     }
 
-    /// A window of `--sample` was skipped; `busy`: a background collection ran.
+    /// A sampling window was skipped. `busy`: because a background collection ran.
     pub(crate) fn window_skipped(&mut self, busy: bool) {
         self.fold.stream_info.window_skipped(busy);
     }
 
-    /// A background collection runs.
+    /// Whether a background collection runs.
     pub(crate) fn background_runs(&self) -> bool {
         self.fold.background_runs()
     }
 
-    /// A collection runs, as far as the stream has come.
+    /// Whether a collection runs, as far as the stream has been read.
     pub(crate) fn collects(&self) -> bool {
         self.fold.runs()
     }
 
-    /// Fills in what the stream has told where the facts had nothing better.
+    /// Completes the facts with the stream info.
     pub(crate) fn learn(&mut self) {
         let info = &self.fold.stream_info;
         let target = &mut self.facts.target;
@@ -292,36 +292,36 @@ impl Aggregator {
         watch.duration_ns = Some(self.fold.last_ns);
     }
 
-    /// A part of the stream is missing, and why. The first reason stays.
+    /// Notes why a part of the stream is missing. The first reason stays.
     pub(crate) fn has_gap(&mut self, why: Gap) {
         self.lost.gap.get_or_insert(why);
     }
 
-    /// What was lost of single events, ranges and roots so far.
+    /// The losses so far. Lost collections are counted at the end of the watch.
     pub(crate) fn lost_so_far(&self) -> Lost {
         self.lost
     }
 
-    /// What was wrong first with the file that was read last, if anything.
+    /// The first damage in the file that was read last.
     pub(crate) fn damage(&self) -> Option<&nettrace::Error> {
         self.damage.as_ref()
     }
 
-    /// Whether anything was read that makes this a trace.
+    /// Whether the input is a trace: its trace object was read.
     pub(crate) fn is_trace(&self) -> bool {
         self.is_trace
     }
 
-    /// What is read is a later part of a watch: files before it are not here.
+    /// Whether the first file is a later part of a recording, so that earlier parts are missing.
     pub(crate) fn is_later_part(&self) -> bool {
         self.later_part
     }
 
-    /// The end of the watch.
+    /// Ends the watch and returns its results.
     pub(crate) fn into_results(self) -> Results {
         let events = self.lost.events.saturating_add(self.fold.lost_totals);
         let lost = Lost { gcs: self.summary.numbers.not_received(), events, ..self.lost };
-        // As the profiler leaves it may half-arm a collection: that one is truncated as one at the end.
+        // A profiler that leaves may half-arm a collection. That is no loss: it is like one at the end of the watch.
         let half_armed = if self.fold.lease_lost_ns.is_some() { 0 } else { self.half_armed };
         let incomplete =
             lost != Lost::default() || self.incomplete_by_loss + half_armed > 0 || self.damages > 0;

@@ -1,4 +1,4 @@
-//! Starting to watch a process that runs.
+//! Starts the watch of a running process.
 
 use std::time::Duration;
 
@@ -15,15 +15,15 @@ use crate::gc::stream_info::StepBackPlan;
 use crate::sys::is_root;
 use crate::target::{self, Found};
 
-/// Sampling windows where the user asked for nothing.
-const WINDOWS: Sample =
+/// The sampling windows if the user requested none, but roots cost too much to be watched all the time.
+const DEFAULT_WINDOWS: Sample =
     Sample { each: WindowLength::Gcs(1), every: Duration::from_secs(30), between: Level::Basic };
 
-/// What a watch of roots may cost this process.
+/// What watching roots may cost this process.
 struct Cost {
-    /// It was not asked for, and is not to hurt.
+    /// The user did not request roots, so watching them must not hurt the process.
     careful: bool,
-    /// What a blocking gen2 collection would take, by the process's memory.
+    /// How long a blocking gen2 collection would take, estimated from the process's memory.
     by_memory: Option<Estimate>,
     max_blocking_gc: Duration,
 }
@@ -34,11 +34,11 @@ impl Cost {
     }
 }
 
-/// Opens the session, and brings the profiler in where roots are watched. `concurrent`: the target has background
-/// collections, as far as is known.
+/// Opens the session and, at level `roots`, loads the profiler. `concurrent`: whether the target has background
+/// collections, if that is known.
 ///
 /// # Errors
-/// The runtime gives no session, or roots were demanded and are not possible.
+/// The runtime opens no session, or the user demanded roots and they are not possible.
 pub(crate) async fn start(
     found: &Found,
     concurrent: Option<bool>,
@@ -47,7 +47,7 @@ pub(crate) async fn start(
     let mut level = request.level();
     let mut reason = None;
     if level == Level::Roots {
-        // Where the program has no background collections, watching keeps none from it.
+        // The profiler prevents background collections. A program without them loses nothing.
         let background = concurrent != Some(false);
         let pid = found.facts.as_ref().map(|facts| facts.pid);
         let cost = Cost {
@@ -77,7 +77,7 @@ pub(crate) async fn start(
     Ok(StartedWatch::without_profiler(stream, level, reason))
 }
 
-/// Why the profiler cannot come into this process, as far as can be known before it is asked.
+/// Refuses if it is known, before the runtime is asked, that the profiler cannot be loaded.
 async fn refused(found: &Found, request: &WatchRequest, cost: &Cost) -> Result<(), Refusal> {
     if let Some(variable) = found.facts.as_ref().and_then(|facts| facts.profiler_disabled_by()) {
         return Err(Refusal::forbidden_by(&variable));
@@ -105,7 +105,7 @@ async fn refused(found: &Found, request: &WatchRequest, cost: &Cost) -> Result<(
     Ok(())
 }
 
-/// The session comes first, so that the profiler's first event has a listener; then the profiler, unless it comes later.
+/// Opens the session before it attaches the profiler, whose hello needs a session. In windows the profiler comes later.
 async fn roots(found: &Found, request: &WatchRequest, cost: &Cost) -> Result<StartedWatch, Refusal> {
     refused(found, request, cost).await?;
     let client = &found.client;
@@ -121,19 +121,19 @@ async fn roots(found: &Found, request: &WatchRequest, cost: &Cost) -> Result<Sta
     let mut beginning = Beginning::now();
     let mut estimate = cost.by_memory.filter(|_| request.sampling.is_none());
     if cost.careful && !cost.is_short(estimate) {
-        // The heap may be much smaller than the memory.
+        // The heap may be much smaller than the process's memory.
         estimate = estimate::by_statistics(&mut stream, &mut beginning).await.or(estimate);
     }
     let mut roots = RootsPlan { sampling: request.sampling, until: None, estimated: cost.careful };
     if cost.careful {
-        roots.sampling = Some(WINDOWS);
+        roots.sampling = Some(DEFAULT_WINDOWS);
         roots.until = Some(request.careful.step_back).filter(|_| cost.is_short(estimate));
     }
     if roots.sampling.is_none() || roots.until.is_some() {
-        let every_ms = u32::try_from(WINDOWS.every.as_millis()).unwrap_or(u32::MAX);
+        let every_ms = u32::try_from(DEFAULT_WINDOWS.every.as_millis()).unwrap_or(u32::MAX);
         let window = roots.until.map(|limits| StepBackPlan::window(limits, every_ms));
         if let Err(refusal) = ready.attach(client, request.detail, window).await {
-            // Another session follows at another level.
+            // The caller opens another session, at another level.
             stream::close(client, stream).await;
             return Err(refusal);
         }

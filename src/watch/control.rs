@@ -1,4 +1,4 @@
-//! What a watch is told from outside: signals, and orders to end.
+//! What can end a watch from outside: signals and orders.
 
 use std::future::Future;
 use std::io;
@@ -9,25 +9,25 @@ use crate::sys::Signal;
 /// Why a watch ended.
 #[derive(Debug)]
 pub(crate) enum Ended {
-    /// The stream ended by itself; `whole`: with its end tag.
+    /// The stream ended by itself. `whole`: with its end tag.
     Target {
         whole: bool,
     },
     /// `--duration` is over.
     Duration,
-    /// `--gcs` collections have come.
+    /// As many collections as `--gcs` requests have come.
     Gcs,
     Signal(Signal),
-    /// A second signal: the watch ends without asking the target for anything.
+    /// A second signal: the watch ends at once and asks the target for nothing more.
     Again(Signal),
-    /// The command has ended, and this process goes on.
+    /// The command that was started has ended, and this process of its tree goes on.
     Command,
-    /// The observer has failed: nobody reads the report any more, or it cannot be written.
+    /// The observer failed: the report cannot be written, or nobody reads it any more.
     Observer(io::Error),
 }
 
 impl Ended {
-    /// The word for it in reports, and the exit code before the child and the verdicts are looked at.
+    /// The reason's name in reports, and its exit code. The child and the verdicts may change that code.
     pub(crate) fn reason_and_code(&self) -> (&'static str, Code) {
         let signal = |signal: &Signal| match signal {
             Signal::Interrupt { .. } => "interrupted",
@@ -47,27 +47,27 @@ impl Ended {
     }
 }
 
-/// Something from outside.
+/// A signal, or an order to end the watch.
 #[derive(Debug)]
 pub(crate) enum Order {
-    /// [`Control::on_signal`] decides what it means.
+    /// [`Control::on_signal`] decides what the signal does.
     Signal(Signal),
-    /// To end, and why.
+    /// The watch must end, for this reason.
     End(Ended),
 }
 
-/// What a signal means.
+/// What a signal does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OnSignal {
     /// It ends the watch (`attach`).
     Stop,
-    /// It was passed on to the child (`run`). The second one ends the watch.
+    /// gcwatch passed it on to the child (`run`). A second signal ends the watch.
     GoOn,
 }
 
-/// Where signals and orders come from.
+/// The source of signals and orders.
 pub(crate) trait Control {
-    /// The next one. Cancel safe.
+    /// Waits for the next order. Cancel safe.
     fn order(&mut self) -> impl Future<Output = Order>;
 
     /// Called for the first signal only.
@@ -83,7 +83,7 @@ pub(crate) enum NotWatched {
 }
 
 impl NotWatched {
-    /// In words.
+    /// The failure to show to the user.
     pub(crate) fn into_failure(self) -> Failure {
         match self {
             NotWatched::Failed(failure) => failure,
@@ -109,8 +109,8 @@ pub(crate) fn interrupted_by(signal: Signal) -> Code {
     }
 }
 
-/// Does something before the watch runs, unless a signal or an order ends it. `deferred`: where orders to end are kept if
-/// the target runs already, so that the watch still begins.
+/// Does `work`, which prepares a watch, unless a signal or an order to end comes. With `deferred`, for a target that
+/// runs already, an order to end is kept there and the watch still begins.
 pub(crate) async fn unless_ended<T>(
     control: &mut impl Control,
     mut deferred: Option<&mut Option<Ended>>,

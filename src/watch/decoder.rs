@@ -1,5 +1,5 @@
-//! Bytes of a stream in, its items out, in the terms of the GC model. Everything that reads a stream reads it here: a
-//! live watch, a replay, the look ahead of a replay, the estimate before an attach.
+//! Decodes the bytes of a stream into items in the terms of the GC model. Every reader of a stream uses it: a live
+//! watch, a replay, the look ahead of a replay, and the estimate before an attach.
 
 use dotnet_diagnostics_client::nettrace::{Error, Event, Item, Lost, Reader, TraceInfo};
 
@@ -15,28 +15,28 @@ pub(crate) enum StreamItem<'a> {
         stream_event: StreamEvent<'a>,
         /// A later file of a rotation repeats this event from an earlier one.
         repeated: bool,
-        /// As the stream has it; `None` where it was read ahead.
+        /// The event as the stream has it. `None` if it comes from a batch of a replay.
         event: Option<Event<'a>>,
     },
-    /// An event whose payload is no longer in its file.
+    /// An event whose payload could not be read from its file.
     Unread,
     /// All events before this time have come, in ticks of the stream's clock.
     SequencePoint {
         timestamp: i64,
     },
     Lost(Lost),
-    /// What follows is of a flush that is not complete.
+    /// The events that follow are of a flush that is not complete.
     Truncated,
     Damaged(Error),
-    /// The stream ends; `clean`: with its end tag.
+    /// The stream ends. `clean`: with its end tag.
     End {
         clean: bool,
     },
-    /// Nothing that counts.
+    /// An item that gcwatch does not need.
     Other,
 }
 
-/// Decodes one stream, or the files of one rotation after each other.
+/// Decodes one stream, or the files of one rotation, one after the other.
 #[derive(Default)]
 pub(crate) struct Decoder {
     pub(crate) reader: Reader,
@@ -44,7 +44,7 @@ pub(crate) struct Decoder {
 }
 
 impl Decoder {
-    /// With a reader that was set up by the caller.
+    /// A decoder with a reader that the caller has set up.
     pub(crate) fn new(reader: Reader) -> Decoder {
         Decoder { reader, clock: None }
     }
@@ -77,7 +77,7 @@ impl Decoder {
         })
     }
 
-    /// What is fed next is the following file of the same rotation.
+    /// The next bytes are those of the next file of the same rotation.
     pub(crate) fn next_part(&mut self) {
         self.reader.next_part();
         self.clock = None;

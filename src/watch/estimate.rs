@@ -1,5 +1,5 @@
-//! What a blocking collection of generation 2 would take, made out before the profiler comes and makes all of them
-//! block.
+//! Estimates how long a blocking collection of generation 2 would take, before the profiler is loaded and makes all of
+//! them block.
 
 use std::time::Duration;
 
@@ -13,15 +13,15 @@ use crate::gc::fold::Fold;
 use crate::gc::record::{Gc, Kind};
 use crate::sys;
 
-/// How long the program's next collection is waited for: it tells how large the heap is.
-const NEXT_GC: Duration = Duration::from_secs(1);
-/// More than any program writes in that time.
-const MOST_BYTES: usize = 64 << 20;
+/// How long to wait for the program's next collection, whose events say how large the heap is.
+const NEXT_GC_TIMEOUT: Duration = Duration::from_secs(1);
+/// More than a stream has in that time.
+const MAX_READ_BYTES: usize = 64 << 20;
 const MIB: u64 = 1 << 20;
-/// The pace where none was measured.
+/// The pace if none was measured.
 const USUAL_NS_PER_MIB: u64 = 1_000_000;
-/// With less than this a collection's fixed costs are most of its pause, and say nothing of a large one.
-const LEAST_PROMOTED: u64 = MIB;
+/// Below this, fixed costs are most of a collection's pause, so it says nothing about a large collection.
+const MIN_PROMOTED_BYTES: u64 = MIB;
 
 impl Estimate {
     fn new(bytes: u64, by_statistics: bool, measured_ns_per_mib: Option<u64>) -> Estimate {
@@ -36,14 +36,14 @@ impl Estimate {
         }
     }
 
-    /// By the memory that the process has: the heap is not larger. `None`: the system does not tell.
+    /// From the process's memory, which the heap cannot exceed. `None`: the system does not say.
     pub(crate) fn by_memory(pid: Option<u32>) -> Option<Estimate> {
         let bytes = sys::memory_bytes(pid?)?;
         Some(Estimate::new(bytes, false, None))
     }
 }
 
-/// The beginning of a stream: what it told, and its bytes, which are to be watched as well.
+/// The beginning of a stream, which was read for the estimate. The watch has yet to process these bytes.
 #[derive(Debug)]
 pub(crate) struct Beginning {
     pub(crate) since: Instant,
@@ -51,19 +51,19 @@ pub(crate) struct Beginning {
 }
 
 impl Beginning {
-    /// Nothing was read yet.
+    /// A beginning of which nothing was read yet.
     pub(crate) fn now() -> Beginning {
         Beginning { since: Instant::now(), bytes: Vec::new() }
     }
 }
 
-/// By the runtime's statistics, where a collection comes soon enough.
+/// From the runtime's statistics, if a collection comes soon enough.
 pub(crate) async fn by_statistics(stream: &mut EventSession, beginning: &mut Beginning) -> Option<Estimate> {
-    let until = Instant::now() + NEXT_GC;
+    let until = Instant::now() + NEXT_GC_TIMEOUT;
     let mut listener = Listener::default();
     let mut buffer = vec![0; 256 << 10];
-    while listener.size.is_none() && beginning.bytes.len() < MOST_BYTES {
-        // A stream that is over is found so again by whoever watches it.
+    while listener.size.is_none() && beginning.bytes.len() < MAX_READ_BYTES {
+        // If the stream has ended, the watch finds that out by itself.
         let Ok(Ok(n @ 1..)) = timeout_at(until, stream.read(&mut buffer)).await else { break };
         beginning.bytes.extend_from_slice(&buffer[..n]);
         listener.bytes(&buffer[..n]);
@@ -71,12 +71,12 @@ pub(crate) async fn by_statistics(stream: &mut EventSession, beginning: &mut Beg
     listener.estimate()
 }
 
-/// What the collections of a stream tell of the heap's size, and of the pace of collecting.
+/// Reads the heap's size and the pace of collecting from the collections of a stream.
 #[derive(Default)]
 struct Listener {
     decoder: Decoder,
     fold: Fold,
-    /// Of gen2 and the large objects, after the last collection.
+    /// The size of gen2 and the large object heap after the last collection.
     size: Option<u64>,
     promoted: u64,
     pause_ns: u64,
@@ -97,7 +97,7 @@ impl Listener {
             match item {
                 StreamItem::Event { stream_event, .. } => self.fold.event(stream_event),
                 StreamItem::Lost(lost) => self.fold.lost(lost.events),
-                // The watch itself tells of damage.
+                // The watch reads the same bytes and reports the damage.
                 StreamItem::End { .. } | StreamItem::Damaged(_) => break,
                 _ => {}
             }
@@ -114,7 +114,7 @@ impl Listener {
         }
         let blocked = gc.complete() && matches!(gc.kind, Some(Kind::Blocking | Kind::Foreground));
         if let (true, Some(promoted), Some(pause_ns)) = (blocked, gc.promoted_bytes, gc.pause_ns)
-            && promoted >= LEAST_PROMOTED
+            && promoted >= MIN_PROMOTED_BYTES
         {
             self.promoted = self.promoted.saturating_add(promoted);
             self.pause_ns = self.pause_ns.saturating_add(pause_ns);
@@ -136,7 +136,7 @@ mod tests {
     use crate::gc::record::{GenerationStats, Level};
 
     #[test]
-    fn a_millisecond_a_mib_where_no_pace_was_seen() {
+    fn the_default_pace_is_one_ms_per_mib() {
         let estimate = Estimate::new(640 * MIB, false, None);
         assert_eq!((estimate.blocking_gc_ns, estimate.pace_measured), (640_000_000, false));
         assert_eq!(Estimate::new(u64::MAX, true, Some(u64::MAX)).blocking_gc_ns, u64::MAX);
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(listener.estimate().map(|e| (e.bytes, e.ns_per_mib)), Some((100 * MIB, USUAL_NS_PER_MIB)));
         (gc.promoted_bytes, gc.pause_ns) = (Some(4 * MIB), Some(8_000_000));
         listener.gc(&gc);
-        // A background one has the program run beside it.
+        // The pause of a background collection does not count: the program runs beside it.
         (gc.kind, gc.pause_ns) = (Some(Kind::Background), Some(1));
         listener.gc(&gc);
         let estimate = listener.estimate().expect("an estimate");

@@ -1,5 +1,5 @@
-//! Starting a program so that it waits for us before its first managed instruction, and letting every
-//! other .NET process of its tree run on untouched.
+//! Starts a program so that its runtime waits for us before its first managed instruction. Every other .NET process of
+//! its tree runs on untouched.
 
 use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
@@ -18,10 +18,10 @@ use super::refusal::Refusal;
 use super::unwatched::Unwatched;
 use crate::exit::{Code, Failure};
 
-/// Programs of the SDK that `dotnet run` and its like start on the way to the program that is meant.
+/// Programs of the SDK that commands such as `dotnet run` start before the user's program.
 const SDK_PROGRAMS: [&str; 4] = ["dotnet", "MSBuild", "VBCSCompiler", "csc"];
 
-/// A child, and the port it dials.
+/// A program that was started, and the port that it connects to.
 #[derive(Debug)]
 pub(crate) struct Launched {
     pub(crate) child: Child,
@@ -41,16 +41,16 @@ pub(crate) struct Suspended {
 }
 
 impl Suspended {
-    /// Its process as we see it, by the operating system's word; `None` where it does not tell.
+    /// Its process id in our namespace. `None`: the operating system does not say.
     pub(crate) fn pid(&self) -> Option<u32> {
         self.client.transport().peer().and_then(|peer| peer.pid)
     }
 }
 
-/// Starts the program with a port at `socket`. Its stdout goes to stderr when our own report takes stdout.
+/// Starts the program with a port at `socket`. `stdout_to_stderr`: our own report takes stdout.
 ///
 /// # Errors
-/// 127 not found, 126 not executable.
+/// Exit code 127: the program was not found; 126: it is not executable.
 pub(crate) fn launch(
     command: &[OsString],
     stdout_to_stderr: bool,
@@ -83,19 +83,19 @@ fn not_started(program: &OsStr, e: &io::Error) -> Failure {
     }
 }
 
-/// What comes first.
+/// What [`Launched::next_or_exit`] returns.
 #[derive(Debug)]
 pub(crate) enum NextOrExit {
     Runtime(Box<Suspended>),
-    /// A program without diagnostics never dials.
+    /// The child ended. A program without diagnostics never connects.
     Exited(ExitStatus),
 }
 
 impl Launched {
-    /// The next runtime that is meant to be watched, or the child's end. Others are let go.
+    /// Waits for the next runtime to watch or for the child's end. Resumes all other runtimes.
     ///
     /// # Errors
-    /// The port has failed.
+    /// The port failed.
     pub(crate) async fn next_or_exit(&mut self) -> io::Result<NextOrExit> {
         loop {
             let client = tokio::select! {
@@ -106,13 +106,13 @@ impl Launched {
             let info = match client.process_info().await {
                 Ok(info) => info,
                 Err(e) => {
-                    tracing::debug!("a runtime dialled and did not answer: {e}");
+                    tracing::debug!("a runtime connected and did not answer: {e}");
                     self.unwatched.resume(client);
                     continue;
                 }
             };
             let entry = info.entry_assembly.as_deref().unwrap_or_default();
-            tracing::debug!("process {} dialled: {entry}", info.pid);
+            tracing::debug!("process {} connected: {entry}", info.pid);
             let is_cli = entry == "dotnet";
             if is_cli || (self.through_sdk && SDK_PROGRAMS.contains(&entry)) {
                 self.through_sdk |= is_cli;
@@ -123,12 +123,12 @@ impl Launched {
         }
     }
 
-    /// The parts, for one who answers every runtime himself.
+    /// The parts, for a caller that handles every runtime itself.
     pub(crate) fn into_parts(self) -> (Child, Port, Admission) {
         (self.child, self.port, self.admission)
     }
 
-    /// From now on every further runtime is let go; for as long as the returned task is held.
+    /// Resumes every further runtime, until the returned [`Others`] is dropped.
     pub(crate) fn release_all_others(self) -> (Child, Others) {
         let Launched { child, port, admission, pid, mut unwatched, .. } = self;
         let task = tokio::spawn(async move {
@@ -146,7 +146,7 @@ impl Launched {
     }
 }
 
-/// Looks through the tree again and again.
+/// Searches the tree for other users at this interval, for ever.
 async fn looking(admission: &Admission, root: u32, every: Duration) -> Infallible {
     loop {
         sleep(every).await;
@@ -154,7 +154,7 @@ async fn looking(admission: &Admission, root: u32, every: Duration) -> Infallibl
     }
 }
 
-/// Keeps answering other runtimes until dropped.
+/// The task that resumes the other runtimes, until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Others(tokio::task::JoinHandle<()>);
 
@@ -164,27 +164,27 @@ impl Drop for Others {
     }
 }
 
-/// There was no such variable, in CoreCLR's words and in the protocol's.
-const GONE_ALREADY: [HResult; 2] =
+/// The answers of CoreCLR and of the protocol if there was no such variable.
+const NO_SUCH_VARIABLE: [HResult; 2] =
     [HResult::ENVIRONMENT_VARIABLE_NOT_FOUND, HResult::DS_ENVIRONMENT_VARIABLE_NOT_FOUND];
 
-/// Takes our port out of what the target's own children inherit.
+/// Removes our port from the target's environment, so that its own children do not inherit it.
 ///
 /// # Errors
 /// The target has gone.
 pub(crate) async fn hide_port(client: &PortClient) -> Result<(), Error> {
     let theirs = std::env::var(PORTS).ok().filter(|v| !v.is_empty());
     match client.set_environment_variable(PORTS, theirs.as_deref()).await {
-        // NativeAOT dies of a removal; an empty value names no port either.
+        // NativeAOT would crash if the variable were removed. An empty value names no port either.
         Err(Error::InvalidRequest { source: InvalidRequest::RemovalWouldCrash { .. }, .. }) => {
             client.set_environment_variable(PORTS, Some("")).await
         }
-        Err(e) if e.hresult().is_some_and(|code| GONE_ALREADY.contains(&code)) => Ok(()),
+        Err(e) if e.hresult().is_some_and(|code| NO_SUCH_VARIABLE.contains(&code)) => Ok(()),
         done => done,
     }
 }
 
-/// Why a program with these variables cannot be watched at level `roots`; the runtime would not say.
+/// Why a program with these variables cannot be watched at level `roots`. The runtime would not say why.
 pub(crate) fn refusal_from_environment(variable: impl Fn(&str) -> Option<OsString>) -> Option<Refusal> {
     let setting = |name: &str| number(variable(name));
     let switched_off = |name: &str| setting(name).is_some_and(|n| n == 0);
@@ -204,7 +204,7 @@ pub(crate) fn refusal_from_environment(variable: impl Fn(&str) -> Option<OsStrin
     })
 }
 
-/// Diagnostics are off as a whole: the program runs, and nobody can watch.
+/// The variable that switches all diagnostics off: the program runs, but nobody can watch it.
 pub(crate) fn diagnostics_disabled_by() -> Option<&'static str> {
     [
         "DOTNET_EnableDiagnostics",
@@ -222,14 +222,14 @@ fn number(value: Option<OsString>) -> Option<u64> {
     u64::from_str_radix(value.trim().trim_start_matches("0x"), 16).ok()
 }
 
-/// The process ended while it was being set up.
+/// The failure if the process ended while it was being set up.
 pub(crate) fn ended_early() -> Failure {
     Failure::new(Code::NO_TARGET, "it ended before it was fully set up")
 }
 
-/// Waits for an answer of a process, or for its end: a runtime that is no more never dials again.
+/// Waits for an answer of a process. `None`: the process has ended, and would never answer.
 pub(crate) async fn unless_gone<T>(pid: u64, answer: impl Future<Output = T>) -> Option<T> {
-    // In another namespace it has another id; its commands have a limit of their own.
+    // In another namespace it has another id. Then only the timeout of the commands ends the wait.
     let Some(pid) = u32::try_from(pid).ok().filter(|pid| process::exists(*pid)) else {
         return Some(answer.await);
     };
@@ -241,8 +241,8 @@ pub(crate) async fn unless_gone<T>(pid: u64, answer: impl Future<Output = T>) ->
 }
 
 async fn gone(pid: u32) {
-    const LOOK: Duration = Duration::from_millis(50);
+    const EXIT_CHECK_INTERVAL: Duration = Duration::from_millis(50);
     while process::exists(pid) {
-        sleep(LOOK).await;
+        sleep(EXIT_CHECK_INTERVAL).await;
     }
 }

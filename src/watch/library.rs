@@ -1,4 +1,4 @@
-//! The profiler library: bytes that are read once, and from then on are what is meant.
+//! The profiler library. It is read once, so that the target gets the same bytes that were checked.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -6,30 +6,30 @@ use std::path::{Path, PathBuf};
 
 use crate::sys::{self, Preflight};
 
-/// A library, and the name that its file gets.
+/// A library, and the name of the file that the target loads.
 #[derive(Debug)]
 pub(crate) struct Library {
     pub(crate) bytes: Vec<u8>,
     pub(crate) file_name: String,
 }
 
-/// More than any build of the profiler has, with all that a debugger wants.
-const LARGEST: u64 = 64 << 20;
+/// More than any build of the profiler has, even with debug information.
+const MAX_LIBRARY_BYTES: u64 = 64 << 20;
 
-/// The library that was chosen (`--profiler-path`), or the embedded one. A build without one takes it from beside the
-/// program. A chosen one is loaded here to see whether it is sound; our own is tested when it is built.
+/// The library that the user chose (`--profiler-path`), or the embedded one. A build without an embedded library takes
+/// the file beside the program. A chosen library is loaded here to check it; our own was tested when it was built.
 ///
 /// # Errors
-/// There is none, it cannot be read, or it is no profiler of this version.
+/// There is no library, it cannot be read, or it is no profiler of this version.
 pub(crate) fn find(chosen: Option<&Path>) -> Result<Library, String> {
     let Some(path) = chosen else { return own().map_err(|e| e.to_string()) };
     let bytes = read(path).map_err(|e| format!("{}: {e}", path.display()))?;
     match sys::preflight(&bytes) {
         Ok(Preflight::Sound) => {}
-        Ok(Preflight::NotPossible(why)) => tracing::debug!("{} is not tried: {why}", path.display()),
+        Ok(Preflight::NotPossible(why)) => tracing::debug!("{} is not checked: {why}", path.display()),
         Err(e) => return Err(format!("the profiler library {} does not load: {e}", path.display())),
     }
-    // Another build must not take the name of this one's.
+    // Another build of the library must not get the file name of ours.
     let file_name = format!("chosen-{:016x}-{}", fingerprint(&bytes), netcore_profiler::LIBRARY_FILE_NAME);
     Ok(Library { bytes, file_name })
 }
@@ -47,9 +47,9 @@ fn own() -> io::Result<Library> {
     Ok(Library { bytes, file_name: netcore_profiler::LIBRARY_FILE_NAME.to_owned() })
 }
 
-/// Reads a file as the user names it, once.
+/// Reads a file that the user named.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
-    // To open a pipe is to wait for whoever writes to it.
+    // Opening a pipe would wait for a writer.
     if !std::fs::metadata(path)?.is_file() {
         return Err(io::Error::other("it is no regular file"));
     }
@@ -58,14 +58,14 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
 
 fn read_all(file: File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    file.take(LARGEST + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LARGEST {
-        return Err(io::Error::other(format!("it is larger than {} MiB", LARGEST >> 20)));
+    file.take(MAX_LIBRARY_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_LIBRARY_BYTES {
+        return Err(io::Error::other(format!("it is larger than {} MiB", MAX_LIBRARY_BYTES >> 20)));
     }
     Ok(bytes)
 }
 
-/// Reads a file that nobody named: only one that root or this user alone can have put there.
+/// Reads a file that the user did not name. Only root and this user may be able to change it.
 fn read_trusted(path: &Path) -> io::Result<Vec<u8>> {
     let file = File::open(path)?;
     if sys::others_can_change(&file)? {
@@ -79,7 +79,7 @@ fn beside_program() -> Option<PathBuf> {
     path.is_file().then_some(path)
 }
 
-/// FNV-1a: tells builds apart, proves nothing.
+/// FNV-1a. It tells builds apart, and is no protection against forgery.
 fn fingerprint(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x100_0000_01b3))
 }
