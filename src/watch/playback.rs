@@ -1,5 +1,5 @@
-//! Recordings as a thread of their own reads them: it follows headers, puts events in order and reads their payloads,
-//! while what the events before them tell is added up. What it has read goes over in batches, which are used again.
+//! Reads recordings on a thread of its own. It parses headers, puts events in order and reads their payloads, while the
+//! caller adds up the events before them. The items are passed on in batches, whose memory is used again.
 
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,35 +13,35 @@ use super::replay::{Payloads, Source, bulky};
 use crate::gc::events::{EVENTPIPE_PROVIDER, RUNDOWN_PROVIDER, RUNTIME_PROVIDER};
 use crate::gc::stream_event::StreamEvent;
 
-/// A thread takes longer to start than so many bytes to be read.
-const LEAST_BYTES: u64 = 1 << 20;
-/// A batch goes over when it has so many bytes of payloads, or events. With less in it, threads would wake each other too
-/// often.
+/// Below this size, reading takes less time than starting a thread.
+const MIN_THREAD_BYTES: u64 = 1 << 20;
+/// A batch is passed on when it has this many bytes of payloads or this many items. With smaller batches the threads
+/// would wake each other too often.
 const BATCH_BYTES: usize = 512 << 10;
 const BATCH_ENTRIES: usize = 2048;
 /// Runtimes write payloads of up to 64 KiB.
 const PAYLOAD_BYTES: usize = 64 << 10;
-/// A payload may be larger; then its batch is not used again.
-const MOST_KEPT_BYTES: usize = 1 << 20;
-/// Batches that wait for being taken.
-const AHEAD: usize = 2;
+/// A payload may be larger. A batch that has grown beyond this is not used again.
+const MAX_KEPT_BYTES: usize = 1 << 20;
+/// How many full batches may wait to be taken.
+const MAX_WAITING_BATCHES: usize = 2;
 
 /// How a file ended.
 #[derive(Debug)]
 pub(crate) struct PartEnd {
-    /// The stream's end tag was there.
+    /// The stream's end tag was read.
     pub(crate) clean: bool,
-    /// Why it could not be read any further.
+    /// Why the file could not be read to its end.
     pub(crate) broken: Option<String>,
 }
 
-/// Files of one watch being read, one after the other.
+/// Reads the files of one watch, one after the other.
 pub(crate) struct Playback {
     from: From,
 }
 
 enum From {
-    /// Little is to be read.
+    /// On this thread.
     Here(Box<Player>, Batch),
     Thread {
         full: Receiver<Batch>,
@@ -53,10 +53,10 @@ enum From {
 
 impl Playback {
     pub(crate) fn new(sources: Vec<Source>) -> Playback {
-        let little = sources.iter().map(Source::len).try_fold(0_u64, |sum, len| sum.checked_add(len?));
+        let total = sources.iter().map(Source::len).try_fold(0_u64, |sum, len| sum.checked_add(len?));
         let player = Box::new(Player::new(sources));
-        let from = match little {
-            Some(bytes) if bytes < LEAST_BYTES => From::Here(player, Batch::default()),
+        let from = match total {
+            Some(bytes) if bytes < MIN_THREAD_BYTES => From::Here(player, Batch::default()),
             _ => From::thread(player),
         };
         Playback { from }
@@ -71,9 +71,9 @@ impl Playback {
             }
             From::Thread { full, empty, thread, last } => {
                 let mut used = std::mem::take(last);
-                if used.bytes.capacity() <= MOST_KEPT_BYTES {
+                if used.bytes.capacity() <= MAX_KEPT_BYTES {
                     used.clear();
-                    // After the last file nobody wants it.
+                    // After the last file the other thread has ended.
                     let _ended = empty.send(used);
                 }
                 if let Ok(batch) = full.recv() {
@@ -91,9 +91,9 @@ impl Playback {
 
 impl From {
     fn thread(player: Box<Player>) -> From {
-        let (to_full, full) = sync_channel(AHEAD);
+        let (to_full, full) = sync_channel(MAX_WAITING_BATCHES);
         let (empty, from_empty) = channel();
-        // Where no thread can be had, what it would have read is read here.
+        // If no thread can be started, this one reads instead.
         let player = Arc::new(Mutex::new(Some(player)));
         let take = |player: &Mutex<Option<Box<Player>>>| {
             player.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default()
@@ -109,7 +109,7 @@ impl From {
     }
 }
 
-/// Reads until the last file's end, or until nobody listens.
+/// Reads until the end of the last file, or until the receiver is dropped.
 fn read_ahead(mut player: Box<Player>, full: &SyncSender<Batch>, empty: &Receiver<Batch>) {
     loop {
         let mut batch = empty.try_recv().unwrap_or_default();
@@ -119,11 +119,11 @@ fn read_ahead(mut player: Box<Player>, full: &SyncSender<Batch>, empty: &Receive
     }
 }
 
-/// Items one after the other. The payloads of its events lie in `bytes` in the same order.
+/// Items in their order. `bytes` has the payloads of the events in the same order.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     entries: Vec<Entry>,
-    /// Those up to `used` are payloads. The others are not cleared for the next use.
+    /// Payloads up to `used`. What is behind them is left from an earlier use.
     bytes: Vec<u8>,
     used: usize,
     end: Option<PartEnd>,
@@ -158,7 +158,7 @@ impl Batch {
         self.used >= BATCH_BYTES || self.entries.len() >= BATCH_ENTRIES
     }
 
-    /// Room for a payload.
+    /// Returns room for a payload of this length.
     fn room(&mut self, len: usize) -> &mut [u8] {
         let end = self.used.saturating_add(len);
         if self.bytes.len() < end {
@@ -176,7 +176,7 @@ impl Batch {
         self.entries.push(Entry::Event(Owned { provider, id, pointer_size, thread, at_ns, repeated, len }));
     }
 
-    /// Gives all to `take`. If it was the last of a file, how that ended.
+    /// Gives all items to `take`. Returns how the file ended, if this is its last batch.
     pub(crate) fn each<E>(
         &mut self,
         mut take: impl FnMut(StreamItem<'_>) -> Result<(), E>,
@@ -202,34 +202,34 @@ impl Batch {
     }
 }
 
-/// The name of a provider that is listened to; of any other its events' times are all that counts.
+/// The name of a provider whose events gcwatch reads. Of other providers' events it needs only the times.
 fn known(provider: &str) -> &'static str {
     let all = [RUNTIME_PROVIDER, wire::PROVIDER_NAME, RUNDOWN_PROVIDER, EVENTPIPE_PROVIDER];
     all.into_iter().find(|known| *known == provider).unwrap_or_default()
 }
 
-/// Reads files, and puts what they tell into batches.
+/// Reads files into batches.
 #[derive(Default)]
 struct Player {
     decoder: Decoder,
     sources: std::vec::IntoIter<Source>,
     part: Option<Part>,
     begun: bool,
-    /// Large payloads are passed over. It holds for all files, as descriptions do.
+    /// Large payloads are deferred: in all files, or in none.
     defers: bool,
 }
 
 struct Part {
     source: Source,
     payloads: Option<Payloads>,
-    /// No more of it will be fed.
+    /// The decoder gets no more bytes of it.
     over: bool,
     end: PartEnd,
 }
 
 impl Player {
     fn new(sources: Vec<Source>) -> Player {
-        // Of several files those that are alike belong together.
+        // One reader reads all files, so it gets the strictest limits.
         let limits = sources.iter().map(Source::limits).min_by_key(|limits| limits.max_held_bytes);
         let mut reader = Reader::with_limits(limits.unwrap_or_default());
         let defers = sources.iter().all(|source| source.len().is_some());
@@ -245,7 +245,7 @@ impl Player {
         }
     }
 
-    /// Reads on until the batch is full, the file ends, or a pipe may keep us waiting. False: there is nothing more.
+    /// Reads until the batch is full, the file ends, or a pipe might block. Returns `false` after the last file.
     fn fill(&mut self, batch: &mut Batch) -> bool {
         if self.part.is_none() {
             let Some(source) = self.sources.next() else { return false };
@@ -274,7 +274,7 @@ impl Player {
 }
 
 impl Part {
-    /// Takes what the decoder has. Whether the batch is full before that is all.
+    /// Takes the decoder's items. Returns whether the batch became full before the last of them.
     fn drain(&mut self, decoder: &mut Decoder, batch: &mut Batch) -> bool {
         loop {
             if batch.is_full() {
@@ -316,7 +316,7 @@ impl Part {
         let len = match (deferred, &self.payloads) {
             (Some(place), Some(payloads)) => match payloads.read(place, batch.room(place.len)) {
                 Ok(()) => place.len,
-                // The file is no longer what it was.
+                // The file has changed, or cannot be read any more.
                 Err(_) => return batch.entries.push(Entry::Other(Box::new(StreamItem::Unread))),
             },
             _ => {
@@ -327,7 +327,7 @@ impl Part {
         batch.push(stream_event, repeated, len);
     }
 
-    /// Feeds what comes next, or passes over it.
+    /// Feeds the next bytes to the reader, or passes over them.
     fn read(&mut self, reader: &mut Reader) {
         let passed = self.source.pass_over(reader.skippable_bytes());
         if passed > 0 {

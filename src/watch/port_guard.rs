@@ -1,9 +1,9 @@
-//! The directory of a launch with the port in it, and the guard that opens the port again when gcwatch is gone.
+//! The directory with the port of a launch, and the guard that opens the port again when gcwatch has ended.
 //!
-//! Every process that a launched program starts inherits `DOTNET_DiagnosticPorts=...,suspend`: its .NET runtime waits at
-//! its start until somebody resumes it through that port, for ever if nobody does. So a process of its own, the guard,
-//! waits for gcwatch's end, killed or not, and then resumes whoever dials, until no process has the port in its
-//! environment any more.
+//! Every process that a launched program starts inherits `DOTNET_DiagnosticPorts=...,suspend`: its .NET runtime waits
+//! at its start until it is resumed through that port. Without gcwatch it would wait for ever. So the guard, a process
+//! of its own, waits until gcwatch has ended or was killed. Then it resumes every runtime that connects, until no
+//! process has the port in its environment.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -18,40 +18,40 @@ use super::port_name::{PORTS, names_port};
 use super::unwatched::Unwatched;
 use crate::sys;
 
-/// The word that makes gcwatch a guard; people do not type it.
+/// The argument that makes gcwatch a guard. Users do not type it.
 pub(crate) const WORD: &str = "guard-port";
 /// How often the guard looks whether the process that it waits for still has the port.
 const HOLDER_INTERVAL: Duration = Duration::from_secs(1);
 /// How often a guard that is root looks for processes of other users.
 const USERS_INTERVAL: Duration = Duration::from_secs(2);
-/// A process that is just starting a program has no environment for some microseconds: nobody has the port only if that
-/// is so twice.
+/// During `exec` a process has no environment for some microseconds. So nobody has the port only if two searches, this
+/// time apart, find nobody.
 const EXEC_TIME: Duration = Duration::from_millis(10);
 
-/// The directory that holds a launch's port. When it goes, the port is closed for good if no process can dial it any
-/// more; otherwise the guard takes it over. To be dropped after everything that uses the port.
+/// The directory that holds the port of a launch. Drop it after everything that uses the port. If a process can still
+/// connect, the guard then takes the port over; otherwise the port is closed for good.
 #[derive(Debug)]
 pub(crate) struct PortDir {
     path: PathBuf,
-    /// It sees our end by the end of its stdin, which nobody else holds.
+    /// Its stdin is a pipe that only we hold, so it sees our end.
     guard: Option<Child>,
 }
 
 impl PortDir {
-    /// Makes the directory and starts the guard: before any process can inherit the port.
+    /// Makes the directory and starts the guard. Call it before any process can inherit the port.
     pub(crate) fn make() -> io::Result<PortDir> {
-        // The shortest directory there is: a socket's path has 108 bytes at most, and .NET 8 hangs at 108.
+        // The path must be short: a socket's path has at most 108 bytes, and .NET 8 hangs at 108.
         let dir =
             sys::make_temp_dir(Path::new("/tmp")).or_else(|_| sys::make_temp_dir(&std::env::temp_dir()))?;
         let mut made = PortDir { path: dir.keep(), guard: None };
         match start(&made.path) {
             Ok(guard) => made.guard = Some(guard),
-            Err(e) => tracing::debug!("no guard: {e}"),
+            Err(e) => tracing::debug!("cannot start the guard of the port: {e}"),
         }
         Ok(made)
     }
 
-    /// The socket.
+    /// The path of the port's socket.
     pub(crate) fn socket(&self) -> PathBuf {
         socket(&self.path)
     }
@@ -60,11 +60,11 @@ impl PortDir {
 impl Drop for PortDir {
     fn drop(&mut self) {
         if self.guard.is_some() && has_holder(&self.socket()) {
-            // Dropping its stdin tells the guard that it is its turn.
+            // Dropping the guard's stdin makes it take over.
             return;
         }
         if let Some(mut guard) = self.guard.take() {
-            // It waits for our end and has touched nothing yet.
+            // The guard still waits for our end and has changed nothing yet.
             let _killed = guard.kill();
             let _ended = guard.wait();
         }
@@ -74,13 +74,13 @@ impl Drop for PortDir {
 
 fn start(dir: &Path) -> io::Result<Child> {
     let program = std::env::current_exe().ok().filter(|path| path.exists());
-    // A program whose file was replaced while it runs can still be started again (Linux).
+    // If our file was replaced while we run, Linux can still start it from here.
     let mut command = Command::new(program.unwrap_or_else(|| "/proc/self/exe".into()));
     command.arg(WORD).arg(dir).current_dir("/");
-    // An outer gcwatch whose port we have inherited shall not wait for the guard.
+    // We may have inherited the port of an outer gcwatch, whose guard must not wait for ours.
     command.env_clear();
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    // A Ctrl-C for us is none for it.
+    // Ctrl-C must not reach the guard.
     sys::own_group(&mut command);
     command.spawn()
 }
@@ -89,7 +89,7 @@ fn socket(dir: &Path) -> PathBuf {
     dir.join("port")
 }
 
-/// Whatever the directory is: nothing but ours goes.
+/// Removes the socket, and then the directory if it is empty.
 fn remove(dir: &Path) {
     for gone in [std::fs::remove_file(socket(dir)), std::fs::remove_dir(dir)] {
         if let Err(e) = gone.or_else(|e| if e.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(e) }) {
@@ -98,14 +98,14 @@ fn remove(dir: &Path) {
     }
 }
 
-/// What a guard does.
+/// Runs as the guard of the port in `dir`.
 ///
 /// # Errors
 /// The port cannot be opened again.
 pub(crate) fn run(dir: &Path) -> io::Result<()> {
-    // Whatever our caller had open (a lock, a pipe) is not ours to keep.
+    // The guard must not keep open what our caller had open, such as a lock or a pipe.
     sys::close_inherited();
-    // Nothing is ever written there.
+    // Nobody writes to it, so the read returns when gcwatch has ended.
     let _end = io::stdin().read(&mut [0])?;
     let served = if has_holder(&socket(dir)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -117,7 +117,7 @@ pub(crate) fn run(dir: &Path) -> io::Result<()> {
     served
 }
 
-/// Resumes whoever dials, as long as any process may start a runtime that does.
+/// Resumes every runtime that connects, until no process has the port.
 async fn serve(socket: &Path) -> io::Result<()> {
     match std::fs::remove_file(socket) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
@@ -132,7 +132,7 @@ async fn serve(socket: &Path) -> io::Result<()> {
         tokio::select! {
             client = port.accept() => unwatched.resume(client.map_err(io::Error::other)?),
             () = &mut nobody => return Ok(()),
-            // Whose children they were is not known any more. They know the port's name; and they are resumed, no more.
+            // The tree is not known any more, but only its processes have the port. They are resumed, nothing else.
             _ = look.tick(), if sys::is_root() => {
                 process::pids().into_iter().filter(|pid| holds(*pid, socket)).for_each(|p| admission.look_at(p));
             }
@@ -140,8 +140,8 @@ async fn serve(socket: &Path) -> io::Result<()> {
     }
 }
 
-/// Waits until no process has the port. Only a process that has it can hand it on, so one of them is looked at as long
-/// as it has it, and all processes only then.
+/// Waits until no process has the port. Only a process that has it can pass it on. So this checks a single one of them
+/// for as long as that one has it, and then searches all processes again.
 async fn nobody_left(socket: &Path) {
     loop {
         let holder = match holder(socket) {

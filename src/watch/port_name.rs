@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// The runtime's variable: it connects to the ports that the variable names.
+/// A runtime connects to the ports that this variable names.
 pub(crate) const PORTS: &str = "DOTNET_DiagnosticPorts";
 
 /// Whether a value of [`PORTS`] names this port, alone or among others.

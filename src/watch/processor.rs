@@ -1,5 +1,5 @@
-//! The one path of a stream that live and replayed watches share: bytes are decoded, recorded and added up, and the
-//! observer hears of each collection.
+//! Processes a stream, the same way for a live watch and a replay: it decodes the bytes, records them, adds the events
+//! up, and gives each collection to the observer.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,21 +13,21 @@ use crate::gc::facts::{Facts, Gap, LiveState};
 use crate::gc::record::Gc;
 use crate::gc::replayable_state::replayable_state;
 
-/// How far a stream has come.
+/// How far a stream has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// More may come.
     Continues,
-    /// The stream's end tag was there.
+    /// The stream's end tag was read.
     Ended,
-    /// It cannot be read any further.
+    /// The stream cannot be read any further.
     Broken,
 }
 
-/// The observer's failure: its reader has gone (`| head`), or its disk is full.
+/// The observer's failure: the reader of the report has gone (`| head`), or the disk is full.
 pub(crate) type ObserverError = io::Error;
 
-/// One stream on its way from bytes to the observer.
+/// Processes one stream, from its bytes to the observer.
 pub(crate) struct StreamProcessor<'o> {
     pub(crate) decoder: Decoder,
     pub(crate) aggregator: Aggregator,
@@ -35,14 +35,14 @@ pub(crate) struct StreamProcessor<'o> {
     recorder: Option<Recorder>,
     record_error: Option<(PathBuf, io::Error)>,
     started: bool,
-    /// The facts come from a look ahead: the stream read so far knows less.
+    /// The facts come from a look ahead, which read more than this stream so far.
     looked_ahead: bool,
-    /// The stream's end tag was there.
+    /// The stream's end tag was read.
     ended: bool,
 }
 
 impl<'o> StreamProcessor<'o> {
-    /// `looked_ahead`: the facts come from a first reading of a recording.
+    /// `looked_ahead`: the facts come from an earlier reading of the whole recording.
     pub(crate) fn new(
         facts: Facts,
         observer: &'o mut dyn Observer,
@@ -60,7 +60,7 @@ impl<'o> StreamProcessor<'o> {
         }
     }
 
-    /// Starts the observer and, where one was asked for, the recording: the target is known now.
+    /// Starts the observer and, if one was requested, the recording. The target is known now.
     pub(crate) fn begin(&mut self, recording: Option<&Plan>) -> Result<(), ObserverError> {
         let Some(plan) = recording else { return self.start() };
         let target = &self.aggregator.facts.target;
@@ -78,7 +78,7 @@ impl<'o> StreamProcessor<'o> {
 
     fn start(&mut self) -> Result<(), ObserverError> {
         self.started = true;
-        // A recording that was read so far has no length yet, as a watch that begins has none.
+        // At its start a watch has no duration. A replay must start with the same facts.
         let facts = &mut self.aggregator.facts;
         let duration_ns = facts.watch.duration_ns.take();
         self.observer.start(facts)?;
@@ -86,13 +86,13 @@ impl<'o> StreamProcessor<'o> {
         Ok(())
     }
 
-    /// Takes in the next bytes, in pieces of any size.
+    /// Processes the next bytes of a live stream, in pieces of any size.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Result<Progress, ObserverError> {
         self.decoder.reader.feed(bytes);
         if self.recorder.is_none() {
             return self.drain();
         }
-        // The recording is written before the records are shown: whatever kills us, what was shown is in it.
+        // Write the recording first, and show the records then: whatever kills us, what was shown is recorded.
         let mut finished = Vec::new();
         let progress = loop {
             let progress = self.step();
@@ -115,14 +115,14 @@ impl<'o> StreamProcessor<'o> {
         Ok(progress)
     }
 
-    /// The recording ends here, or could not begin. The watch goes on without it.
+    /// The recording ends here, or could not begin. The watch continues without it.
     fn not_recorded(&mut self, path: PathBuf, error: io::Error) -> Result<(), ObserverError> {
         let what = format!("the recording {} ends here: {error}", path.display());
         self.record_error = Some((path, error));
         self.observer.warn(&what)
     }
 
-    /// Takes in the rest of a file. How it ended.
+    /// Processes the rest of a file. Returns how it ended.
     pub(crate) fn replay(&mut self, playback: &mut Playback) -> Result<PartEnd, ObserverError> {
         while let Some(batch) = playback.next() {
             let end = batch.each(|item| {
@@ -136,13 +136,13 @@ impl<'o> StreamProcessor<'o> {
         Ok(PartEnd { clean: false, broken: None })
     }
 
-    /// A flush is over: events that were held back for their order may go. Live only; a file has the next flush.
+    /// A flush is over: releases the events that were held for their order. A replay need not, as the next flush does.
     pub(crate) fn release_held(&mut self) -> Result<(), ObserverError> {
         self.decoder.reader.release_held();
         self.drain().map(|_| ())
     }
 
-    /// The line that is alive; `elapsed_ns` since the watch began.
+    /// Updates the live line of the report. `elapsed_ns`: since the watch began.
     pub(crate) fn tick(&mut self, elapsed_ns: u64) -> Result<(), ObserverError> {
         self.observer.tick(&LiveState { elapsed_ns, lost: self.aggregator.lost_so_far() })
     }
@@ -157,7 +157,7 @@ impl<'o> StreamProcessor<'o> {
         }
     }
 
-    /// Takes in the next item; how far the stream has come, if nothing follows at present.
+    /// Processes the next item. Returns the progress if there is none at present.
     fn step(&mut self) -> Option<Progress> {
         let Some(item) = self.decoder.next() else { return Some(Progress::Continues) };
         if let StreamItem::End { clean } = item {
@@ -205,7 +205,7 @@ impl<'o> StreamProcessor<'o> {
         Ok(())
     }
 
-    /// No more bytes of a live stream will come. A recording of them holds whole objects only, and is to tell the same.
+    /// No more bytes of a live stream will come. An incomplete object at its end is ignored, as its recording lacks it.
     pub(crate) fn finish_live(&mut self) -> Result<(), ObserverError> {
         self.decoder.reader.finish_at_boundary();
         self.drain()?;
@@ -215,7 +215,7 @@ impl<'o> StreamProcessor<'o> {
         self.finish()
     }
 
-    /// Nothing more will come: what runs is truncated and shown as such.
+    /// Nothing more will come: collections that are still open are truncated and shown.
     pub(crate) fn finish(&mut self) -> Result<(), ObserverError> {
         self.aggregator.end();
         self.show_finished()?;
@@ -223,7 +223,7 @@ impl<'o> StreamProcessor<'o> {
         Ok(())
     }
 
-    /// What the watch has come to.
+    /// The results of the watch.
     pub(crate) fn into_results(self) -> Results {
         Results { record_error: self.record_error, ..self.aggregator.into_results() }
     }

@@ -1,4 +1,4 @@
-//! Bringing the profiler into a target, and saying in words why it would not go.
+//! Loads the profiler into a target. If that fails, the refusal says why.
 
 use std::io;
 use std::path::Path;
@@ -15,27 +15,27 @@ use super::stream::Detail;
 use crate::exit::Code;
 use crate::sys::{self, Lease, Meeting};
 
-/// How long a background collection may delay an attach; the runtime gives up then.
-const BACKGROUND_GC_WAIT_MS: u32 = 10_000;
-/// An earlier profiler of ours may still be on its way out: 0.3 s as a rule, 5 s when a check was missed.
+/// How long a background collection may delay an attach before the runtime gives up.
+const MAX_GC_DELAY_MS: u32 = 10_000;
+/// An earlier profiler of ours may still be leaving: for 0.3 s as a rule, for 5 s if a check was missed.
 const LEAVING_TIMEOUT: Duration = Duration::from_secs(7);
 
-/// It notices within 0.2 s that gcwatch is gone, and first ends the collection that it is in.
+/// A profiler notices within 0.2 s that its gcwatch has gone, and leaves after the collection that runs.
 const ABANDONED_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The library in its place, and the lease's socket listening.
+/// The library and the lease's socket are where the target can reach them.
 #[derive(Debug)]
 pub(crate) struct Ready {
     meeting: Meeting,
-    /// `None` for a program that we have started.
+    /// `None`: a program that we started, and that has our rights.
     process: Option<Pinned>,
 }
 
-/// Makes everything ready that the target will need: in its temporary directory, or in the one that every system has.
-/// `process` is that of an attach; `None` for a program that we start ourselves, which has our rights.
+/// Puts what the target will need into its temporary directory, or into the one that every system has. `process`: the
+/// target. `None`: a program that we start, and that has our rights.
 ///
 /// # Errors
-/// The library is not sound, or there is no place that both sides reach and that is safe.
+/// The library does not load, or no directory is safe and can be reached by both sides.
 pub(crate) async fn prepare(
     chosen: Option<&Path>,
     process: Option<&Pinned>,
@@ -54,7 +54,7 @@ pub(crate) async fn prepare(
     }
 }
 
-/// Where names belong to those who made them.
+/// In this directory only the owner of a file can remove or rename it.
 const SHARED_TEMP_DIR: &str = "/tmp";
 
 fn no_place(e: &io::Error) -> Refusal {
@@ -78,7 +78,7 @@ fn no_place(e: &io::Error) -> Refusal {
 }
 
 impl Ready {
-    /// The library's path as the target names it.
+    /// The library's path as the target sees it.
     pub(crate) fn library(&self) -> String {
         self.meeting.library.to_string_lossy().into_owned()
     }
@@ -90,10 +90,10 @@ impl Ready {
         Config { arming, blocks, names, unset, window, lease: Some(&lease) }.to_text()
     }
 
-    /// Loads it into a running process.
+    /// Loads the profiler into a running process.
     ///
     /// # Errors
-    /// The runtime's or the profiler's answer, in words.
+    /// What the answer of the runtime or of the profiler means.
     pub(crate) async fn attach<T: Transport>(
         &mut self,
         client: &Client<T>,
@@ -103,17 +103,17 @@ impl Ready {
         let (config, library) = (self.config(detail, None, window), self.library());
         let started = Instant::now();
         loop {
-            // Whoever has its id by now was not asked for.
+            // Another process may have its id by now.
             if let Some(process) = &self.process {
                 process.check().map_err(|e| Refusal::gone(&e))?;
             }
-            let attach = client.attach_profiler(BACKGROUND_GC_WAIT_MS, clsid(), &library, config.as_bytes());
+            let attach = client.attach_profiler(MAX_GC_DELAY_MS, clsid(), &library, config.as_bytes());
             let error = match attach.await {
                 Ok(()) => break,
                 Err(e) => e,
             };
             let leaving = [HResult(hresult::STILL_LEAVING as u32), HResult::PROFILER_DETACHING];
-            // Our own that has not noticed yet that its gcwatch was killed, or one that another gcwatch has there.
+            // Our profiler, which has not noticed yet that its gcwatch was killed, or which another gcwatch uses.
             let active = error.hresult() == Some(HResult::PROFILER_ALREADY_ACTIVE)
                 && self.process.as_ref().is_some_and(|process| has_our_profiler(process.pid()));
             let limit = match error.hresult() {
@@ -126,22 +126,22 @@ impl Ready {
             }
             sleep(Duration::from_millis(100)).await;
         }
-        // It connects before the runtime answers; where it cannot, its provider is its lease.
+        // The profiler connects before the runtime answers. If it cannot, it stays until its provider is disabled.
         self.came(Duration::from_millis(200)).await;
         Ok(())
     }
 
-    /// Whether the profiler has come for its lease within this time.
+    /// Waits at most this time for the profiler to connect. Returns whether it has.
     pub(crate) async fn came(&mut self, within: Duration) -> bool {
         matches!(tokio::time::timeout(within, self.meeting.lease.taken()).await, Ok(Ok(())))
     }
 
-    /// The lease, where the profiler comes and goes.
+    /// The lease of a profiler that is loaded in windows.
     pub(crate) fn lease(&mut self) -> &mut Lease {
         &mut self.meeting.lease
     }
 
-    /// The lease alone; its socket's name is needed no more.
+    /// The lease alone. Its socket's name is not needed any more.
     pub(crate) fn into_lease(self) -> Lease {
         let Meeting { lease, name, .. } = self.meeting;
         drop(name);
@@ -149,7 +149,7 @@ impl Ready {
     }
 }
 
-/// The profiler in a process is ours as long as its thread runs.
+/// Whether the profiler in a process is ours: its lease thread runs for as long as it is loaded.
 fn has_our_profiler(pid: u32) -> bool {
     let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     threads
@@ -157,13 +157,13 @@ fn has_our_profiler(pid: u32) -> bool {
         .any(|name| name.is_ok_and(|name| name.trim_ascii_end() == b"gcwatch-lease"))
 }
 
-/// Why a runtime has no `moves`: NativeAOT and Mono tell generation ranges and then none of their blocks.
+/// Why a runtime has no level `moves`: NativeAOT and Mono send the ranges of generations, but none of their blocks.
 pub(crate) async fn no_moves<T: Transport>(client: &Client<T>) -> Option<String> {
     let takes_profilers = client.supports_profilers().await.unwrap_or(true);
     (!takes_profilers).then(|| "this runtime tells no blocks (NativeAOT or Mono)".to_owned())
 }
 
-/// A runtime that takes no profiler at all says so at once.
+/// Refuses a runtime that cannot load any profiler.
 pub(crate) async fn takes_profilers<T: Transport>(client: &Client<T>) -> Result<(), Refusal> {
     match client.supports_profilers().await {
         Ok(false) => Err(Refusal::no_profilers()),

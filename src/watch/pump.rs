@@ -1,4 +1,4 @@
-//! Reads one live stream to its end, and ends it in order: first the profiler leaves, then the session ends.
+//! Reads one live stream to its end. It ends a watch in order: first the profiler leaves, then the session ends.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -17,43 +17,43 @@ use super::sampler::{SampleOutcome, Sampler, SamplerEvent, StreamState};
 use crate::gc::facts::Gap;
 use crate::sys::Lease;
 
-/// Events are held back for their order until their flush has ended, and mostly the stream shows where it ends. Where it
-/// does not, the next flush comes after 100 ms if anything happens: after this much silence the flush is complete.
+/// Events are held for their order until their flush has ended. Mostly the stream shows where it ends. If it does not:
+/// the next flush comes after 100 ms if anything happens, so after this much silence the flush is complete.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
-/// A runtime writes a flush in a dozen pieces, most of them of a few bytes, and each wakes its reader. So where a flush has
-/// only begun, this thread sleeps for as long as writing takes, and then reads the rest at once. It does not wait with the
-/// timer of the loop: there each piece would wake it, too.
+/// A runtime writes a flush in a dozen pieces, most of a few bytes, and each piece wakes its reader. So when a flush
+/// has only begun, this thread sleeps until it is written, and then reads the rest in one piece. It does not wait in
+/// the loop, because there each piece would wake it, too.
 const FLUSH_WRITE_TIME: Duration = Duration::from_micros(500);
-/// After more than this the rest is not waited for: the socket's buffer holds no more than a few hundred KiB.
+/// After more bytes than this the thread does not sleep: the socket's buffer holds only a few hundred KiB.
 const MAX_FLUSH_HEAD_BYTES: usize = 16 * 1024;
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
-/// How long the profiler may take for its goodbye. It leaves in any case.
+/// How long to wait for the profiler's goodbye. The profiler leaves in any case.
 const GOODBYE_TIMEOUT: Duration = Duration::from_millis(1500);
 const BUFFER_BYTES: usize = 256 * 1024;
 
-/// A session that is open, and what belongs to it.
+/// An open session, and what belongs to it.
 pub(crate) struct Connection<'a, T: Transport> {
     pub(crate) stream: EventSession,
-    /// Where the session can be stopped.
+    /// The client that can stop the session.
     pub(crate) control: &'a Client<T>,
     pub(crate) lease: Option<Lease>,
-    /// The profiler comes and goes.
+    /// Set if the profiler is loaded in windows.
     pub(crate) sampler: Option<Sampler<'a, T>>,
-    /// What was read of the stream before.
+    /// What was already read of the stream.
     pub(crate) beginning: Beginning,
-    /// The target's process, to see whether it runs. `None` where it is not known for sure.
+    /// The target's process id, to see whether it runs. `None`: not known for certain.
     pub(crate) pid: Option<u32>,
 }
 
 type StopAnswer<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
 
-/// How far a watch is from its end.
+/// The phases of a watch.
 enum Phase<'a> {
-    /// Until something ends the watch.
+    /// The loop reads the stream until something ends the watch.
     Watching,
-    /// The profiler was asked to leave; its goodbye comes in the stream.
+    /// The profiler was told to leave. Its goodbye comes in the stream.
     ProfilerLeaves { until: Instant },
-    /// The runtime was asked to end the session; the rest of the stream comes. `None`: it has answered.
+    /// The runtime was asked to end the session, and sends the rest of the stream. `None`: it has answered.
     SessionEnds(Option<StopAnswer<'a>>),
 }
 
@@ -64,7 +64,7 @@ enum Event {
     TickDue,
     StopAnswered,
     Sampler(SamplerEvent),
-    /// So many bytes were read.
+    /// This many bytes were read.
     Read(usize),
     /// The connection has ended.
     Disconnected,
@@ -77,9 +77,9 @@ pub(crate) struct Pump<'a, T: Transport> {
     connection: Connection<'a, T>,
     limits: Limits,
     phase: Phase<'a>,
-    /// What ends the watch next, as long as it goes on.
+    /// Why the watch must end, until it begins to end.
     stop: Option<Ended>,
-    /// Why the watch ends, once it does.
+    /// Why the watch is ending, once it is.
     why: Option<Ended>,
     signalled: bool,
     life: Life,
@@ -90,7 +90,7 @@ pub(crate) struct Pump<'a, T: Transport> {
 }
 
 impl<'a, T: Transport> Pump<'a, T> {
-    /// `stop`: an order to end that came before the stream.
+    /// `stop`: an order to end that has already come.
     pub(crate) fn new(connection: Connection<'a, T>, limits: Limits, stop: Option<Ended>) -> Pump<'a, T> {
         let now = Instant::now();
         let mut heartbeat = interval(HEARTBEAT_INTERVAL);
@@ -110,7 +110,7 @@ impl<'a, T: Transport> Pump<'a, T> {
         }
     }
 
-    /// Runs until the stream is over.
+    /// Runs until the stream has ended.
     pub(crate) async fn run(
         mut self,
         processor: &mut StreamProcessor<'_>,
@@ -161,7 +161,7 @@ impl<'a, T: Transport> Pump<'a, T> {
         }
     }
 
-    /// An observer that has failed ends the watch.
+    /// An observer that fails ends the watch.
     fn observed(&mut self, result: Result<(), ObserverError>) {
         if let Err(e) = result {
             self.stop = Some(Ended::Observer(e));
@@ -185,8 +185,8 @@ impl<'a, T: Transport> Pump<'a, T> {
         ];
         let deadline = deadlines.into_iter().flatten().min();
         let Connection { stream, sampler, .. } = &mut self.connection;
-        // What is due comes before what is there: a flood of events must not keep the lease from its heartbeat. Events that
-        // were held back come last, when the socket has nothing more.
+        // Timers come before the socket: a flood of events must not delay the heartbeat of the lease. The deadline for
+        // held events comes last, when the socket has nothing more.
         tokio::select! {
             biased;
             order = control.order() => Event::Order(order),
@@ -203,7 +203,7 @@ impl<'a, T: Transport> Pump<'a, T> {
         }
     }
 
-    /// Does what follows from an event; how the watch has ended, if it has.
+    /// Handles an event. Returns how the watch ended, if it did.
     async fn handle(
         &mut self,
         event: Event,
@@ -259,14 +259,14 @@ impl<'a, T: Transport> Pump<'a, T> {
                 return None;
             }
         };
-        // Where the target was asked to end its session before, and has not answered, the report says so.
+        // If the target was already asked to end its session and has not answered, the report says so.
         if let Some(last) = self.life.unanswered_since() {
             processor.aggregator.has_gap(Gap::Silent { since_ns: self.since_start_ns(last) });
         }
         Some(at_once)
     }
 
-    /// No write to a target waits for it: one that is stopped reads nothing.
+    /// Sends heartbeats, and never waits: a stopped target reads nothing.
     fn send_heartbeat(&mut self) {
         let mut all_read = self.connection.lease.as_ref().and_then(Lease::all_read);
         if let Some(lease) = &self.connection.lease {
@@ -303,12 +303,12 @@ impl<'a, T: Transport> Pump<'a, T> {
         None
     }
 
-    /// The stream is over: why the watch ended, if nothing else had ended it before.
+    /// The stream has ended. Returns what ended the watch: the target, unless there was another reason before.
     fn ended(&mut self, whole: bool) -> Ended {
         self.why.take().unwrap_or(Ended::Target { whole })
     }
 
-    /// A target that was asked to end its session, and does not. It is looked at after every event, not by a timer: a
+    /// Leaves a target that was asked to end its session and does not. This is checked after every event, because a
     /// target that sends without a break would keep a timer from its turn.
     fn given_up(&mut self, processor: &mut StreamProcessor<'_>) -> Option<Ended> {
         let now = Instant::now();
@@ -333,9 +333,9 @@ impl<'a, T: Transport> Pump<'a, T> {
         }
     }
 
-    /// Goes on to the next phase where it is time for it.
+    /// Begins the next phase when it is time.
     async fn advance(&mut self, processor: &StreamProcessor<'_>) {
-        // Once the watch ends, its first reason stays.
+        // The first reason to end stays.
         if let (Phase::Watching, Some(why)) = (&self.phase, self.stop.take()) {
             self.why = Some(why);
             self.life.ask(Instant::now());
@@ -359,12 +359,12 @@ impl<'a, T: Transport> Pump<'a, T> {
         }
     }
 
-    /// Asks the runtime to end the session. A target that is gone needs none of it.
+    /// Asks the runtime to end the session. An error is only logged: the target may have gone.
     fn stop_session(&mut self) {
         let (control, id) = (self.connection.control, self.connection.stream.id());
         self.phase = Phase::SessionEnds(Some(Box::pin(async move {
             if let Err(e) = control.stop_tracing(id).await {
-                tracing::debug!("stop: {e}");
+                tracing::debug!("cannot stop the session: {e}");
             }
         })));
     }
@@ -393,7 +393,7 @@ fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Waits for this time, for ever if there is none.
+/// Waits until this time. `None`: for ever.
 async fn at(time: Option<Instant>) {
     match time {
         Some(time) => sleep_until(time).await,
