@@ -1,5 +1,5 @@
-//! What a stream tells once, and every file of a rotation has to tell again: who the profiler is, and what its
-//! identifiers mean.
+//! Keeps the replayable state of a stream, which each later file of a rotation repeats: the profiler's hello,
+//! definitions, and static fields.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -8,37 +8,37 @@ use dotnet_diagnostics_client::nettrace::{EventBlock, RepeatedEvent};
 
 use crate::gc::replayable_state::ReplayableState;
 
-/// Capture thread of events that a file repeats. No thread of a process has this id.
+/// The capture thread of repeated events. No thread of a process has this id.
 pub(crate) const THREAD: u64 = 0;
-/// Runtimes write blocks of up to 100 KiB.
+/// Blocks end after this many bytes. Runtimes write blocks of up to 100 KiB.
 const BLOCK_BYTES: usize = 64 << 10;
 
-/// Memory that each of the two lists may take. What identifiers mean is told in less by the most that the profiler names;
-/// changes of static fields may take more in a watch of days.
-const MOST_BYTES: usize = 32 << 20;
-/// Events of which the last holds: there are three kinds.
-const MOST_STATES: usize = 16;
+/// Memory that each of the two logs may take. Definitions take less, as the profiler sends a limited number; changes of
+/// static fields may take more in a watch of days.
+const MAX_LOG_BYTES: usize = 32 << 20;
+/// Kinds of events of which only the last one counts. There are three.
+const MAX_STATES: usize = 16;
 
-/// The events so far. They are as many as there are types, methods and modules to name, and changes of static fields
-/// since all of them were told.
+/// The replayable state so far: a definition for each type, method, field and module, and the last complete list of
+/// static fields with the changes since then.
 #[derive(Debug, Default)]
 pub(super) struct Carried {
     states: Vec<RepeatedEvent>,
-    meanings: Log,
+    definitions: Log,
     statics: Log,
-    /// What was in force at sequence points that have not been written yet.
+    /// What was in force at the sequence points that are not written yet: a range of each log.
     marks: VecDeque<[Range<u64>; 2]>,
 }
 
-/// Events by number.
+/// Events, numbered in the order of the stream.
 #[derive(Debug, Default)]
 struct Log {
     events: VecDeque<RepeatedEvent>,
-    /// Number of the first of them.
+    /// The number of the first event.
     first: u64,
-    /// Those before it are void.
+    /// Events before this number are void.
     valid_from: u64,
-    /// Memory of all.
+    /// The memory of all events.
     bytes: usize,
 }
 
@@ -64,10 +64,10 @@ impl Log {
         numbered.filter(|(number, _)| range.contains(number)).map(|(_, event)| event)
     }
 
-    /// Takes in one more event. Where there is no room for it, none is in force until all is told anew: the later files
-    /// then know less, and nothing that is wrong.
+    /// Adds an event. If there is no room for it, it is left out and all events before it become void. Later files then
+    /// say less, but nothing wrong.
     fn push(&mut self, event: RepeatedEvent) {
-        if self.bytes + memory(&event) > MOST_BYTES {
+        if self.bytes + memory(&event) > MAX_LOG_BYTES {
             self.void();
         } else {
             self.bytes += memory(&event);
@@ -90,12 +90,12 @@ impl Carried {
         match state {
             ReplayableState::Latest => self.state(event.into()),
             ReplayableState::Hello => {
-                self.meanings.void();
+                self.definitions.void();
                 self.statics.void();
                 self.state(event.into());
             }
-            ReplayableState::Definition => self.meanings.push(event.into()),
-            ReplayableState::Forget => self.meanings.void(),
+            ReplayableState::Definition => self.definitions.push(event.into()),
+            ReplayableState::Forget => self.definitions.void(),
             ReplayableState::AllStatics => {
                 self.statics.void();
                 self.statics.push(event.into());
@@ -109,25 +109,25 @@ impl Carried {
 
     fn state(&mut self, event: RepeatedEvent) {
         self.states.retain(|old| old.metadata_id() != event.metadata_id());
-        if self.states.len() < MOST_STATES {
+        if self.states.len() < MAX_STATES {
             self.states.push(event);
         }
     }
 
     fn drop_void(&mut self) {
-        self.meanings.drop_void();
+        self.definitions.drop_void();
         self.statics.drop_void();
     }
 
-    /// All events before a sequence point have been told.
+    /// A sequence point follows the events so far.
     pub(super) fn sequence_point(&mut self) {
-        self.marks.push_back([self.meanings.in_force(), self.statics.in_force()]);
+        self.marks.push_back([self.definitions.in_force(), self.statics.in_force()]);
     }
 
-    /// The next sequence point is being written: what was in force there, as event blocks.
+    /// The next sequence point is being written. Returns event blocks with what was in force there, if `wanted`.
     pub(super) fn at_sequence_point(&mut self, wanted: bool) -> Vec<EventBlock> {
         let there = self.marks.pop_front();
-        let there = there.unwrap_or_else(|| [self.meanings.in_force(), self.statics.in_force()]);
+        let there = there.unwrap_or_else(|| [self.definitions.in_force(), self.statics.in_force()]);
         let blocks = if wanted { self.blocks(&there) } else { Vec::new() };
         if self.marks.is_empty() {
             self.drop_void();
@@ -135,10 +135,10 @@ impl Carried {
         blocks
     }
 
-    fn blocks(&self, [meanings, statics]: &[Range<u64>; 2]) -> Vec<EventBlock> {
-        let told = self.meanings.range(meanings).chain(self.statics.range(statics));
-        let mut all: Vec<&RepeatedEvent> = self.states.iter().chain(told).collect();
-        // Those of the same time stay as they came.
+    fn blocks(&self, [definitions, statics]: &[Range<u64>; 2]) -> Vec<EventBlock> {
+        let in_force = self.definitions.range(definitions).chain(self.statics.range(statics));
+        let mut all: Vec<&RepeatedEvent> = self.states.iter().chain(in_force).collect();
+        // Events of the same time keep their order.
         all.sort_by_key(|event| event.timestamp());
         let mut blocks = Vec::new();
         let mut block = EventBlock::new(THREAD);
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn what_is_carried_is_bounded_and_never_half_of_it() {
         let mut carried = Carried::default();
-        let turns = 4 * MOST_BYTES / 4096;
+        let turns = 4 * MAX_LOG_BYTES / 4096;
         let info = allocation_counter::measure(|| {
             carried.tell(ReplayableState::AllStatics, event(1));
             for turn in 0..turns {
@@ -174,9 +174,9 @@ mod tests {
                 carried.tell(ReplayableState::Latest, event(turn as u32));
             }
         });
-        assert!(info.bytes_max < 3 * MOST_BYTES as u64, "{} bytes", info.bytes_max);
-        assert_eq!(carried.states.len(), MOST_STATES);
+        assert!(info.bytes_max < 3 * MAX_LOG_BYTES as u64, "{} bytes", info.bytes_max);
+        assert_eq!(carried.states.len(), MAX_STATES);
         let statics = carried.statics.range(&carried.statics.in_force()).count();
-        assert!(statics < turns / 3, "the table that changes belong to is gone, and so are they");
+        assert!(statics < turns / 3, "a full log voids the list and its changes");
     }
 }

@@ -15,24 +15,24 @@ pub(crate) use carried::THREAD as REPEATED_THREAD;
 use name::{Known, Pattern};
 pub(crate) use recorder::{Recorder, Rotation};
 
-/// With less space than this a recording ends soon.
-const LITTLE_BYTES: u64 = 64 << 20;
+/// With less free space than this a recording ends soon.
+const MIN_FREE_BYTES: u64 = 64 << 20;
 
-/// A recording that is to be made, checked as far as it can be before anything is started.
+/// The plan for a recording, checked as far as possible before anything is started.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pattern: Pattern,
     rotation: Option<Rotation>,
     started: jiff::Timestamp,
-    /// Where the report goes.
+    /// The file of the report.
     report: Option<PathBuf>,
 }
 
 impl Plan {
-    /// From what was typed; `several`: each process gets one.
+    /// Makes a plan from the options. `several`: each process has its own recording.
     ///
     /// # Errors
-    /// The pattern is none (a usage error), or nothing can be written there.
+    /// The pattern is not valid (a usage error), or the place cannot be written to.
     pub(crate) fn new(
         record: &Path,
         rotation: Option<Rotation>,
@@ -56,7 +56,7 @@ impl Plan {
         };
         if plan.pattern.needs_target() {
             let dir = plan.pattern.dir();
-            // Gone as soon as it is there: whether it can be made is all that is asked.
+            // The file is removed at once: this only tests whether one can be made.
             tempfile::Builder::new().prefix(".gcwatch-").tempfile_in(dir).map_err(|e| failed(dir, &e))?;
         } else {
             let path = plan.pattern.fill(&Known { pid: None, title: None, started: plan.started }).path(1);
@@ -65,19 +65,19 @@ impl Plan {
                 let what = format!("the recording {path} and the report {report} are the same file");
                 return Err(Failure::new(Code::USAGE, what).remedy("give another --record or --output"));
             }
-            // What is there is kept until the recording begins.
+            // An existing file keeps its content until the recording begins.
             sys::LateFile::create(&path).map_err(|e| failed(&path, &e))?;
         }
         Ok(plan)
     }
 
-    /// A recording there would be overwritten by the report, or overwrite it.
+    /// Whether the recording and the report would be the same file.
     fn hits_report(&self, recording: &Path) -> bool {
         let report = self.report.as_ref().and_then(|report| sys::place(report));
         report.is_some() && report == sys::place(recording)
     }
 
-    /// What may end the recording early, with its remedy.
+    /// Warns, with a remedy, if the recording may end early because the disk is full.
     pub(crate) fn warning(&self) -> Option<String> {
         let free = sys::free_bytes(self.pattern.dir())?;
         let dir = self.pattern.dir().display();
@@ -88,7 +88,7 @@ impl Plan {
                 mib(free),
                 mib(needed)
             )),
-            _ if free < LITTLE_BYTES => Some(format!(
+            _ if free < MIN_FREE_BYTES => Some(format!(
                 "only {} MiB are free in {dir}: the recording ends when they are full; give --record another place",
                 mib(free)
             )),
@@ -99,7 +99,7 @@ impl Plan {
     /// Begins the recording, now that the target is known.
     ///
     /// # Errors
-    /// The file cannot be created; with its name.
+    /// The file, whose path is returned, cannot be created.
     pub(crate) fn open(
         &self,
         pid: Option<u32>,

@@ -1,13 +1,13 @@
-//! Names of recordings: a pattern becomes a file's name.
+//! Names of recordings: makes a file name from a pattern.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// The name inside a directory.
-const DEFAULT: &str = "{name}-{pid}-{time}.nettrace";
-/// No name of a process makes a file's name longer than this, in characters.
-const LONGEST_NAME: usize = 64;
-/// Names of devices, which Windows does not let files have.
+/// The pattern if only a directory is given.
+const DEFAULT_NAME: &str = "{name}-{pid}-{time}.nettrace";
+/// A process's name takes at most this many characters of a file name.
+const MAX_TITLE_CHARS: usize = 64;
+/// Names of devices. Windows lets no file have them.
 const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,14 +19,14 @@ enum Piece {
     Number,
 }
 
-/// Where recordings go.
+/// Where recordings go, with placeholders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pattern {
     dir: PathBuf,
     pieces: Vec<Piece>,
 }
 
-/// What placeholders stand for.
+/// The values of the placeholders.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Known<'a> {
     pub(super) pid: Option<u32>,
@@ -34,28 +34,28 @@ pub(super) struct Known<'a> {
     pub(super) started: jiff::Timestamp,
 }
 
-/// A name in which only the number of the part is open.
+/// A path in which only the number of the file is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Name {
     dir: PathBuf,
-    /// The number goes between each two.
+    /// The number goes between each two texts.
     texts: Vec<OsString>,
 }
 
 impl Pattern {
-    /// A file's name with placeholders, or a directory. `numbered`: there will be several, and where the name does not
-    /// say where their numbers go, they go before its extension.
+    /// Parses a directory, or a file name with placeholders. `numbered`: there will be several files, whose numbers go
+    /// before the extension if the name has no `{n}`.
     pub(super) fn parse(value: &Path, numbered: bool) -> Result<Pattern, String> {
         let is_dir = value.is_dir() || value.as_os_str().as_encoded_bytes().ends_with(b"/");
         let (dir, name) = match value.file_name() {
             Some(name) if !is_dir => (value.parent().unwrap_or(Path::new("")), name),
-            _ => (value, OsStr::new(DEFAULT)),
+            _ => (value, OsStr::new(DEFAULT_NAME)),
         };
         let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
         if dir.as_os_str().as_encoded_bytes().contains(&b'{') && !dir.is_dir() {
             return Err("placeholders can be in the file's name only, not in its directory's".to_owned());
         }
-        // What is no text has no placeholders either.
+        // A name that is not UTF-8 has no placeholders.
         let mut pieces = match name.to_str() {
             Some(text) => pieces(text)?,
             None => vec![Piece::Text(name.to_owned())],
@@ -70,12 +70,12 @@ impl Pattern {
         Ok(Pattern { dir: dir.to_owned(), pieces })
     }
 
-    /// The directory; it is not created.
+    /// The directory. It is not created here.
     pub(super) fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// The name cannot be told before the target is known.
+    /// Whether the name depends on the target.
     pub(super) fn needs_target(&self) -> bool {
         self.has_pid() || self.pieces.contains(&Piece::Name)
     }
@@ -106,7 +106,7 @@ impl Pattern {
 }
 
 impl Name {
-    /// The file of a part, which count from 1; three digits, or more where there are more.
+    /// The path of a file. Numbers start at 1 and have at least three digits.
     pub(super) fn path(&self, part: u32) -> PathBuf {
         self.dir.join(self.texts.join(OsStr::new(&format!("{part:03}"))))
     }
@@ -165,17 +165,17 @@ fn number_before_extension(pieces: &mut Vec<Piece>) {
     }
 }
 
-/// A process's name as a part of a file's name: nothing that leads elsewhere, hides the file, or acts on a shell.
+/// Makes a process's name safe as a part of a file name: no other directory, no hidden file, no effect on a shell.
 fn safe(title: &str) -> String {
     let title = title.strip_suffix(".dll").or_else(|| title.strip_suffix(".exe")).unwrap_or(title);
     let plain = |c: char| if c.is_alphanumeric() || "._-+".contains(c) { c } else { '_' };
-    let text: String = title.chars().take(LONGEST_NAME).map(plain).collect();
+    let text: String = title.chars().take(MAX_TITLE_CHARS).map(plain).collect();
     let first = text.split('.').next().unwrap_or_default().to_lowercase();
     let device = DEVICES.contains(&first.as_str())
         || (first.starts_with("com") || first.starts_with("lpt")) && first.chars().count() == 4;
     match text.as_str() {
         "" => "process".to_owned(),
-        // Hidden, an option, or a device.
+        // It would be hidden, an option, or a device.
         text if text.starts_with(['.', '-']) || device => format!("_{text}"),
         _ => text,
     }
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_processes_stay_in_their_place() {
+    fn process_names_become_safe_file_names() {
         for (title, text) in [
             ("app.dll", "app"),
             ("../../etc/passwd", "_.._.._etc_passwd"),
@@ -242,6 +242,6 @@ mod tests {
         ] {
             assert_eq!(safe(title), text, "{title:?}");
         }
-        assert_eq!(safe(&"x".repeat(999)).len(), LONGEST_NAME);
+        assert_eq!(safe(&"x".repeat(999)).len(), MAX_TITLE_CHARS);
     }
 }

@@ -1,4 +1,4 @@
-//! One file, whole at every instant.
+//! One file of a recording, complete at every instant.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -8,17 +8,17 @@ use crate::sys;
 
 /// NullReference: the tag that ends a nettrace stream.
 const END: &[u8] = &[1];
-/// In version 6: an empty block of kind 0.
+/// The end of a stream of version 6: an empty block of kind 0.
 const END_6: &[u8] = &[0; 4];
 /// Version 6 has zeros after the magic word.
 const MAGIC_6: &[u8] = b"Nettrace\0\0\0\0";
 
-/// A file that always ends with an end tag, which the next write replaces.
+/// A file that always ends with an end tag. The next write overwrites the tag.
 #[derive(Debug)]
 pub(super) struct Part {
     path: PathBuf,
     file: File,
-    /// Bytes that will not change.
+    /// The length without the end tag. These bytes do not change any more.
     written: u64,
     end: &'static [u8],
 }
@@ -29,7 +29,7 @@ impl Part {
         Part { path, file, written: 0, end: END }
     }
 
-    /// A file that has its first bytes from the moment on when it has its name.
+    /// Creates a file that has its first bytes as soon as it has its name.
     pub(super) fn create(path: PathBuf, first: &[u8]) -> io::Result<Part> {
         let (file, early) = sys::replacement(&path, false)?.into_parts();
         let mut part = Part::new(path, file);
@@ -42,14 +42,14 @@ impl Part {
         &self.path
     }
 
-    /// Without the end tag.
+    /// The length without the end tag.
     pub(super) fn len(&self) -> u64 {
         self.written
     }
 
-    /// Appends whole objects. A write can be cut off by a signal, between any two pages: so everything is written
-    /// behind the old end tag, the new one included, and then the few bytes that take the old one's place. The first
-    /// write has no end tag to hide behind, and should fit into a page.
+    /// Appends complete objects. A signal can cut a write off between any two pages. So this first writes everything
+    /// behind the old end tag, including the new end tag, and then the few bytes that overwrite the old one. The first
+    /// write has no end tag before it, and should fit into a page.
     pub(super) fn append(&mut self, objects: &[u8]) -> io::Result<()> {
         if self.written == 0 && objects.starts_with(MAGIC_6) {
             self.end = END_6;

@@ -1,5 +1,5 @@
-//! A recording is the stream, byte for byte. With a rotation the next file begins at a sequence point, with everything
-//! that is needed to read it alone.
+//! Writes a recording: the stream, byte for byte. With a rotation the next file begins at a sequence point, with
+//! everything that is needed to read it alone.
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
@@ -16,9 +16,9 @@ use crate::gc::replayable_state::ReplayableState;
 /// `--rotate SIZE,N`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Rotation {
-    /// The next file begins at the first sequence point after so many bytes.
+    /// The next file begins at the first sequence point after this many bytes.
     pub(crate) bytes: u64,
-    /// How many files are kept; `None`: all.
+    /// How many files are kept. `None`: all.
     pub(crate) files: Option<u32>,
 }
 
@@ -28,25 +28,25 @@ pub(crate) struct Recorder {
     part: Part,
     /// Offset in the stream of the first byte of `rest`.
     taken: u64,
-    /// Stream bytes that have not been written: an object that is not whole yet.
+    /// Bytes that are not written yet: those of an incomplete object.
     rest: Vec<u8>,
     begun: bool,
     rotating: Option<Rotating>,
 }
 
-/// What the next file needs.
+/// The state of a rotation, with what the next file needs.
 #[derive(Debug)]
 struct Rotating {
     rotation: Rotation,
     name: Name,
     number: u32,
-    /// Files that are there, the oldest first, without the one that is being written.
+    /// Files that are complete and not removed, the oldest first.
     older: VecDeque<PathBuf>,
     header: Vec<u8>,
-    /// Trace object and metadata.
+    /// The trace object and the metadata blocks.
     kept: Vec<(ObjectSpan, Vec<u8>)>,
     carried: Carried,
-    /// The sequence point at which the next file begins, as soon as something comes after it.
+    /// The sequence point at which the next file begins as soon as an object follows.
     due: Option<(ObjectSpan, Vec<u8>, Vec<EventBlock>)>,
 }
 
@@ -56,7 +56,7 @@ impl Recorder {
         Recorder { part: Part::new(path, file), taken: 0, rest: Vec::new(), begun: false, rotating: None }
     }
 
-    /// A recording in several files, of which this is the first.
+    /// A recording in several files. `file` is the first.
     pub(super) fn rotating(path: PathBuf, file: File, name: Name, rotation: Rotation) -> Recorder {
         let rotating = Rotating {
             rotation,
@@ -71,30 +71,30 @@ impl Recorder {
         Recorder { rotating: Some(rotating), ..Recorder::new(path, file) }
     }
 
-    /// Where it goes at present.
+    /// The path of the current file.
     pub(crate) fn path(&self) -> &Path {
         self.part.path()
     }
 
-    /// An event that later files need; told in the order of the stream, before [`write`](Self::write) gets its bytes.
+    /// Keeps an event for later files. Call it in stream order, before [`write`](Self::write) gets its bytes.
     pub(crate) fn replayable_state(&mut self, state: ReplayableState, event: impl Into<RepeatedEvent>) {
         if let Some(rotating) = &mut self.rotating {
             rotating.carried.tell(state, event);
         }
     }
 
-    /// All events before a sequence point have been told.
+    /// A sequence point follows the events so far.
     pub(crate) fn sequence_point(&mut self) {
         if let Some(rotating) = &mut self.rotating {
             rotating.carried.sequence_point();
         }
     }
 
-    /// Takes in the next bytes of the stream. `boundary` is the offset in the stream up to which objects are whole;
+    /// Writes the next bytes of the stream. `boundary` is the offset in the stream after the last complete object;
     /// `objects` are those that these bytes completed.
     pub(crate) fn write(&mut self, bytes: &[u8], boundary: u64, objects: &[ObjectSpan]) -> io::Result<()> {
         self.rest.extend_from_slice(bytes);
-        // A header without a trace object is no stream yet.
+        // A header without a trace object is not a stream yet.
         self.begun |= !objects.is_empty();
         if !self.begun {
             return Ok(());
@@ -110,7 +110,7 @@ impl Recorder {
         match &mut self.rotating {
             Some(rotating) => rotating.write(&mut self.part, &stream, from, objects),
             None => {
-                // Header and trace object first: that little is written whole or not at all.
+                // The header and the trace object go first: so small a write is not cut off.
                 let head = objects.first().filter(|_| from == 0).map_or(0, |trace| trace.end);
                 let head = usize::try_from(head).unwrap_or(usize::MAX).min(stream.len());
                 self.part.append(&stream[..head])?;
@@ -149,7 +149,7 @@ impl Rotating {
                     let carried = self.carried.at_sequence_point(full);
                     self.due = full.then(|| (object.clone(), bytes.to_vec(), carried));
                 }
-                // Version 6 has more that would have to be kept. No runtime sends it: it stays in one file.
+                // Version 6: each file would have to repeat these blocks. No runtime sends it, so it stays in one file.
                 BlockKind::THREAD | BlockKind::REMOVE_THREAD => self.rotation.bytes = u64::MAX,
                 _ => {}
             }
@@ -157,7 +157,7 @@ impl Rotating {
         part.append(&out)
     }
 
-    /// The next file: it can be read alone.
+    /// Begins the next file, which can be read alone.
     fn next(&mut self, point: &ObjectSpan, bytes: &[u8], carried: &[EventBlock]) -> io::Result<Part> {
         let mut first = self.header.clone();
         for (object, bytes) in &self.kept {
@@ -172,14 +172,14 @@ impl Rotating {
         Part::create(self.name.path(self.number), &first)
     }
 
-    /// One that cannot be removed now is tried again with the next.
+    /// Removes the oldest files. If one cannot be removed, the next rotation tries again.
     fn remove_oldest(&mut self) {
         let Some(files) = self.rotation.files else { return };
         while self.older.len() >= files.max(1) as usize {
             let Some(oldest) = self.older.front() else { return };
             match fs::remove_file(oldest) {
                 Err(e) if e.kind() != io::ErrorKind::NotFound => {
-                    tracing::debug!("{}: {e}", oldest.display());
+                    tracing::debug!("cannot remove {}: {e}", oldest.display());
                     return;
                 }
                 _ => drop(self.older.pop_front()),

@@ -1,4 +1,4 @@
-//! Files that are looked at between any two writes.
+//! Tests that check the files of a recording after every write.
 
 use std::io;
 
@@ -37,7 +37,7 @@ fn point(stream: &mut Vec<u8>, at: i64) {
     block(stream, "SPBlock", &[&at.to_le_bytes()[..], &[0; 4]].concat());
 }
 
-/// A file as it is at some instant: a whole stream, of which this is what sequence points say.
+/// Checks that a file is a complete stream, and returns the times of its sequence points.
 fn times(path: &Path) -> Vec<i64> {
     use dotnet_diagnostics_client::nettrace::{Item, Reader};
     let mut reader = Reader::new();
@@ -52,12 +52,12 @@ fn times(path: &Path) -> Vec<i64> {
                 return times;
             }
             Some(_) => {}
-            None => panic!("an end comes always"),
+            None => panic!("the reader always gives an end"),
         }
     }
 }
 
-/// Feeds a stream in chunks, and looks at every file after each.
+/// Records a stream in chunks, and checks every file after each chunk.
 fn record(dir: &Path, stream: &[u8], chunk: usize, rotation: Option<Rotation>) -> io::Result<Vec<PathBuf>> {
     let plan = super::super::Plan::new(&dir.join("it.nettrace"), rotation, false, None).unwrap();
     let mut recorder = plan.open(Some(42), None).unwrap();
@@ -80,7 +80,7 @@ fn record(dir: &Path, stream: &[u8], chunk: usize, rotation: Option<Rotation>) -
 }
 
 #[test]
-fn whole_at_every_instant() -> io::Result<()> {
+fn a_file_is_complete_after_every_write() -> io::Result<()> {
     let mut stream = head();
     for at in 1..5 {
         point(&mut stream, at);
@@ -96,7 +96,7 @@ fn whole_at_every_instant() -> io::Result<()> {
 }
 
 #[test]
-fn files_overlap_at_their_sequence_points_and_the_oldest_go() -> io::Result<()> {
+fn files_overlap_at_their_sequence_points_and_the_oldest_are_removed() -> io::Result<()> {
     let mut stream = head();
     block(&mut stream, "MetadataBlock", b"\x14\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
     for at in 1..=5 {
@@ -108,7 +108,7 @@ fn files_overlap_at_their_sequence_points_and_the_oldest_go() -> io::Result<()> 
         let dir = tempfile::tempdir()?;
         let all = record(dir.path(), &stream, chunk, Some(Rotation { bytes: 1, files: None }))?;
         let seen: Vec<_> = all.iter().map(|file| times(file)).collect();
-        // Nothing comes after the last: no file begins there.
+        // Nothing follows the last sequence point, so no file begins there.
         assert_eq!(seen, [vec![1], vec![1, 2], vec![2, 3], vec![3, 4], vec![4, 5]]);
         let dir = tempfile::tempdir()?;
         let last = record(dir.path(), &stream, chunk, Some(Rotation { bytes: 1, files: Some(2) }))?;
@@ -118,8 +118,8 @@ fn files_overlap_at_their_sequence_points_and_the_oldest_go() -> io::Result<()> 
         let half = Rotation { bytes: stream.len() as u64 / 2, files: Some(2) };
         let larger = record(dir.path(), &stream, chunk, Some(half))?;
         let seen: Vec<_> = larger.iter().map(|file| times(file)).collect();
-        assert_eq!(seen, [vec![2, 3, 4], vec![4, 5]], "and [1, 2] was removed");
-        assert!(fs::metadata(&larger[0])?.len() >= half.bytes, "it is full");
+        assert_eq!(seen, [vec![2, 3, 4], vec![4, 5]], "the file with [1, 2] was removed");
+        assert!(fs::metadata(&larger[0])?.len() >= half.bytes, "a file ends only when it is full");
     }
     Ok(())
 }
@@ -150,8 +150,8 @@ fn each_file_repeats_what_was_in_force_at_its_start() -> io::Result<()> {
         described.extend(record);
     }
     block(&mut stream, "MetadataBlock", &described);
-    // What the stream says before each sequence point; all of it comes in one piece.
-    let told: [&[(ReplayableState, &[u8])]; 4] = [
+    // The events before each sequence point. All of them come before the first write.
+    let events_before: [&[(ReplayableState, &[u8])]; 4] = [
         &[
             (ReplayableState::Hello, b"B"),
             (ReplayableState::Definition, b"a"),
@@ -177,7 +177,7 @@ fn each_file_repeats_what_was_in_force_at_its_start() -> io::Result<()> {
     let plan = super::super::Plan::new(&dir.path().join("it.nettrace"), rotation, false, None).unwrap();
     let mut recorder = plan.open(None, None).unwrap();
     let mut at = 0;
-    for events in told {
+    for events in events_before {
         for (state, payload) in events {
             at += 1;
             let id = if *state == ReplayableState::Latest { 2 } else { 1 };
@@ -188,15 +188,15 @@ fn each_file_repeats_what_was_in_force_at_its_start() -> io::Result<()> {
     let mut reader = dotnet_diagnostics_client::nettrace::Reader::new();
     reader.feed(&stream);
     recorder.write(&stream, reader.boundary(), reader.objects())?;
-    let said = |part: u32| repeated(&dir.path().join(format!("it.{part:03}.nettrace")));
-    // How things are is told by the last event, wherever it stood: it was read before the files were written.
-    assert_eq!([said(1), said(2)], ["", "aTcSC"]);
-    assert_eq!([said(3), said(4), said(5)], ["aTcbdSC", "eUSC", "SCf"]);
+    let text_of = |part: u32| repeated(&dir.path().join(format!("it.{part:03}.nettrace")));
+    // All events were read before the files were written, so later files have the last hello and the last `Latest`.
+    assert_eq!([text_of(1), text_of(2)], ["", "aTcSC"]);
+    assert_eq!([text_of(3), text_of(4), text_of(5)], ["aTcbdSC", "eUSC", "SCf"]);
     Ok(())
 }
 
 #[test]
-fn what_was_there_stays_when_the_disk_is_full() -> io::Result<()> {
+fn a_full_disk_is_an_error_and_adds_nothing() -> io::Result<()> {
     if !Path::new("/dev/full").exists() {
         return Ok(());
     }
