@@ -55,7 +55,7 @@ pub(crate) struct Aggregator {
     damage: Option<nettrace::Error>,
     damages: u64,
     is_trace: bool,
-    /// Decides when the profiler costs too much, if it is to leave then.
+    /// Decides when the profiler costs too much, in a watch that then steps back.
     step_back: Option<StepBack>,
     /// `--gcs` counts complete collections of this level or a higher one.
     counted_level: Level,

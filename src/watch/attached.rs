@@ -77,7 +77,7 @@ pub(crate) async fn start(
     Ok(StartedWatch::without_profiler(stream, level, reason))
 }
 
-/// Refuses if it is known, before the runtime is asked, that the profiler cannot be loaded.
+/// Refuses a process that cannot load the profiler, as far as this is known before the attach.
 async fn refused(found: &Found, request: &WatchRequest, cost: &Cost) -> Result<(), Refusal> {
     if let Some(variable) = found.facts.as_ref().and_then(|facts| facts.profiler_disabled_by()) {
         return Err(Refusal::forbidden_by(&variable));

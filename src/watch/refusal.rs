@@ -26,19 +26,19 @@ impl Refusal {
         Refusal::new(Code::UNSUPPORTED, reason, remedy)
     }
 
-    /// Where roots were demanded it is a failure.
+    /// The failure if the user demanded roots.
     pub(crate) fn into_failure(self) -> Failure {
         Failure::new(self.code, format!("roots cannot be watched: {}", self.reason))
             .remedy(self.remedy)
             .remedy("or leave --level out: gcwatch then watches at the level that works")
     }
 
-    /// The process has gone.
+    /// The process has ended.
     pub(crate) fn gone(e: &std::io::Error) -> Refusal {
         Refusal::new(Code::NO_TARGET, e.to_string(), "gcwatch ps lists the .NET processes")
     }
 
-    /// The environment forbids profilers, even where the runtime would take an attach.
+    /// The environment forbids profilers, even if the runtime would accept an attach.
     pub(crate) fn forbidden_by(variable: &str) -> Refusal {
         Refusal::unsupported(
             format!("its environment forbids profilers ({variable}=0)"),
@@ -55,7 +55,7 @@ impl Refusal {
         )
     }
 
-    /// NativeAOT and Mono.
+    /// The runtime is NativeAOT or Mono, which load no profilers.
     pub(crate) fn no_profilers() -> Refusal {
         let reason = "this runtime takes no profiler, and tells no blocks (NativeAOT or Mono)";
         Refusal { instead: Level::Basic, ..Refusal::unsupported(reason, "use --level basic") }
@@ -70,7 +70,7 @@ impl Refusal {
         )
     }
 
-    /// What an answer to a profiler command means.
+    /// The refusal for a runtime's answer to a profiler command.
     pub(crate) fn of(error: &Error) -> Refusal {
         let newer = "use --level moves, or run the program on a newer .NET";
         match error.hresult() {

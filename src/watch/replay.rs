@@ -1,5 +1,5 @@
-//! A recording being read. Of a file, the large payloads are passed over, and read when their events' turn comes: what
-//! waits in between is small, however much was recorded between two flushes of the runtime.
+//! Reads recordings. In a file, large payloads are passed over, and read only when the turn of their events comes. So
+//! the events that wait are small, however much the runtime wrote between two flushes.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -14,16 +14,16 @@ use crate::gc::fold::Fold;
 use crate::gc::stream_info::StreamInfo;
 use crate::sys;
 
-/// Read after something was passed over: the next header, which may have the next large payload behind it.
-const LEAST_BYTES: usize = 1 << 10;
-/// Read where nothing is passed over. It stays in a processor's own cache.
-const MOST_BYTES: usize = 256 << 10;
+/// Bytes to read after a payload was passed over: the next header, which the next large payload may follow.
+const MIN_READ_BYTES: usize = 1 << 10;
+/// Bytes to read if nothing is passed over. They stay in the cache of one processor.
+const MAX_READ_BYTES: usize = 256 << 10;
 
-/// A recording, from front to back.
+/// A recording, which is read from front to back.
 pub(crate) struct Source {
     from: From,
     buffer: Vec<u8>,
-    /// How much is read next.
+    /// How many bytes the next read asks for.
     size: usize,
 }
 
@@ -33,17 +33,17 @@ enum From {
 }
 
 impl Source {
-    /// A file that can be read at any place.
+    /// A file that can be read at any offset.
     pub(crate) fn file(file: File, len: u64) -> Source {
         Source::new(From::File { file: Arc::new(file), at: 0, len })
     }
 
-    /// What comes only once; `held`: so many bytes of it may wait for their turn.
+    /// A stream that can be read only once. `held`: how many bytes of its events may wait for their turn.
     pub(crate) fn stream(stream: Box<dyn Read + Send>, held: usize) -> Source {
         Source::new(From::Stream { stream, held })
     }
 
-    /// What may wait of it in memory.
+    /// The limits of the reader's memory.
     pub(crate) fn limits(&self) -> Limits {
         let mut limits = Limits::default();
         if let From::Stream { held, .. } = &self.from {
@@ -53,10 +53,10 @@ impl Source {
     }
 
     fn new(from: From) -> Source {
-        Source { from, buffer: Vec::new(), size: LEAST_BYTES }
+        Source { from, buffer: Vec::new(), size: MIN_READ_BYTES }
     }
 
-    /// Bytes of a file; unknown of what comes only once.
+    /// The length of a file. `None`: a stream.
     pub(crate) fn len(&self) -> Option<u64> {
         match &self.from {
             From::File { len, .. } => Some(*len),
@@ -64,36 +64,36 @@ impl Source {
         }
     }
 
-    /// The next bytes; none at the end.
+    /// Reads the next bytes. There are none at the end.
     pub(crate) fn next(&mut self) -> io::Result<&[u8]> {
         if self.buffer.len() < self.size {
             self.buffer.resize(self.size, 0);
         }
         let buffer = &mut self.buffer[..self.size];
-        self.size = (self.size * 2).min(MOST_BYTES);
+        self.size = (self.size * 2).min(MAX_READ_BYTES);
         let n = match &mut self.from {
             From::File { file, at, .. } => {
-                let n = again(|| sys::read_at(file, buffer, *at))?;
+                let n = retry(|| sys::read_at(file, buffer, *at))?;
                 *at += n as u64;
                 n
             }
-            From::Stream { stream, .. } => again(|| stream.read(buffer))?,
+            From::Stream { stream, .. } => retry(|| stream.read(buffer))?,
         };
         Ok(&self.buffer[..n])
     }
 
-    /// Passes over up to so many bytes, if that is possible. How many it were.
+    /// Passes over up to this many bytes of a file. Returns how many it passed over.
     pub(crate) fn pass_over(&mut self, bytes: u64) -> u64 {
         let From::File { at, len, .. } = &mut self.from else { return 0 };
         let passed = bytes.min(len.saturating_sub(*at));
         *at += passed;
         if passed > 0 {
-            self.size = LEAST_BYTES;
+            self.size = MIN_READ_BYTES;
         }
         passed
     }
 
-    /// Where payloads that were passed over can be read.
+    /// A reader for payloads that were passed over. `None`: a stream, which passes over none.
     pub(crate) fn payloads(&self) -> Option<Payloads> {
         match &self.from {
             From::File { file, .. } => Some(Payloads { file: Arc::clone(file) }),
@@ -108,11 +108,11 @@ pub(crate) struct Payloads {
 }
 
 impl Payloads {
-    /// One that was passed over.
+    /// Reads a payload that was passed over.
     pub(crate) fn read(&self, place: Deferred, buffer: &mut [u8]) -> io::Result<()> {
         let mut there = 0;
         while there < buffer.len() {
-            match again(|| sys::read_at(&self.file, &mut buffer[there..], place.offset + there as u64))? {
+            match retry(|| sys::read_at(&self.file, &mut buffer[there..], place.offset + there as u64))? {
                 0 => return Err(io::ErrorKind::UnexpectedEof.into()),
                 n => there += n,
             }
@@ -121,7 +121,7 @@ impl Payloads {
     }
 }
 
-fn again(mut read: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+fn retry(mut read: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
     loop {
         match read() {
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
@@ -130,7 +130,7 @@ fn again(mut read: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
     }
 }
 
-/// Reads a whole recording for what it tells of its target, which comes at its end. Damage ends a file.
+/// Reads a whole recording for its stream info, part of which comes at its end. Damage ends a file.
 pub(crate) fn look_ahead(files: impl IntoIterator<Item = Source>) -> StreamInfo {
     let mut fold = Fold::new(false);
     for source in files {
@@ -161,7 +161,7 @@ fn look_into(mut source: Source, fold: &mut Fold) {
     }
 }
 
-/// Events of blocks and roots, which make up nearly all of a large recording.
+/// Whether events are those of blocks or roots, which make up nearly all of a large recording.
 pub(super) fn bulky(metadata: &Metadata) -> bool {
     use wire::event_id::{MOVED, ROOTS, STATICS, SURVIVING, TYPED_ROOTS};
     match &*metadata.provider {

@@ -1,4 +1,4 @@
-//! What a watch is asked for, after everything that was typed has got its meaning.
+//! The request for a watch, made from the command line and the settings.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,23 +10,23 @@ use crate::exit::Failure;
 use crate::gc::facts::{Sample, StepBackLimits};
 use crate::gc::record::Level;
 
-/// A watch that is asked for.
+/// The request for a watch.
 #[derive(Debug)]
 pub(crate) struct WatchRequest {
-    /// The level that the user demanded; `None`: roots, or what is possible.
+    /// The level that the user demanded. `None`: roots, or else what is possible.
     pub(crate) demanded: Option<Level>,
-    /// The lowest level that can answer the assertions: a verdict should not judge what watching costs.
+    /// The lowest level that sees the metrics of all assertions: a verdict should not judge what watching costs.
     pub(crate) needed: Option<Level>,
     /// `--sample`: roots in sampling windows.
     pub(crate) sampling: Option<Sample>,
     pub(crate) detail: Detail,
-    /// Another build of the profiler library.
+    /// Another build of the profiler library (`--profiler-path`).
     pub(crate) profiler_path: Option<PathBuf>,
     pub(crate) limits: Limits,
-    /// What roots may cost a process that runs, where the user asked for nothing.
+    /// What roots may cost a running process if the user [asked for nothing](Self::asks_for_nothing).
     pub(crate) careful: Careful,
     pub(crate) recording: Option<recording::Plan>,
-    /// The target's own children dial our port, too (`--follow`).
+    /// The target's own children connect to our port, too (`--follow`).
     pub(crate) children_dial: bool,
 }
 
@@ -34,34 +34,34 @@ pub(crate) struct WatchRequest {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Limits {
     pub(crate) duration: Option<Duration>,
-    /// Complete collections at the level watched.
+    /// The number of complete collections, at the level of the watch.
     pub(crate) gcs: Option<u64>,
 }
 
-/// How much the profiler may cost a process that runs.
+/// How much the profiler may cost a running process.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Careful {
-    /// The longest blocking gen2 collection, estimated, for which roots are watched all the time.
+    /// The longest estimate of a blocking gen2 collection with which roots are watched all the time.
     pub(crate) max_blocking_gc: Duration,
     pub(crate) step_back: StepBackLimits,
 }
 
 impl WatchRequest {
-    /// The user asked for nothing: what is watched must not hurt.
+    /// Whether the user chose neither level, assertions nor windows. Then watching must not hurt the target.
     pub(crate) fn asks_for_nothing(&self) -> bool {
         self.demanded.is_none() && self.needed.is_none() && self.sampling.is_none()
     }
 
-    /// The level to try.
+    /// The level to try first.
     pub(crate) fn level(&self) -> Level {
         let windows = self.sampling.map(|_| Level::Roots);
         self.demanded.or(windows).or(self.needed).unwrap_or(Level::Roots)
     }
 
-    /// Goes on at another level, with the reason.
+    /// Falls back to another level. Returns it with the reason.
     ///
     /// # Errors
-    /// Roots were demanded.
+    /// The user demanded roots.
     pub(crate) fn fall_back(&self, refusal: Refusal) -> Result<(Level, String), Failure> {
         if self.demanded == Some(Level::Roots) {
             return Err(refusal.into_failure());

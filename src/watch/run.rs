@@ -1,4 +1,4 @@
-//! One watch from its request to its outcome. `run`, `attach` and `--follow` differ in the source and in the control.
+//! Does one watch, from its request to its outcome. `run`, `attach` and `--follow` differ only in source and control.
 
 use dotnet_diagnostics_client::{Client, Transport};
 
@@ -17,29 +17,29 @@ use crate::target::Found;
 
 /// The process to watch.
 pub(crate) enum WatchSource<'a> {
-    /// It runs, and was found.
+    /// A running process that was found.
     Running(&'a Found),
-    /// It waits at its start for us.
+    /// A process that waits for us at its start.
     Suspended(&'a Suspended),
 }
 
-/// What a watch has come to, and why it ended.
+/// The results of a watch, and why it ended.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) ended: Ended,
     pub(crate) results: Results,
-    /// The observer could not be told everything.
+    /// Why the observer failed, and so did not get everything.
     pub(crate) observer_error: Option<std::io::Error>,
 }
 
 impl Outcome {
-    /// The target was killed, or its stream ended amid an object.
+    /// Whether the stream ended by itself without its end tag, as when the target is killed.
     pub(crate) fn is_cut(&self) -> bool {
         matches!(self.ended, Ended::Target { whole: false })
     }
 }
 
-/// Watches one process: opens the session, brings the profiler in, reads the stream until something ends the watch, and
+/// Watches one process: opens the session, loads the profiler, reads the stream until something ends the watch, and
 /// leaves the process as it was.
 ///
 /// # Errors
@@ -105,7 +105,7 @@ async fn observe<T: Transport>(
     control: &mut impl Control,
 ) -> Outcome {
     let mut processor = StreamProcessor::new(facts, observer, false);
-    // The stream is closed at the end of this statement: one that nobody reads would delay the target's exit.
+    // This statement closes the stream at its end: a stream that nobody reads would delay the target's exit.
     let ended = match processor.begin(request.recording.as_ref()) {
         Ok(()) => Pump::new(connection, request.limits, stop).run(&mut processor, control).await,
         Err(e) => {

@@ -1,10 +1,10 @@
-//! `--sample`: the profiler comes for a window, and is out again between two of them. The session stays open all the
-//! time, so that no collection is missed and none is counted twice.
+//! Opens and closes sampling windows: the profiler is loaded for a window and detached after it. The session stays open
+//! all the time, so that no collection is missed or counted twice.
 //!
-//! While a background collection runs, the runtime would make an attach wait for its end, and walk the whole heap at
-//! each collection meanwhile. So it is not asked as long as the stream tells of one.
+//! During a background collection the runtime would delay an attach until its end, and walk the whole heap at each
+//! collection meanwhile. So gcwatch does not attach while the stream shows a background collection.
 //!
-//! Which windows were taken is read from the stream, as it is in a recording, and each tells how many before it were
+//! The stream says which windows were taken, so a replay knows them, too. Each window says how many before it were
 //! skipped.
 
 use std::pin::Pin;
@@ -19,15 +19,15 @@ use super::refusal::Refusal;
 use super::stream::Detail;
 use crate::gc::facts::{Sample, WindowLength};
 
-/// How long a background collection may delay a window. Then the window is skipped.
+/// How long a background collection may delay a window before the window is skipped.
 const MAX_DELAY: Duration = Duration::from_secs(1);
-/// How long a background collection that the stream has not told of yet may delay the runtime's answer.
+/// How long a background collection that the stream does not show yet may delay the runtime's answer.
 const BACKGROUND_GC_TIMEOUT_MS: u32 = 20;
-/// A window for collections is closed after this time, whether they came or not.
+/// A window for a number of collections is closed after this time, whether they came or not.
 const MAX_WINDOW: Duration = Duration::from_secs(5);
-/// A profiler that leaves is out after 0.3 s as a rule, after steps of 5 s where the runtime found it in use.
+/// A profiler that leaves is detached after 0.3 s as a rule, after steps of 5 s if the runtime found it in use.
 const LEAVING_TIMEOUT: Duration = Duration::from_secs(16);
-/// A runtime that has just started takes no profiler yet, and the stream tells of a collection with its next flush.
+/// A runtime that has just started accepts no profiler yet, and the stream shows a collection with its next flush.
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 /// The profiler connects before the runtime answers.
 const ARRIVAL_TIMEOUT: Duration = Duration::from_millis(500);
@@ -36,15 +36,15 @@ type Answer<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + 'a>>;
 
 enum State<'a> {
     Closed,
-    /// The profiler was asked in.
+    /// The runtime was asked to attach the profiler.
     Entering(Answer<'a>),
     Open {
-        /// `None`: until it is told to step back.
+        /// `None`: until the watch steps back.
         until: Option<Instant>,
-        /// Collections with roots that end it.
+        /// The window ends when this many collections with roots were seen, counted from the start of the watch.
         roots: Option<u64>,
     },
-    /// It was asked out.
+    /// The profiler was told to leave.
     Leaving {
         until: Instant,
     },
@@ -55,8 +55,8 @@ enum State<'a> {
 enum OpensAfter {
     /// As soon as the interval is over.
     Interval,
-    /// At the end of the first gen2 collection after that: the next one, which would block in a window, is then furthest
-    /// away. `seen`: gen2 collections so far.
+    /// At the end of the first gen2 collection after that. The next one, which would block in a window, is then
+    /// farthest away. `seen`: gen2 collections so far.
     Gen2 { seen: u64 },
 }
 
@@ -67,20 +67,20 @@ pub(crate) struct Sampler<'a, T: Transport> {
     ready: Ready,
     control: &'a Client<T>,
     state: State<'a>,
-    /// Of the window that came last, taken or not.
+    /// The number of the last window, taken or not.
     number: u32,
-    /// How many were skipped because of background collections.
+    /// How many windows were skipped because of background collections.
     busy: u32,
-    /// When the next window begins.
+    /// When the next window is due.
     due: Instant,
-    /// When it is tried (again).
+    /// When to try to open it.
     try_at: Instant,
-    /// No more of them.
+    /// The watch ends: no window follows.
     over: bool,
     opens: OpensAfter,
 }
 
-/// What the stream has told so far.
+/// What the stream has shown so far.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct StreamState {
     /// Collections with roots.
@@ -91,18 +91,18 @@ pub(crate) struct StreamState {
     pub(crate) background: bool,
 }
 
-/// What to do about something that happened.
+/// What became of a window that was due.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum SampleOutcome {
     Nothing,
     /// A window was skipped because of a background collection.
     Busy,
-    /// A window was refused, and why.
+    /// The runtime refused a window. The text is a warning with the reason.
     Refused(String),
 }
 
 impl<'a, T: Transport> Sampler<'a, T> {
-    /// The first one begins at once.
+    /// The first window is due at once.
     pub(crate) fn new(
         sample: Sample,
         detail: Detail,
@@ -124,14 +124,14 @@ impl<'a, T: Transport> Sampler<'a, T> {
         }
     }
 
-    /// Each window begins right after a collection of generation 2 has ended.
+    /// Each window opens right after a collection of generation 2 has ended.
     #[must_use]
     pub(crate) fn after_gen2(mut self) -> Sampler<'a, T> {
         self.opens = OpensAfter::Gen2 { seen: 0 };
         self
     }
 
-    /// The profiler is there, in a window that has no end until [`Sampler::step_back`].
+    /// The profiler is already loaded, in a window without an end until [`Sampler::step_back`].
     #[must_use]
     pub(crate) fn staying(mut self) -> Sampler<'a, T> {
         self.number = 1;
@@ -140,8 +140,8 @@ impl<'a, T: Transport> Sampler<'a, T> {
         self
     }
 
-    /// Ends a window without an end; afterwards there are ordinary ones. `full`: collections of generation 2 seen so far.
-    /// Whether there was one.
+    /// Closes a window without an end. Ordinary windows follow. `full`: collections of generation 2 seen so far.
+    /// Returns whether there was such a window.
     pub(crate) async fn step_back(&mut self, full: u64) -> bool {
         let stays = matches!(self.state, State::Open { until: None, .. });
         if stays {
@@ -151,13 +151,13 @@ impl<'a, T: Transport> Sampler<'a, T> {
         stays
     }
 
-    /// When [`Sampler::act`] is to be called next, whatever happens.
+    /// When to call [`Sampler::act`] next, even if nothing happens.
     pub(crate) fn wake(&self) -> Option<Instant> {
         match &self.state {
-            // A background collection that delays it ends in the stream, or too late.
             State::Closed if Instant::now() < self.try_at => Some(self.try_at).filter(|_| !self.over),
-            // The stream tells of the collection that it waits for.
+            // The stream shows the collection that the window waits for.
             State::Closed if matches!(self.opens, OpensAfter::Gen2 { .. }) => None,
+            // A background collection delays the window: the stream shows its end, or it takes too long.
             State::Closed => Some(self.due + MAX_DELAY).filter(|_| !self.over),
             State::Entering(_) => None,
             State::Open { until, .. } => *until,
@@ -165,7 +165,7 @@ impl<'a, T: Transport> Sampler<'a, T> {
         }
     }
 
-    /// Opens and closes what is due.
+    /// Opens or closes a window if that is due.
     pub(crate) async fn act(&mut self, seen: StreamState) -> SampleOutcome {
         let StreamState { roots, full, background } = seen;
         let now = Instant::now();
@@ -181,7 +181,7 @@ impl<'a, T: Transport> Sampler<'a, T> {
         match &self.state {
             State::Closed if !self.over && now >= self.try_at => {
                 if !background {
-                    // One that came too late for an answer learns here that it is not wanted any more.
+                    // Closes the connection of a profiler that came too late for its own window.
                     self.ready.lease().forget_arrivals().await;
                     self.enter(now);
                 } else if self.opens == OpensAfter::Interval && now >= self.due + MAX_DELAY {
@@ -196,7 +196,7 @@ impl<'a, T: Transport> Sampler<'a, T> {
                 self.leave(now).await;
             }
             State::Leaving { until } if now >= *until => {
-                tracing::debug!("window {}: the profiler is still there", self.number);
+                tracing::debug!("window {}: the profiler has not left in time", self.number);
                 self.closed(now);
             }
             _ => {}
@@ -205,7 +205,7 @@ impl<'a, T: Transport> Sampler<'a, T> {
     }
 
     fn too_busy(&mut self, now: Instant) -> SampleOutcome {
-        tracing::debug!("window {}: skipped, a background collection runs", self.number + 1);
+        tracing::debug!("window {}: skipped, as a background collection runs", self.number + 1);
         self.skip(now);
         self.busy += 1;
         SampleOutcome::Busy
@@ -216,14 +216,14 @@ impl<'a, T: Transport> Sampler<'a, T> {
         self.next(now);
     }
 
-    /// The window before it began, or would have.
+    /// Plans the next window. `began`: when the last one began, or should have.
     fn next(&mut self, began: Instant) {
         self.due = began + self.sample.every;
         self.try_at = self.due;
     }
 
     fn enter(&mut self, now: Instant) {
-        // The number is used up when it is clear what becomes of it.
+        // `self.number` grows only when the window is taken or skipped.
         let number = self.number + 1;
         let ms = |time: Duration| u32::try_from(time.as_millis()).unwrap_or(u32::MAX);
         let (gcs, length_ms) = match self.sample.each {
@@ -235,7 +235,7 @@ impl<'a, T: Transport> Sampler<'a, T> {
         let config = self.ready.config(self.detail, None, Some(window));
         let library = self.ready.library();
         let control = self.control;
-        tracing::debug!("window {number}: the profiler is asked in");
+        tracing::debug!("window {number}: attaching the profiler");
         self.try_at = now;
         self.state = State::Entering(Box::pin(async move {
             let (clsid, config) = (profiler::clsid(), config.as_bytes());
@@ -243,7 +243,7 @@ impl<'a, T: Transport> Sampler<'a, T> {
         }));
     }
 
-    /// The runtime has answered, or the profiler is gone. Cancel safe.
+    /// Waits until the runtime answers, or the profiler has left. Cancel safe.
     pub(crate) async fn happens(&mut self) -> SamplerEvent {
         match &mut self.state {
             State::Closed => std::future::pending().await,
@@ -255,12 +255,12 @@ impl<'a, T: Transport> Sampler<'a, T> {
         }
     }
 
-    /// What follows from it. `roots`: collections seen with roots so far.
+    /// Handles such an event. `roots`: collections with roots seen so far.
     pub(crate) async fn happened(&mut self, happened: SamplerEvent, roots: u64) -> SampleOutcome {
         let now = Instant::now();
         match happened {
             SamplerEvent::Gone => {
-                tracing::debug!("window {}: the profiler is out", self.number);
+                tracing::debug!("window {}: the profiler has left", self.number);
                 self.closed(now);
                 SampleOutcome::Nothing
             }
@@ -268,7 +268,7 @@ impl<'a, T: Transport> Sampler<'a, T> {
                 self.number += 1;
                 self.next(self.try_at);
                 self.ready.came(ARRIVAL_TIMEOUT).await;
-                tracing::debug!("window {}: the profiler is in", self.number);
+                tracing::debug!("window {}: the profiler is loaded", self.number);
                 let (time, roots) = match self.sample.each {
                     WindowLength::Gcs(n) => (MAX_WINDOW, Some(roots.saturating_add(n.into()))),
                     WindowLength::Time(time) => (time, None),
@@ -280,7 +280,7 @@ impl<'a, T: Transport> Sampler<'a, T> {
                 SampleOutcome::Nothing
             }
             SamplerEvent::Answered(Err(error)) => {
-                // Its connection must not be taken for the next one's.
+                // A connection of this profiler must not be taken for one of the next.
                 self.ready.lease().forget_arrivals().await;
                 self.refused(&error, now)
             }
@@ -288,7 +288,7 @@ impl<'a, T: Transport> Sampler<'a, T> {
     }
 
     fn refused(&mut self, error: &Error, now: Instant) -> SampleOutcome {
-        tracing::debug!("window {}: {error}", self.number + 1);
+        tracing::debug!("window {}: not opened: {error}", self.number + 1);
         self.state = State::Closed;
         let again = [
             HResult::NOT_YET_AVAILABLE,
@@ -297,7 +297,7 @@ impl<'a, T: Transport> Sampler<'a, T> {
             HResult(hresult::STILL_LEAVING as u32),
         ];
         match error.hresult() {
-            // The process is about to end, or as good as ended.
+            // The runtime gave no answer: the process is about to end, or no longer works.
             None => {
                 self.next(now);
                 SampleOutcome::Nothing
@@ -310,7 +310,7 @@ impl<'a, T: Transport> Sampler<'a, T> {
             Some(HResult::TIMEOUT_WAITING_FOR_CONCURRENT_GC) if now >= self.due + MAX_DELAY => {
                 self.too_busy(now)
             }
-            // The stream will tell of it.
+            // The stream will show the background collection.
             Some(HResult::TIMEOUT_WAITING_FOR_CONCURRENT_GC) => {
                 self.try_at = now + RETRY_INTERVAL;
                 SampleOutcome::Nothing
@@ -325,19 +325,19 @@ impl<'a, T: Transport> Sampler<'a, T> {
     }
 
     async fn leave(&mut self, now: Instant) {
-        tracing::debug!("window {}: the profiler is asked to leave", self.number);
+        tracing::debug!("window {}: telling the profiler to leave", self.number);
         self.ready.lease().end().await;
         self.state = State::Leaving { until: now + LEAVING_TIMEOUT };
     }
 
     fn closed(&mut self, now: Instant) {
         self.state = State::Closed;
-        // Background collections shall have their time between two windows, too.
+        // Leaves time for background collections between two windows.
         self.due = self.due.max(now + self.sample.every / 2);
         self.try_at = self.due;
     }
 
-    /// The watch ends: the window that is open is closed, and it is the last.
+    /// The watch ends: closes the open window, and opens no other.
     pub(crate) async fn end(&mut self) {
         self.over = true;
         if matches!(self.state, State::Open { .. }) {
@@ -345,12 +345,12 @@ impl<'a, T: Transport> Sampler<'a, T> {
         }
     }
 
-    /// The profiler is out.
+    /// Whether the profiler has left.
     pub(crate) fn is_closed(&self) -> bool {
         matches!(self.state, State::Closed)
     }
 
-    /// Says that we are still here. Whether the profiler has read every beat before; `None`: there is none.
+    /// Sends a heartbeat. Returns whether the profiler has read all before. `None`: no open window, or not known.
     pub(crate) fn beat(&mut self) -> Option<bool> {
         if !matches!(self.state, State::Open { .. }) {
             return None;
@@ -361,7 +361,7 @@ impl<'a, T: Transport> Sampler<'a, T> {
     }
 }
 
-/// Something that was waited for.
+/// What [`Sampler::happens`] waits for.
 #[derive(Debug)]
 pub(crate) enum SamplerEvent {
     Answered(Result<(), Error>),
@@ -375,9 +375,9 @@ mod tests {
     use super::*;
     use crate::gc::record::Level;
 
-    const RUNS: StreamState = StreamState { roots: 0, full: 0, background: true };
+    const BACKGROUND_RUNS: StreamState = StreamState { roots: 0, full: 0, background: true };
 
-    /// Nothing answers there: whoever asks is refused without an answer of a runtime.
+    /// `client` leads to no process, so an attach fails without an answer of a runtime.
     async fn sampler(client: &Client<Endpoint>, sample: Sample) -> Sampler<'_, Endpoint> {
         let ready =
             profiler::prepare(None, None, &std::env::temp_dir()).await.expect("a temporary directory");
@@ -392,31 +392,31 @@ mod tests {
         let every = Duration::from_secs(30);
         let mut sampler =
             sampler(&client, Sample { each: WindowLength::Gcs(1), every, between: Level::Basic }).await;
-        assert_eq!(sampler.act(RUNS).await, SampleOutcome::Nothing);
+        assert_eq!(sampler.act(BACKGROUND_RUNS).await, SampleOutcome::Nothing);
         let asked = Instant::now();
         assert!(sampler.is_closed(), "nothing is asked of the target");
         let until = sampler.wake().expect("a limit");
-        assert!(until <= asked + MAX_DELAY, "it waits for too long");
+        assert!(until <= asked + MAX_DELAY, "the window waits for too long");
         tokio::time::sleep_until(until).await;
-        assert_eq!(sampler.act(RUNS).await, SampleOutcome::Busy);
+        assert_eq!(sampler.act(BACKGROUND_RUNS).await, SampleOutcome::Busy);
         assert_eq!((sampler.number, sampler.busy), (1, 1));
         let next = sampler.wake().expect("another window");
         assert!(next >= until + every, "the next one comes when the interval is over");
-        // In time it is over: the window is tried at once.
+        // If the background collection ends in time, the window opens at once.
         sampler.try_at = Instant::now();
         sampler.due = sampler.try_at;
-        assert_eq!(sampler.act(RUNS).await, SampleOutcome::Nothing);
+        assert_eq!(sampler.act(BACKGROUND_RUNS).await, SampleOutcome::Nothing);
         assert_eq!(sampler.act(StreamState::default()).await, SampleOutcome::Nothing);
         assert!(!sampler.is_closed());
         let happened = sampler.happens().await;
-        assert!(matches!(happened, SamplerEvent::Answered(Err(_))), "nobody is there");
+        assert!(matches!(happened, SamplerEvent::Answered(Err(_))), "no runtime answers");
         assert_eq!(sampler.happened(happened, 0).await, SampleOutcome::Nothing);
         sampler.end().await;
         assert!(sampler.is_closed() && sampler.wake().is_none());
     }
 
     #[tokio::test]
-    async fn after_gen2_a_window_begins_only_when_one_has_ended() {
+    async fn after_gen2_a_window_opens_only_when_a_collection_has_ended() {
         let dir = tempfile::tempdir().expect("a directory");
         let client = Client::new(Endpoint::socket(dir.path().join("nobody")));
         let every = Duration::from_secs(30);
@@ -425,17 +425,17 @@ mod tests {
         let seen = |full, background| StreamState { roots: 0, full, background };
         for _ in 0..3 {
             assert_eq!(sampler.act(seen(0, false)).await, SampleOutcome::Nothing);
-            assert!(sampler.is_closed() && sampler.wake().is_none(), "it waits for the stream alone");
+            assert!(sampler.is_closed() && sampler.wake().is_none(), "only the stream can open the window");
         }
-        // Another one runs already when the end of the first is told.
+        // The stream shows the end of the first one when another runs already.
         sampler.due = Instant::now() - MAX_DELAY * 2;
-        assert_eq!(sampler.act(seen(1, true)).await, SampleOutcome::Nothing, "that is no reason to skip it");
+        assert_eq!(sampler.act(seen(1, true)).await, SampleOutcome::Nothing, "the window is not skipped");
         assert!(sampler.is_closed());
         assert_eq!(sampler.act(seen(2, false)).await, SampleOutcome::Nothing);
-        assert!(!sampler.is_closed(), "it begins");
+        assert!(!sampler.is_closed(), "the window opens");
         let happened = sampler.happens().await;
         assert_eq!(sampler.happened(happened, 0).await, SampleOutcome::Nothing);
-        // What ends before the next one is due does not count.
+        // A collection that ends before the next window is due does not count.
         assert_eq!(sampler.act(seen(3, false)).await, SampleOutcome::Nothing);
         sampler.try_at = Instant::now();
         assert_eq!(sampler.act(seen(3, false)).await, SampleOutcome::Nothing);

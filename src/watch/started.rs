@@ -1,4 +1,4 @@
-//! A watch that has started: its session is open, and at level `roots` the profiler is in, or will come in windows.
+//! A watch that has started: its session is open. At level `roots` the profiler is loaded, or will be in windows.
 
 use dotnet_diagnostics_client::EventSession;
 
@@ -12,14 +12,14 @@ use crate::sys::Lease;
 /// A watch that has started.
 pub(crate) struct StartedWatch {
     pub(crate) stream: EventSession,
-    /// What was read of the stream already.
+    /// What was already read of the stream.
     pub(crate) beginning: Beginning,
-    /// Where the profiler stays until the watch ends.
+    /// Set if the profiler stays until the watch ends.
     pub(crate) lease: Option<Lease>,
-    /// Where the profiler comes and goes.
+    /// Set if the profiler is loaded in windows.
     pub(crate) ready: Option<Ready>,
     pub(crate) level: Level,
-    /// Why it is not the level that was asked for.
+    /// Why it is not the requested level.
     pub(crate) level_reason: Option<String>,
     pub(crate) roots: RootsPlan,
     pub(crate) estimate: Option<Estimate>,
@@ -28,11 +28,11 @@ pub(crate) struct StartedWatch {
 /// When roots are watched.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RootsPlan {
-    /// In sampling windows; with [`until`](Self::until) set, after the watch has stepped back.
+    /// In sampling windows. If [`until`](Self::until) is set, only after the watch has stepped back.
     pub(crate) sampling: Option<Sample>,
     /// All the time, until these limits are exceeded.
     pub(crate) until: Option<StepBackLimits>,
-    /// The estimate decided, not the user.
+    /// The estimate decided this, not the user.
     pub(crate) estimated: bool,
 }
 
@@ -55,8 +55,8 @@ impl StartedWatch {
         }
     }
 
-    /// What the reports say at the start. `concurrent`: the target has background collections; `at_startup`: the profiler
-    /// came before the first managed code.
+    /// The facts of the watch at its start. `concurrent`: whether the target has background collections. `at_startup`:
+    /// whether the profiler was loaded before the first managed code.
     pub(crate) fn facts(&self, request: &WatchRequest, concurrent: Option<bool>, at_startup: bool) -> Watch {
         let roots = self.level == Level::Roots;
         let sample = self.roots.sampling.filter(|_| roots && self.roots.until.is_none());

@@ -1,4 +1,4 @@
-//! Starting to watch a process that waits at its start for gcwatch.
+//! Starts the watch of a process that waits for gcwatch at its start.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,12 +20,12 @@ use crate::gc::record::Level;
 use crate::sys;
 use crate::target;
 
-/// The profiler connects within a millisecond of the runtime's start; a machine may be slow.
+/// The profiler connects within a millisecond of the runtime's start, or later on a slow machine.
 const PROFILER_TIMEOUT: Duration = Duration::from_secs(3);
 /// A runtime answers at once, unless its process is stopped.
 const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A process that was resumed, with the profiler that is to come.
+/// A process that was resumed. Its profiler has yet to connect.
 pub(crate) struct Resumed {
     stream: EventSession,
     ready: Option<Ready>,
@@ -33,10 +33,10 @@ pub(crate) struct Resumed {
     level_reason: Option<String>,
 }
 
-/// Says everything that has to be said to a runtime before its first instruction, and resumes it.
+/// Sets a runtime up before its first managed instruction, and resumes it.
 ///
 /// # Errors
-/// The process has ended, or roots were demanded and are not possible.
+/// The process has ended, or the user demanded roots and they are not possible.
 pub(crate) async fn resume(suspended: &Suspended, request: &WatchRequest) -> Result<Resumed, Failure> {
     let client = &suspended.client;
     let failed = |e| target::command_failed(&e, None);
@@ -63,7 +63,7 @@ pub(crate) async fn resume(suspended: &Suspended, request: &WatchRequest) -> Res
     Ok(Resumed { stream, ready, level, level_reason })
 }
 
-/// Names the profiler to the runtime, unless it comes in sampling windows. The runtime's OK means only that it has heard.
+/// Names the profiler to the runtime, unless it is loaded in windows. The runtime's OK does not mean that it loads it.
 async fn name_profiler(suspended: &Suspended, request: &WatchRequest) -> Result<Ready, Refusal> {
     let (client, info) = (&suspended.client, &suspended.info);
     let environment = suspended.pid().map(ProcessFacts::read).filter(|facts| facts.environ.is_some());
@@ -77,7 +77,7 @@ async fn name_profiler(suspended: &Suspended, request: &WatchRequest) -> Result<
     if info.arch != target::own_arch() && request.profiler_path.is_none() {
         return Err(Refusal::other_arch(&info.arch, target::own_arch()));
     }
-    // A program that has become another user is met with that user's rights, as in an attach.
+    // If the program has become another user, use that user's rights, as in an attach.
     let stranger = client.transport().peer().filter(|peer| peer.uid != sys::own_uid());
     let process = match stranger.and_then(|peer| peer.pid) {
         Some(pid) => Some(Pinned::new(pid).map_err(|e| Refusal::gone(&e))?),
@@ -105,11 +105,10 @@ async fn name_profiler(suspended: &Suspended, request: &WatchRequest) -> Result<
 }
 
 impl Resumed {
-    /// Waits for the profiler. A runtime may say OK to a profiler and then not load it; only the profiler's own connection
-    /// counts.
+    /// Waits for the profiler. A runtime may say OK and then not load it, so only the profiler's own connection counts.
     ///
     /// # Errors
-    /// It does not come, and roots were demanded.
+    /// The profiler does not connect, and the user demanded roots.
     pub(crate) async fn started(
         self,
         suspended: &Suspended,
@@ -136,23 +135,23 @@ async fn without_silent_profiler(
     suspended: &Suspended,
     request: &WatchRequest,
 ) -> Result<StartedWatch, Failure> {
-    // The profiler would have taken this out by itself.
+    // The profiler would have removed this variable by itself.
     let removed = suspended.client.set_environment_variable(CONFIG_VARIABLE, None);
     let removed = launch::unless_gone(suspended.info.pid, removed).await;
-    tracing::debug!("{CONFIG_VARIABLE} taken out of the program's environment: {removed:?}");
+    tracing::debug!("{CONFIG_VARIABLE} removed from the program's environment: {removed:?}");
     let (_, reason) = request.fall_back(Refusal::new(
         Code::UNSUPPORTED,
         "the runtime did not load the profiler, and did not say why",
         "can the program's user read and execute files in the temporary directory?",
     ))?;
-    // Where that fails it has ended meanwhile: what the first session holds is all there is.
+    // If this fails, the process has ended meanwhile, and the first session has all that there is.
     let moves = stream::open(&suspended.client, Level::Moves, request.detail).await.ok();
     let level = if moves.is_some() { Level::Moves } else { Level::Basic };
     let stream = moves.unwrap_or(started.stream);
     Ok(StartedWatch::without_profiler(stream, level, Some(reason)))
 }
 
-/// Describes a process that was resumed: only now its runtime knows the whole command line.
+/// Describes a process that was resumed. Only now does its runtime know the whole command line.
 pub(crate) async fn describe(suspended: &Suspended) -> Target {
     let answer = launch::unless_gone(suspended.info.pid, suspended.client.process_info());
     let answer = timeout(DESCRIBE_TIMEOUT, answer).await.ok().flatten().and_then(Result::ok);

@@ -1,18 +1,18 @@
-//! When the profiler has to go because it costs the program too much: `attach` without a level.
+//! Decides when the profiler costs the program too much and has to leave (`attach` without a level).
 //!
-//! With the profiler in the process every collection of generation 2 blocks. Those that could have run in the
-//! background otherwise are what watching costs; where they stop the program for too long, roots are looked at in windows
-//! from then on. The rule works on finished records and the stream's clock, so that a recording tells the same.
+//! With the profiler loaded every collection of generation 2 blocks. Those that could have run in the background are
+//! the cost of watching. If they stop the program for too long, roots are watched in windows from then on. The rule
+//! uses finished records and the stream's clock, so that a replay decides the same.
 
 use crate::gc::facts::{StepBackLimits, SteppedBack};
 use crate::gc::record::Gc;
 use crate::gc::stream_info::StepBackPlan;
 
-/// A share is taken of this time at least: a first collection of 11 ms, one second after the start, is not yet 1 % of
-/// anything. So within the first ten seconds 100 ms are 1 %.
-const LEAST_WATCHED_NS: u64 = 10_000_000_000;
+/// The share is one of at least this time, so within the first ten seconds 100 ms are 1 %. Otherwise a first pause of
+/// 11 ms, one second after the start, would already be too much.
+const MIN_WATCHED_NS: u64 = 10_000_000_000;
 
-/// What such collections have cost since the profiler came.
+/// What such collections have cost since the profiler was loaded.
 #[derive(Debug)]
 pub(crate) struct StepBack {
     limits: StepBackLimits,
@@ -27,7 +27,7 @@ impl StepBack {
         StepBack { limits: plan.limits, since_ns: plan.since_ns, gcs: 0, stopped_ns: 0, over: false }
     }
 
-    /// Takes in one collection. The verdict comes once.
+    /// Adds one collection. Returns the decision to step back, once.
     pub(crate) fn add(&mut self, gc: &Gc) -> Option<SteppedBack> {
         let (at_ns, pause_ns) = gc.at_ns.zip(gc.pause_ns)?;
         if self.over || !gc.complete() || !gc.blocked_by_watching() {
@@ -36,7 +36,7 @@ impl StepBack {
         self.gcs = self.gcs.saturating_add(1);
         self.stopped_ns = self.stopped_ns.saturating_add(pause_ns);
         let now_ns = at_ns.saturating_add(pause_ns);
-        let watched_ns = now_ns.saturating_sub(self.since_ns).max(LEAST_WATCHED_NS);
+        let watched_ns = now_ns.saturating_sub(self.since_ns).max(MIN_WATCHED_NS);
         let share = self.stopped_ns as f64 / watched_ns as f64;
         let ms = |ns: u64| format!("{:.1} ms", ns as f64 / 1e6);
         let reason = if pause_ns > self.limits.max_pause_ns() {
@@ -78,13 +78,13 @@ mod tests {
     }
 
     #[test]
-    fn a_long_one_is_enough() {
+    fn one_long_pause_is_enough() {
         let mut rule = rule();
         assert_eq!(rule.add(&full(2000, 50, 0)), None);
         let stepped = rule.add(&full(3000, 251, 4)).expect("over 250 ms");
         assert_eq!(stepped.at_ns, 3251 * MS);
         assert!(stepped.reason.contains("251.0 ms"), "{}", stepped.reason);
-        assert_eq!(rule.add(&full(4000, 900, 0)), None, "it is said once");
+        assert_eq!(rule.add(&full(4000, 900, 0)), None, "the decision comes once");
     }
 
     #[test]
@@ -94,7 +94,7 @@ mod tests {
         let stepped = early.add(&full(2500, 11, 0)).expect("101 ms are more than 1 % of 10 s");
         assert!(stepped.reason.contains("2 gen2 GCs") && stepped.reason.contains("of 10 s"), "{stepped:?}");
         let mut late = rule();
-        // 200 ms of 41 s, and then of 20 s.
+        // 200 ms are less than 1 % of 40 s, and more than 1 % of 19 s.
         assert_eq!(late.add(&full(41_000, 200, 0)), None);
         assert!(rule_after(21_000).is_some());
     }
@@ -105,19 +105,19 @@ mod tests {
     }
 
     #[test]
-    fn what_blocks_anyway_is_not_our_doing() {
+    fn collections_that_block_anyway_do_not_count() {
         let mut rule = rule();
         for reason in [1, 5, 6, 9, 10, 12, 17] {
             assert_eq!(rule.add(&full(2000, 5000, reason)), None, "reason {reason}");
         }
         let mut without = full(2000, 5000, 0);
         without.cost = None;
-        assert_eq!(rule.add(&without), None, "the profiler was not there");
+        assert_eq!(rule.add(&without), None, "the profiler was not loaded");
         let mut background = full(2000, 5000, 0);
         background.kind = Some(Kind::Background);
         let mut young = full(2000, 5000, 0);
         young.generation = Some(Generation::GEN1);
         assert_eq!((rule.add(&background), rule.add(&young)), (None, None));
-        assert!(rule.add(&full(2000, 5000, 7)).is_some(), "asked for, and not to block");
+        assert!(rule.add(&full(2000, 5000, 7)).is_some(), "induced, but not as a blocking collection");
     }
 }

@@ -1,4 +1,4 @@
-//! Whether a process is stopped (SIGSTOP, a debugger).
+//! Finds out whether a process is stopped (SIGSTOP, a debugger).
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use super::control::NotWatched;
 use crate::exit::Failure;
 use crate::target;
 
-const LOOK_INTERVAL: Duration = Duration::from_millis(250);
-/// A process that is only being looked at goes on before that.
-const LOOKS: u32 = 6;
+const CHECK_INTERVAL: Duration = Duration::from_millis(250);
+/// A process that a tool stops only to inspect it continues before that.
+const MIN_CHECKS: u32 = 6;
 
-/// Does something with a process, unless it turns out to be stopped: it would take every connection and answer none.
+/// Does `work` with a process, unless the process is stopped: then it would accept connections and never answer.
 pub(crate) async fn unless_stopped<T>(
     pid: Option<u32>,
     work: impl Future<Output = Result<T, Failure>>,
@@ -25,13 +25,13 @@ pub(crate) async fn unless_stopped<T>(
     }
 }
 
-/// Waits until the process has been stopped for some time, and gives its id; for ever where it is not known.
+/// Waits until the process has been stopped for some time, and returns its id. `None`: waits for ever.
 async fn stopped_for_some_time(pid: Option<u32>) -> u32 {
     let Some(pid) = pid else { return std::future::pending().await };
-    let mut looks = 0;
-    while looks < LOOKS {
-        sleep(LOOK_INTERVAL).await;
-        looks = if process::is_stopped(pid) { looks + 1 } else { 0 };
+    let mut checks = 0;
+    while checks < MIN_CHECKS {
+        sleep(CHECK_INTERVAL).await;
+        checks = if process::is_stopped(pid) { checks + 1 } else { 0 };
     }
     pid
 }

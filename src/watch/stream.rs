@@ -1,4 +1,4 @@
-//! The session that is asked of the runtime, by level.
+//! The session that gcwatch opens, by level.
 
 use std::time::Duration;
 
@@ -16,24 +16,24 @@ const GC: u64 = 0x1;
 const SURVIVAL_AND_MOVEMENT: u64 = 0x40_0000;
 /// Level 5 would add an event per finalized object.
 const INFORMATIONAL: u32 = 4;
-/// An upper bound; the runtime takes memory on demand.
+/// An upper bound: the runtime takes memory on demand.
 const BUFFER_MB: u32 = 256;
 
 /// How long a runtime may take to end a session.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// What is asked of the profiler beside totals.
+/// What the profiler has to send beside totals.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Detail {
     /// Every range and root.
     pub(crate) blocks: bool,
-    /// Types of what roots hold, names of methods, who asked.
+    /// Types of the objects that roots hold, names of methods, and who induced a collection.
     pub(crate) names: bool,
-    /// Roots are watched in windows, and this is the level between them.
+    /// The level between sampling windows, if roots are watched in windows.
     pub(crate) between: Option<Level>,
 }
 
-/// What to ask for.
+/// The configuration of the session.
 pub(crate) fn config(level: Level, detail: Detail) -> SessionConfig {
     let ranges =
         if level == Level::Moves || detail.between == Some(Level::Moves) { SURVIVAL_AND_MOVEMENT } else { 0 };
@@ -47,7 +47,7 @@ pub(crate) fn config(level: Level, detail: Detail) -> SessionConfig {
     SessionConfig { buffer_mb: BUFFER_MB, providers, rundown: Rundown::Keyword(1), stacks: false }
 }
 
-/// Starts it.
+/// Opens the session.
 pub(crate) async fn open<T: Transport>(
     client: &Client<T>,
     level: Level,
@@ -58,18 +58,18 @@ pub(crate) async fn open<T: Transport>(
 
 /// Ends a session, and waits until the runtime has ended it.
 ///
-/// Without it the runtime would notice some time later that nobody reads, while another session is being opened. It
-/// tells its garbage collector the keywords of all sessions after each change, and two changes at once can arrive in
-/// the wrong order: the collector then stays without the keywords of the new session.
+/// Otherwise the runtime would notice some time later that nobody reads, while another session is being opened. After
+/// each change it passes the keywords of all sessions to its garbage collector. Two changes at once can arrive in the
+/// wrong order, and the garbage collector then stays without the keywords of the new session.
 pub(crate) async fn close<T: Transport>(client: &Client<T>, mut stream: EventSession) {
     let id = stream.id();
-    // The runtime writes what it still holds before it answers: it has to be read meanwhile.
+    // Before it answers, the runtime writes what it still holds, so that has to be read meanwhile.
     let read = async {
         let mut buffer = vec![0; 64 << 10];
         while matches!(stream.read(&mut buffer).await, Ok(1..)) {}
     };
     let ended = timeout(CLOSE_TIMEOUT, async { tokio::join!(client.stop_tracing(id), read).0 }).await;
     if !matches!(ended, Ok(Ok(()))) {
-        tracing::debug!("the session was not ended in order: {ended:?}");
+        tracing::debug!("the session did not end in order: {ended:?}");
     }
 }

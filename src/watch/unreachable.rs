@@ -1,4 +1,4 @@
-//! .NET processes of a tree that do not report to our port: their diagnostics are off, or too old.
+//! Finds .NET processes of a tree that do not connect to our port: their diagnostics are off, or too old.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -8,15 +8,15 @@ use dotnet_diagnostics_client::{ProcessFacts, process};
 
 use super::port_name::{PORTS, names_port};
 
-/// A runtime dials within milliseconds of its loading, on a busy machine later.
+/// A runtime connects within milliseconds of its loading, or later on a busy machine.
 const REPORT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Looks for them.
+/// Finds such processes.
 #[derive(Debug)]
 pub(crate) struct Unreachable {
-    /// Processes that cannot be of the tree, or are settled.
+    /// Processes that are not of the tree, have connected, or were already found.
     settled: HashSet<u32>,
-    /// Those with a runtime in them, and since when they are known.
+    /// Processes with a runtime that has not connected yet, and since when they are known.
     silent: HashMap<u32, Instant>,
     port: PathBuf,
 }
@@ -30,23 +30,23 @@ pub(crate) struct UnreachableProcess {
 }
 
 impl Unreachable {
-    /// `port`: what processes of the tree have in their environment. To be made when there is none but
-    /// its root.
+    /// `port`: the port that processes of the tree have in their environment. Call this while the tree has no process
+    /// but its root.
     pub(crate) fn new(port: &Path, root: u32) -> Unreachable {
         let settled = process::pids().into_iter().filter(|pid| *pid != root).collect();
         Unreachable { settled, silent: HashMap::new(), port: port.to_owned() }
     }
 
-    /// This one has reported.
+    /// This process has connected.
     pub(crate) fn reported(&mut self, pid: u32) {
         self.settled.insert(pid);
         self.silent.remove(&pid);
     }
 
-    /// Those that have come up since.
+    /// The unreachable processes that were not returned before.
     pub(crate) fn look(&mut self) -> Vec<UnreachableProcess> {
         let pids: HashSet<u32> = process::pids().into_iter().collect();
-        // An id may be used again.
+        // Ids may be used again.
         self.settled.retain(|pid| pids.contains(pid));
         self.silent.retain(|pid, _| pids.contains(pid));
         let mut found = Vec::new();
@@ -54,7 +54,7 @@ impl Unreachable {
             if self.settled.contains(&pid) {
                 continue;
             }
-            // It may yet load a runtime, or become another program.
+            // Such a process is not settled: it may yet load a runtime, or become another program.
             if !process::has_variable(pid, PORTS, |value| names_port(value, &self.port)) {
                 continue;
             }
