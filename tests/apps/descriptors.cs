@@ -16,7 +16,7 @@ using System.Text;
 
 static class Descriptors
 {
-    const int Most = 4096, Length = 48;
+    const int MaxDescriptors = 4096, Length = 48;
 
     [DllImport("libc")] static extern int close(int fd);
     [DllImport("libc")] static extern int dup2(int from, int to);
@@ -43,11 +43,11 @@ static class Descriptors
         switch (words[0])
         {
             case "take":
-                int number = Enumerable.Range(3, Most).First(fd => Peer(fd)?.EndsWith("/lease") == true);
+                int number = Enumerable.Range(3, MaxDescriptors).First(fd => Peer(fd)?.EndsWith("/lease") == true);
                 Take(number, words[1] == "socket");
                 return $"taken number={number}";
             case "sweep":
-                int[] all = Enumerable.Range(3, Most).Where(fd => Peer(fd) != null && !IsRuntimes(fd)).ToArray();
+                int[] all = Enumerable.Range(3, MaxDescriptors).Where(fd => Peer(fd) != null && !IsRuntimes(fd)).ToArray();
                 foreach (int fd in all) Take(fd, socket: true);
                 return $"swept sockets={all.Length}";
             case "check": return Check();

@@ -23,15 +23,15 @@ using System.Threading;
 
 static class HeapInfo
 {
-    const int Most = 4096;
-    static readonly List<(string Kind, object Target, int Bytes)> known = new List<(string, object, int)>(Most);
+    const int MaxObjects = 4096;
+    static readonly List<(string Kind, object Target, int Bytes)> known = new List<(string, object, int)>(MaxObjects);
     static readonly List<GCHandle> pins = new List<GCHandle>();
     // Arrays in the POH, so that the tables themselves never move.
-    static readonly ulong[] before = GC.AllocateUninitializedArray<ulong>(Most, pinned: true);
-    static readonly ulong[] after = GC.AllocateUninitializedArray<ulong>(Most, pinned: true);
-    static readonly int[] generationBefore = GC.AllocateUninitializedArray<int>(Most, pinned: true);
-    static readonly int[] generationAfter = GC.AllocateUninitializedArray<int>(Most, pinned: true);
-    static readonly HashSet<long> told = new HashSet<long>();
+    static readonly ulong[] before = GC.AllocateUninitializedArray<ulong>(MaxObjects, pinned: true);
+    static readonly ulong[] after = GC.AllocateUninitializedArray<ulong>(MaxObjects, pinned: true);
+    static readonly int[] generationBefore = GC.AllocateUninitializedArray<int>(MaxObjects, pinned: true);
+    static readonly int[] generationAfter = GC.AllocateUninitializedArray<int>(MaxObjects, pinned: true);
+    static readonly HashSet<long> printed = new HashSet<long>();
     static ulong random = 12345;
 
     static void Main(string[] args)
@@ -120,7 +120,7 @@ static class HeapInfo
         {
             text.Append($"object {known[i].Kind} 0x{before[i]:x} {generationBefore[i]} 0x{after[i]:x} {generationAfter[i]} {known[i].Bytes}\n");
         }
-        foreach (GCKind kind in kinds) Tell(text, GC.GetGCMemoryInfo(kind));
+        foreach (GCKind kind in kinds) AppendInfo(text, GC.GetGCMemoryInfo(kind));
         return text.ToString();
     }
 
@@ -160,9 +160,9 @@ static class HeapInfo
         }
     }
 
-    static void Tell(StringBuilder text, GCMemoryInfo info)
+    static void AppendInfo(StringBuilder text, GCMemoryInfo info)
     {
-        if (info.Index == 0 || !told.Add(info.Index)) return;
+        if (info.Index == 0 || !printed.Add(info.Index)) return;
         text.Append($"info index={info.Index} generation={info.Generation} compacted={info.Compacted} concurrent={info.Concurrent} ");
         text.Append($"heap={info.HeapSizeBytes} fragmented={info.FragmentedBytes} committed={info.TotalCommittedBytes} ");
         text.Append($"promoted={info.PromotedBytes} pinned={info.PinnedObjectsCount} pending={info.FinalizationPendingCount} ");

@@ -50,11 +50,11 @@ static class Load
     }
 
     // What a thread measures. All memory is allocated at the start, so that measuring does not allocate.
-    sealed class Met
+    sealed class Measurements
     {
-        const int Most = 2_000_000;
-        readonly long[] ends = new long[Most], stalls = new long[Most], megabytes = new long[Most];
-        readonly byte[] generations = new byte[Most];
+        const int MaxEvents = 2_000_000;
+        readonly long[] ends = new long[MaxEvents], stalls = new long[MaxEvents], megabytes = new long[MaxEvents];
+        readonly byte[] generations = new byte[MaxEvents];
         int collections, count;
         long before;
         int gen0, gen1, gen2;
@@ -120,9 +120,9 @@ static class Load
         MakeOld(App.Number(args, "old", 1000));
         var handles = new GCHandle[App.Number(args, "handles", 0)];
         for (int i = 0; i < handles.Length; i++) handles[i] = GCHandle.Alloc(new object());
-        var met = Enumerable.Range(0, threads).Select(_ => new Met()).ToArray();
+        var measured = Enumerable.Range(0, threads).Select(_ => new Measurements()).ToArray();
         using var begin = new Barrier(threads + 1);
-        var all = met.Select((mine, index) => new Thread(() =>
+        var all = measured.Select((mine, index) => new Thread(() =>
         {
             ulong seed = 88172645463325252 + (ulong)index;
             var kept = Fill(ref seed);
@@ -141,7 +141,7 @@ static class Load
         foreach (var handle in handles) handle.Free();
         GC.KeepAlive(old);
         var lines = new StringBuilder();
-        for (int i = 0; i < threads; i++) met[i].Write(lines, gcs: i == 0);
+        for (int i = 0; i < threads; i++) measured[i].Write(lines, gcs: i == 0);
         File.WriteAllText(result, lines.ToString());
         return 0;
     }
@@ -173,21 +173,21 @@ static class Load
 
     // Two references per frame are alive across the call. Each method is called once, so it is optimized at once.
     [MethodImpl(MethodImplOptions.NoInlining | MethodImplOptions.AggressiveOptimization)]
-    static void Descend(int frames, ulong seed, Kept[] kept, Met met)
+    static void Descend(int frames, ulong seed, Kept[] kept, Measurements measured)
     {
         if (frames > 0)
         {
             object one = old, other = kept;
-            Descend(frames - 1, seed, kept, met);
+            Descend(frames - 1, seed, kept, measured);
             GC.KeepAlive(one);
             GC.KeepAlive(other);
         }
-        else if (sizeMax == 0) AllocateNodes(seed, met);
-        else AllocateMixed(seed, kept, met);
+        else if (sizeMax == 0) AllocateNodes(seed, measured);
+        else AllocateMixed(seed, kept, measured);
     }
 
     [MethodImpl(MethodImplOptions.NoInlining | MethodImplOptions.AggressiveOptimization)]
-    static void AllocateNodes(ulong state, Met met)
+    static void AllocateNodes(ulong state, Measurements measured)
     {
         while (!stop)
         {
@@ -196,14 +196,14 @@ static class Load
             {
                 var node = new Node { Value = i };
                 if (i % 256 == 0) old[App.Random(ref state) % (ulong)old.Length].Young = node;
-                if (i % 16 == 0) met.Look();
+                if (i % 16 == 0) measured.Look();
             }
-            met.Megabyte();
+            measured.Megabyte();
         }
     }
 
     [MethodImpl(MethodImplOptions.NoInlining | MethodImplOptions.AggressiveOptimization)]
-    static void AllocateMixed(ulong state, Kept[] kept, Met met)
+    static void AllocateMixed(ulong state, Kept[] kept, Measurements measured)
     {
         int survivors = 0;
         long bytes = 0;
@@ -222,8 +222,8 @@ static class Load
                 bool pins = pinEvery != 0 && ++survivors % pinEvery == 0 && made is byte[];
                 slot = new Kept { What = made, Pin = pins ? GCHandle.Alloc(made, GCHandleType.Pinned) : default };
             }
-            met.Look();
-            for (; bytes >= 1_000_000; bytes -= 1_000_000) met.Megabyte();
+            measured.Look();
+            for (; bytes >= 1_000_000; bytes -= 1_000_000) measured.Megabyte();
         }
     }
 }

@@ -83,12 +83,12 @@ impl Need {
                 let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
                 let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
                 let mask = u64::from_str_radix(ignored.unwrap_or("0").trim(), 16).unwrap_or(0);
-                (mask & 1 == 1).then(|| "SIGHUP is ignored here, as nohup has it".to_owned())
+                (mask & 1 == 1).then(|| "SIGHUP is ignored here, as under nohup".to_owned())
             }
             Need::FreeMemory(gib) => match free_memory_gib() {
                 Some(free) if free >= gib => None,
                 Some(free) => Some(format!("{free} GiB of memory are free, {gib} are needed")),
-                None => Some(format!("nothing says whether {gib} GiB of memory are free")),
+                None => Some(format!("cannot tell whether {gib} GiB of memory are free")),
             },
         }
     }

@@ -60,7 +60,7 @@ fn complete_pids(clr: &Clr) -> Result<()> {
     let mut bash = std::process::Command::new("bash");
     bash.args(["-c", &ask]);
     let path = std::env::var("PATH").unwrap_or_default();
-    bash.env("PATH", format!("{}:{path}", program.parent().context("a directory")?.display()));
+    bash.env("PATH", format!("{}:{path}", program.parent().context("no directory")?.display()));
     let Ok(answer) = bash.output() else {
         return Err(xtask::testkit::Skip::because("there is no bash").into());
     };

@@ -70,7 +70,7 @@ fn shown() -> Result<()> {
         Ok(line.with_context(|| format!("no {option}:\n{text}"))?.split_whitespace().collect())
     };
     let file = dir.path().canonicalize()?.join("gcwatch.toml");
-    ensure!(row("--level")?[1..] == ["basic", file.to_str().context("a path")?], "{text}");
+    ensure!(row("--level")?[1..] == ["basic", file.to_str().context("not UTF-8")?], "{text}");
     ensure!(row("--strict")?[1] == "true", "{text}");
     ensure!(row("--units")?[1..] == ["si", "GCWATCH_UNITS"], "{text}");
     ensure!(row("--color")?[1..] == ["auto", "default"], "{text}");
@@ -88,10 +88,10 @@ fn sources() -> Result<()> {
         let mut command = below(&dir, toml, Gcwatch::new().args(words).command())?;
         command.envs(variable.map(|level| ("GCWATCH_LEVEL", level)));
         let ended = run(command, 2)?;
-        let told = ended.stderr.lines().find(|line| line.starts_with("the value comes from"));
+        let origin = ended.stderr.lines().find(|line| line.starts_with("the value comes from"));
         match source {
-            Some(source) => ensure!(told.is_some_and(|line| line.contains(source)), "{}", ended.stderr),
-            None => ensure!(told.is_none(), "{}", ended.stderr),
+            Some(source) => ensure!(origin.is_some_and(|line| line.contains(source)), "{}", ended.stderr),
+            None => ensure!(origin.is_none(), "{}", ended.stderr),
         }
     }
     Ok(())

@@ -167,7 +167,7 @@ fn from_file(clr: &Clr) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("bounds.toml");
     std::fs::write(&path, "default = ['gc.count > 0']\nnightly = ['gc.count > 0', 'gc.count < 1']\n")?;
-    let file = path.to_str().context("a path")?;
+    let file = path.to_str().context("not UTF-8")?;
     churn(clr, &["-q", "--assert-file", file])?.output()?.expect(0)?.says(&["the assertion holds"])?;
     let nightly = ["-q", "--assert-file", file, "--assert-profile", "nightly"];
     churn(clr, &nightly)?.output()?.expect(10)?.says(&["1 of 2 assertions does not hold"])?;
@@ -180,7 +180,7 @@ fn from_file(clr: &Clr) -> Result<()> {
 fn of_a_recording(clr: &Clr) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("out.nettrace");
-    let record = path.to_str().context("a path")?;
+    let record = path.to_str().context("not UTF-8")?;
     let bounds = [
         "--format",
         "json",
@@ -215,7 +215,7 @@ fn closed_pipe(clr: &Clr) -> Result<()> {
     let mut command = churn(clr, &["--format", "ndjson", "--assert", "gc.gen2.count<=0"])?.command();
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
     let mut first = String::new();
-    BufReader::new(child.stdout.take().context("piped")?).read_line(&mut first)?;
+    BufReader::new(child.stdout.take().context("no pipe")?).read_line(&mut first)?;
     let status = end_of(child)?;
     ensure!(status.code() == Some(10), "{status} after {first}");
     Ok(())

@@ -18,7 +18,7 @@ const DYNAMIC: &str = "(dynamic method)";
 
 fn not_blamed(clr: &Clr) -> Result<()> {
     // Before .NET 10 the runtime does not tell the profiler's own thread which code is dynamic.
-    let told = clr.version.major >= 10;
+    let known = clr.version.major >= 10;
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("lines.ndjson");
     let (mut program, gcwatch) = start_lines(clr, "lambdas", &path)?;
@@ -44,12 +44,12 @@ fn not_blamed(clr: &Clr) -> Result<()> {
             frames.iter().filter_map(|frame| frame.as_str()).skip_while(|name| name.starts_with("GC."));
         let found = (frames.next(), frames.next());
         let right = found.0 == Some(first) && second.is_none_or(|second| found.1 == Some(second));
-        ensure!(right || !told && found.0 == second, "{how}: {found:?}, not {first} and {second:?}");
-        if !told {
+        ensure!(right || !known && found.0 == second, "{how}: {found:?}, not {first} and {second:?}");
+        if !known {
             continue;
         }
         // It is the program's only handle of that kind.
-        for row in gc.context("as above")?.list("/roots/pinned")? {
+        for row in gc.context("no collection")?.list("/roots/pinned")? {
             let maker = row["created_by"].as_str();
             ensure!(
                 maker.is_none_or(|maker| !maker.starts_with("Demo.")),
@@ -57,10 +57,10 @@ fn not_blamed(clr: &Clr) -> Result<()> {
             );
         }
     }
-    let induced = lines.last().context("a last line")?.list("/summary/induced_by")?;
+    let induced = lines.last().context("no last line")?.list("/summary/induced_by")?;
     let count =
         |method: &str| induced.iter().find(|row| row["method"] == method).map(|row| row["count"].clone());
-    ensure!(!told || count(DYNAMIC) == Some(3.into()), "{induced:?}");
+    ensure!(!known || count(DYNAMIC) == Some(3.into()), "{induced:?}");
     ensure!(count("Demo.Program.Plain") == Some(1.into()), "{induced:?}");
     Ok(())
 }

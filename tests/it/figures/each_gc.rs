@@ -75,7 +75,7 @@ fn background(clr: &Clr, heap: Heap, level: &str) -> Result<()> {
     let own = account(&seen.own)?;
     agree(document, &own, Clock::Another, level == "moves").context("the runtime's own file")?;
     interleaved(&seen.recording, &seen.own)?;
-    as_told(document, &own, &seen.said)?;
+    as_the_program(document, &own, &seen.said)?;
     let of = |kind: &str| document.complete().map(|all| all.iter().filter(|gc| gc["kind"] == kind).count());
     let (background, foreground) = (of("background")?, of("foreground")?);
     ensure!(
@@ -131,7 +131,7 @@ fn as_trace_event_says(clr: &Clr, heap: Heap) -> Result<()> {
 }
 
 /// What the program read of its collections while it ran.
-fn as_told(document: &Document, own: &Account, said: &str) -> Result<()> {
+fn as_the_program(document: &Document, own: &Account, said: &str) -> Result<()> {
     let mut closest = u64::MAX;
     for line in said.lines().filter(|line| line.starts_with("info ")) {
         let index = number(line, "index")?;
@@ -146,16 +146,16 @@ fn as_told(document: &Document, own: &Account, said: &str) -> Result<()> {
         if !told.shares {
             let pauses = fact(line, "pauses_ns")?.split(',').map(str::parse::<u64>);
             let pauses: u64 = pauses.collect::<Result<Vec<_>, _>>()?.iter().sum();
-            let PauseBounds { least, most, told } = pause_bounds(told, own)?;
+            let PauseBounds { least, most, stopped } = pause_bounds(told, own)?;
             // For a background collection the runtime counts the first stop from its beginning or from later on.
             let known = background || (least..=most).contains(&pauses);
             ensure!(known, "{least} to {most} ns by the events: {}", differs());
-            closest = closest.min(pauses.abs_diff(told));
+            closest = closest.min(pauses.abs_diff(stopped));
             ensure!(background || gc["caused_by_watching_ns"] == 0, "{}", differs());
         }
     }
     ensure!(closest < u64::MAX, "the program caught no collection");
-    ensure!(closest < 500_000, "each of the program's pauses differs by {closest} ns or more");
+    ensure!(closest < 500_000, "all of the program's pauses differ by {closest} ns or more");
     Ok(())
 }
 
@@ -165,13 +165,13 @@ fn as_told(document: &Document, own: &Account, said: &str) -> Result<()> {
 fn pause_bounds(told: &Told, own: &Account) -> Result<PauseBounds> {
     /// The runtime counts in microseconds, so its values are rounded.
     const ROUNDED_NS: u64 = 2_000;
-    let mut bounds = PauseBounds { least: 0, most: 0, told: 0 };
+    let mut bounds = PauseBounds { least: 0, most: 0, stopped: 0 };
     for pause in told.pauses.iter().filter(|pause| pause.phase != "survivor_walk") {
         let stop = own.stops.iter().find(|stop| stop.begin == pause.at).context("no stop")?;
         let before = own.stops.iter().map(|other| other.going_on).filter(|end| *end <= stop.begin).max();
         bounds.least += (stop.stopped - stop.begin).saturating_sub(ROUNDED_NS);
         bounds.most += stop.going_on - before.unwrap_or(0) + ROUNDED_NS;
-        bounds.told += stop.going_on - stop.begin;
+        bounds.stopped += stop.going_on - stop.begin;
     }
     Ok(bounds)
 }
@@ -181,5 +181,5 @@ struct PauseBounds {
     least: u64,
     most: u64,
     /// From SuspendEEBegin to RestartEEBegin.
-    told: u64,
+    stopped: u64,
 }

@@ -102,7 +102,7 @@ fn watch(clr: &Clr) -> Result<()> {
         ensure!(watch["windows"] == none && watch["sample"].is_null(), "nothing was sampled: {watch}");
         let started: SystemTime = watch.text("/started_at")?.parse::<jiff::Timestamp>()?.into();
         ensure!(before <= started && started <= after, "{before:?}, {started:?}, {after:?}");
-        let last = document.list("/gcs")?.last().context("collections")?;
+        let last = document.list("/gcs")?.last().context("no collections")?;
         let end = last.uint("/at_ns")? + last.uint("/pause_ns")?;
         let duration = watch.uint("/duration_ns")?;
         ensure!(
@@ -116,7 +116,7 @@ fn watch(clr: &Clr) -> Result<()> {
 fn tool() -> Result<()> {
     let said = Gcwatch::new().arg("--version").output()?.expect(0)?;
     let mut words = said.out()?.split_whitespace();
-    let (name, version) = words.next().zip(words.next()).context("a name and a version")?;
+    let (name, version) = words.next().zip(words.next()).context("no name and version")?;
     ensure!((name, version) == ("gcwatch", env!("CARGO_PKG_VERSION")), "{name} {version}");
     // Any recording will do.
     let recording =

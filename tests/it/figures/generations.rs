@@ -167,8 +167,8 @@ fn as_the_runtime(gc: &Value, own: &GcEvents) -> Result<()> {
         let before = if own.headless() { Value::Null } else { own.of(n, &[0]).into() };
         ensure!(g["size_before_bytes"] == before && g["size_after_bytes"] == own.sizes[n].0, "{g}");
         ensure!(g["fragmentation_bytes"] == whole(own.of(n, &[4, 5])), "{g}");
-        let told = own.torn() && matches!(n, 2 | 3);
-        let promoted = if told { own.sizes[n].1.into() } else { whole(own.of(n, &[7, 8])) };
+        let by_stats = own.torn() && matches!(n, 2 | 3);
+        let promoted = if by_stats { own.sizes[n].1.into() } else { whole(own.of(n, &[7, 8])) };
         ensure!(g["promoted_bytes"] == promoted, "{g}");
         let condemned = own.generation == 2 || n <= own.generation as usize;
         let compacted = match n {
@@ -218,11 +218,11 @@ fn ranges(gc: &Value, head: u64) -> Result<()> {
         let met = gc["kind"] == "background" && n < 2;
         ensure!(g["promoted_bytes"] == if met { 0 } else { due }, "{due} bytes in ranges: {g}");
     }
-    let mut told = BTreeMap::new();
+    let mut listed = BTreeMap::new();
     for t in gc.list("/moved/transitions")? {
-        told.insert((t.text("/from")?, t.text("/to")?), (t.uint("/blocks")?, t.uint("/bytes")?));
+        listed.insert((t.text("/from")?, t.text("/to")?), (t.uint("/blocks")?, t.uint("/bytes")?));
     }
-    ensure!(told == transitions, "transitions {told:?}, the ranges make {transitions:?}");
+    ensure!(listed == transitions, "transitions {listed:?}, the ranges make {transitions:?}");
     Ok(())
 }
 

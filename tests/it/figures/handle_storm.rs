@@ -63,6 +63,6 @@ fn watch(clr: &Clr, program: &mut Target) -> Result<Vec<Value>> {
     signal(gcwatch.pid(), Signal::INT)?;
     let status = gcwatch.wait(DEADLINE)?;
     ensure!(status.success(), "{status}: {gcwatch:?}");
-    let told = Gcwatch::new().args("report --format ndjson").arg(&recording).output()?.expect(0)?;
-    Ok(lines(&told.stdout)?.into_iter().filter(|line| line["type"] == "gc").collect())
+    let report = Gcwatch::new().args("report --format ndjson").arg(&recording).output()?.expect(0)?;
+    Ok(lines(&report.stdout)?.into_iter().filter(|line| line["type"] == "gc").collect())
 }

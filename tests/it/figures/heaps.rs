@@ -46,7 +46,7 @@ fn one(gc: &Value, own: &GcEvents) -> Result<()> {
     // The runtime sends the histories in the order of the heaps.
     for (n, (heap, events)) in heaps.iter().zip(&own.per_heap).enumerate() {
         let headless = background && events.headless();
-        ensure!(heap["index"] == n && (headless || events.index as usize == n), "in order");
+        ensure!(heap["index"] == n && (headless || events.index as usize == n), "not in order");
         let before = if headless { Value::Null } else { events.sum(&[0]).into() };
         ensure!(heap["size_before_bytes"] == before, "before");
         let whole = |value: u64| if own.torn() { Value::Null } else { value.into() };

@@ -100,7 +100,7 @@ fn complete_is_right(clr: &Clr) -> Result<()> {
             }
             why if why == "lost" => lost += 1,
             // The program or the file ended first.
-            why => ensure!(why == "ended-after", "it is {why}: {}", brief(gc)),
+            why => ensure!(why == "ended-after", "incomplete by {why}: {}", brief(gc)),
         }
     }
     ensure!(lost > 0, "every collection is complete, although events are missing");

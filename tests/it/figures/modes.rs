@@ -106,9 +106,9 @@ fn check(document: &Document, heap: Heap, level: &str, said: &str, seen_from: u6
     // More collections may have come after the program counted.
     ensure!(
         gcs + unused >= counted,
-        "{gcs} records and {unused} numbers without, the program counted {counted}"
+        "{gcs} records, {unused} numbers without one, the program counted {counted}"
     );
-    ensure!(gcs + unused <= counted + 5, "{gcs} records and {unused} numbers without, of {counted}");
+    ensure!(gcs + unused <= counted + 5, "{gcs} records, {unused} numbers without one, of {counted}");
     ensure!(summary["gcs"] == gcs && summary["incomplete"] == 0, "{summary}");
     ensure!(summary["numbers_without_record"] == unused, "{unused} numbers without a record: {summary}");
     Ok(())

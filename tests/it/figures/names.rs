@@ -233,19 +233,19 @@ fn act(program: &mut Program, attach: Option<&Clr>) -> Result<()> {
 fn check(lines: &[Value], facts: &Facts) -> Result<()> {
     let [.., before, last] = facts.sweeps[..] else { bail!("fewer than two collections") };
     let (before, last) = (gc(lines, before)?, gc(lines, last)?);
-    let told = || format!("GC {}: {}", last["number"], last["roots"]);
-    frames(last, facts).with_context(told)?;
-    statics(last, facts).with_context(told)?;
-    handles(last, facts).with_context(told)?;
-    pinned(before, last, facts).with_context(told)?;
+    let shown = || format!("GC {}: {}", last["number"], last["roots"]);
+    frames(last, facts).with_context(shown)?;
+    statics(last, facts).with_context(shown)?;
+    handles(last, facts).with_context(shown)?;
+    pinned(before, last, facts).with_context(shown)?;
     let origin = |of: &str| last.uint(&format!("/roots/by_origin/{of}"));
     let all = origin("app")? + origin("runtime")? + origin("unknown")?;
-    ensure!(all == last.uint("/roots/total")?, "by origin {all}");
-    ensure!(origin("app")? >= FEW + MANY + WEAK, "{} of the program", origin("app")?);
+    ensure!(all == last.uint("/roots/total")?, "{all} by origin");
+    ensure!(origin("app")? >= FEW + MANY + WEAK, "{} roots of the program", origin("app")?);
     ensure!(last.uint("/roots/untyped")? == 0);
     ensure!(last.uint("/cost/naming_ns")? > 0);
     asked(lines, facts)?;
-    let summary = &lines.last().context("a last line")?["summary"];
+    let summary = &lines.last().context("no last line")?["summary"];
     summed(summary, facts).with_context(|| summary.to_string())
 }
 
@@ -369,7 +369,7 @@ fn asked(lines: &[Value], facts: &Facts) -> Result<()> {
     for gc in lines.iter().filter(|line| line["type"] == "gc" && line["induced"] == false) {
         ensure!(gc["triggered_by"].is_null(), "GC {}: {}", gc["number"], gc["triggered_by"]);
     }
-    let induced = lines.last().context("a last line")?.list("/summary/induced_by")?;
+    let induced = lines.last().context("no last line")?.list("/summary/induced_by")?;
     let of = |method: &str| induced.iter().find(|row| row["method"] == method).context("no such method");
     let (sweep, tidy) = (of("Demo.Janitor.Sweep")?, of("Demo.Janitor.Tidy (lambda)")?);
     ensure!(sweep["count"] == facts.sweeps.len() && tidy["count"] == 1, "{induced:?}");
@@ -416,7 +416,7 @@ fn hostile(clr: &Clr) -> Result<()> {
     let after = program.settle("sweep", 1, |gc| {
         gc["roots"]["untyped"] == 0 && methods.iter().all(|name| shows(gc, "methods", name))
     })?;
-    let last = |numbers: Vec<u64>| numbers.last().copied().context("a collection");
+    let last = |numbers: Vec<u64>| numbers.last().copied().context("no collection");
     let (with, after) = (last(with)?, last(after)?);
     program.ask("release", "released")?;
     let lines = program.end()?;
@@ -461,7 +461,7 @@ fn storm(clr: &Clr) -> Result<()> {
     // While the profiler gives up, which takes a moment, it names nothing.
     let methods = ["Demo.Frames.Inner", "Demo.Clock.Tick", "Demo.Workers.Keep<T>"];
     let after = program.settle("tidy", 1, |gc| methods.iter().all(|method| named(gc, method)))?;
-    let after = *after.last().context("a collection")?;
+    let after = *after.last().context("no collection")?;
     program.ask("release", "released")?;
     let lines = program.end()?;
     let made_by =

@@ -77,7 +77,7 @@ fn act(program: &mut Scripted) -> Result<Done> {
     // With server GC, another thread writes a collection's end, so an exit may come before it: collect once more.
     collect(program, "last", "0")?;
     let pairs = places.split(' ').filter_map(|word| word.split_once(':'));
-    let number = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).context("an address");
+    let number = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).context("no address");
     done.handles = pairs.map(|(id, at)| Ok((number(id)?, number(at)?))).collect::<Result<_>>()?;
     Ok(done)
 }

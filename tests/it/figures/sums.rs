@@ -53,7 +53,7 @@ fn of(clr: &Clr, heap: Heap, options: &str) -> Result<()> {
     blocks_of(summary, &complete, summary).context("summary")?;
     let paused = pauses(summary, &complete)?;
     let percent = paused as f64 / document.0.uint("/watch/duration_ns")? as f64 * 100.0;
-    let said = summary["pause_percent"].as_f64().context("pause_percent")?;
+    let said = summary["pause_percent"].as_f64().context("no pause_percent")?;
     ensure!((said - percent).abs() <= 0.0005, "pause_percent {said}, not {percent}");
     own_share(&document, &complete)?;
     roots(summary, &complete)?;
@@ -162,7 +162,7 @@ fn own_share(document: &Document, complete: &[&Value]) -> Result<()> {
         own += gc.uint("/pause_ns")?.saturating_sub(work);
     }
     let percent = own as f64 / document.0.uint("/watch/duration_ns")? as f64 * 100.0;
-    let said = document.0["summary"]["own_pause_percent_at_most"].as_f64().context("own share")?;
+    let said = document.0["summary"]["own_pause_percent_at_most"].as_f64().context("no own share")?;
     ensure!((said - percent).abs() <= 0.0005, "own share {said}, not {percent}");
     let always =
         ["induced", "induced_compacting", "induced_aggressive", "out_of_space_soh", "out_of_space_loh"];

@@ -99,7 +99,7 @@ fn times(theirs: &Value, told: &Told) -> Result<()> {
     let all = [sums(&|_| true), sums(&|pause| pause.phase != "survivor_walk")];
     let same = |(pause, suspend)| near(pause, &theirs["pause_ms"]) && near(suspend, &theirs["suspend_ms"]);
     ensure!(all.into_iter().any(same), "pause and suspension {all:?}");
-    let ran = told.ended.context("an end")? - told.started;
+    let ran = told.ended.context("no end")? - told.started;
     ensure!(near(ran, &theirs["duration_ms"]), "{ran} from start to end");
     Ok(())
 }
@@ -116,10 +116,10 @@ fn compare(live: &Document, theirs: &[Value], ranges: bool, recording: &Path) ->
         let own = live.gc(number)?;
         ensure!(own["complete"] == true, "GC {number} is whole for TraceEvent only: {}", brief(own));
         let ranges = ranges.then(|| match account.gcs.get(&number) {
-            Some(told) if touching || began_before => Blocks::told(told),
+            Some(told) if touching || began_before => Blocks::of_account(told),
             _ => Blocks::of_trace_event(gc),
         });
-        let ranges = ranges.transpose().context("ranges")?;
+        let ranges = ranges.transpose().context("no ranges")?;
         one(own, gc, ranges).with_context(|| format!("GC {number}: {}\nTraceEvent: {gc}", brief(own)))?;
     }
     Ok(())
@@ -133,7 +133,7 @@ struct Blocks {
 }
 
 impl Blocks {
-    fn told(told: &Told) -> Result<Blocks> {
+    fn of_account(told: &Told) -> Result<Blocks> {
         let moved = (told.moved.0 + told.stayed.0, told.moved.1 + told.stayed.1);
         Ok(Blocks { moved, surviving: told.surviving })
     }

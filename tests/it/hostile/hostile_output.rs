@@ -115,9 +115,9 @@ fn running(clr: &Clr) -> Result<()> {
         harmless_all(list, &ended, true)?;
         if list.ends_with("json") {
             let rows: Value = serde_json::from_slice(&ended.stdout)?;
-            let row = rows.as_array().context("a list")?.iter().find(|row| row["pid"] == target.pid());
+            let row = rows.as_array().context("no list")?.iter().find(|row| row["pid"] == target.pid());
             let title = row.with_context(|| format!("no {pid}: {rows}"))?["title"].as_str();
-            ensure!(title == Some(&format!("{EVIL}.dll")), "scripts get another name: {title:?}");
+            ensure!(title == Some(&format!("{EVIL}.dll")), "JSON has another name: {title:?}");
         }
     }
     let pids = Gcwatch::on(clr).args("ps --format pids").output()?.expect(0)?;

@@ -185,7 +185,7 @@ fn no_openat2(clr: &Clr) -> Result<()> {
     let words = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "inject=openat2:error=ENOSYS"];
     let traced = Command::new(words[0]).args(&words[1..]).arg("true").output();
     if !traced.is_ok_and(|output| output.status.success()) {
-        return Err(Skip::because("strace cannot take a system call away here").into());
+        return Err(Skip::because("strace cannot inject errors into system calls here").into());
     }
     let nobody = Nobody::with_runtime(clr)?;
     let here = nobody.start(&[])?;

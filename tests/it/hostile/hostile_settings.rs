@@ -97,7 +97,7 @@ fn no_files(_: &Clr) -> Result<()> {
         lchown(&there, Some(owner), Some(owner))?;
         place.is_passed_over(&[if owner == 0 { "no regular file" } else { "user 65534" }])?;
         let ended = place.run(Gcwatch::new().args("config attach"))?;
-        ensure!(!ended.stderr.contains("$6$"), "a file of root's is shown: {}", ended.stderr);
+        ensure!(!ended.stderr.contains("$6$"), "a file of root is shown: {}", ended.stderr);
         fs::remove_file(&there)?;
     }
     make_fifo(&there)?;

@@ -53,7 +53,7 @@ pub(crate) fn hostile(uid: u32, words: &[&str]) -> Result<Command> {
 pub(crate) fn can_unshare() -> Result<()> {
     let made = Command::new("unshare").args(["-m", "--propagation", "private", "true"]).output();
     if !made.is_ok_and(|output| output.status.success()) {
-        return Err(Skip::because("there can be no other mount namespace here").into());
+        return Err(Skip::because("unshare cannot make a mount namespace here").into());
     }
     Ok(())
 }
@@ -187,7 +187,7 @@ fn no_library(clr: &Clr, mounts: Mounts) -> Result<()> {
         by_target += 1;
     }
     let _ = writeln(&format!(
-        "{strikes} exchanges in {ATTEMPTS} attaches, {by_target} processes of nobody's hit: {codes:?}"
+        "{strikes} exchanges in {ATTEMPTS} attaches, {by_target} processes of user nobody hit: {codes:?}"
     ));
     Ok(())
 }

@@ -24,7 +24,7 @@ fn start(clr: &Clr, what: &str) -> Result<Target> {
         Ok(_) => {}
         Err(error) => match target.lines().iter().find(|line| line.starts_with("refused ")) {
             Some(line) => {
-                let why = format!("a process may not say here where its {what} is: {line}");
+                let why = format!("a process may not move its {what} here: {line}");
                 return Err(Skip::because(why).into());
             }
             None => return Err(error),
@@ -63,8 +63,8 @@ fn takes_no_memory(clr: &Clr, what: &str) -> Result<()> {
     let path = dir.path().join("out.json");
     let attached = Gcwatch::on(clr).args("attach --level basic --duration 500ms --format json -o").arg(&path);
     run(attached.arg(&pid), 0)?;
-    let told = Document::read(&path)?.0["target"].to_string().len();
-    ensure!(told < 256 << 10, "the report says {told} bytes of the target");
+    let size = Document::read(&path)?.0["target"].to_string().len();
+    ensure!(size < 256 << 10, "the report has {size} bytes about the target");
     // `run` looks for its port in all processes, also in those that have nothing to do with it.
     run(Gcwatch::on(clr).args("run -q --level basic -- sleep 0.2"), 20)?;
     let list = run(Gcwatch::on(clr).args("ps --json --why"), 0)?;

@@ -68,8 +68,8 @@ fn replayed(recording: &Path) -> Result<Document> {
 /// The resident memory of a process.
 fn memory_bytes(pid: u32) -> Result<u64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("VmRSS")?;
-    Ok(line.split_whitespace().next().context("a number")?.parse::<u64>()? * 1024)
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
+    Ok(line.split_whitespace().next().context("no number")?.parse::<u64>()? * 1024)
 }
 
 /// However short its blocking collections are, they take more than 0 % of the time.

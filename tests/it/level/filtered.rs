@@ -77,7 +77,7 @@ fn attach(clr: &Clr) -> Result<()> {
 /// Collects until the last collection has all its names: on a busy machine they may come late.
 fn until_named(program: &mut Target, document: &Path, numbers: &mut Vec<u64>) -> Result<()> {
     until("a collection with all its names", DEADLINE, || {
-        let last = *numbers.last().context("a collection")?;
+        let last = *numbers.last().context("no collection")?;
         let mut named = None;
         until("the collection's line", DEADLINE, || {
             let text = std::fs::read_to_string(document)?;
@@ -114,7 +114,7 @@ fn check(document: &[u8], numbers: &[u64]) -> Result<()> {
         let asked = frames.iter().any(|frame| frame == "Demo.Sandbox.Sweep" || late(frame));
         ensure!(asked, "GC {number}: {frames:?}");
     }
-    let last = gc(*numbers.last().context("a collection")?)?;
+    let last = gc(*numbers.last().context("no collection")?)?;
     let made = last.list("/roots/pinned")?.iter().filter(|row| row["created_by"] == "Demo.Sandbox.Hold");
     let count: u64 = made.map(|row| row.uint("/count")).sum::<Result<u64>>()?;
     // One handle was made after the last collection.

@@ -220,7 +220,7 @@ fn ndjson(clr: &Clr) -> Result<()> {
     let status = gcwatch.wait(DEADLINE)?;
     ensure!(status.code() == Some(0), "{status}: {gcwatch:?}");
     let all = lines(gcwatch.lines().join("\n").as_bytes())?;
-    let end = all.last().context("lines")?;
+    let end = all.last().context("no lines")?;
     ensure!(end["exit"]["reason"] == "target-ended" && end["summary"]["gcs"] == 1, "{end}");
     Ok(())
 }

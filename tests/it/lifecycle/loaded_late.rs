@@ -69,7 +69,7 @@ async fn load(pid: u32, directory: &Path) -> Result<()> {
     let library = directory.join(LIBRARY_FILE_NAME);
     std::fs::write(&library, LIBRARY)?;
     let lease = directory.join("nobody");
-    let lease = lease.to_str().context("a path in UTF-8")?;
+    let lease = lease.to_str().context("not UTF-8")?;
     let config = Config {
         arming: wire::Arming::LATE,
         blocks: false,
@@ -79,7 +79,7 @@ async fn load(pid: u32, directory: &Path) -> Result<()> {
         lease: Some(lease),
     };
     let client = Client::new(discovery::find(pid)?);
-    let library = library.to_str().context("a path in UTF-8")?;
+    let library = library.to_str().context("not UTF-8")?;
     let clsid = Guid::from_bytes(wire::CLSID);
     client.attach_profiler(10_000, clsid, library, config.to_text().as_bytes()).await?;
     // The library stays mapped even if the profiler has already left.

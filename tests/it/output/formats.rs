@@ -111,7 +111,7 @@ fn sample(text: &str, name: &str, label: &str) -> Result<f64> {
         text.lines().filter(|line| line.starts_with(&format!("{name}{{")) && line.contains(label));
     let line = found.next().with_context(|| format!("no {name} with {label}"))?;
     ensure!(found.next().is_none(), "two of {name} with {label}");
-    Ok(line.rsplit(' ').next().context("a value")?.parse()?)
+    Ok(line.rsplit(' ').next().context("no value")?.parse()?)
 }
 
 fn open_metrics(text: &str, document: &Document) -> Result<()> {

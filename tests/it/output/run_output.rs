@@ -83,8 +83,8 @@ fn closed_pipe(clr: &Clr) -> Result<()> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let mut first = String::new();
     // Dropping the reader closes the pipe after this line.
-    BufReader::new(child.stdout.take().context("piped")?).read_line(&mut first)?;
-    let mut stderr = child.stderr.take().context("piped")?;
+    BufReader::new(child.stdout.take().context("no pipe")?).read_line(&mut first)?;
+    let mut stderr = child.stderr.take().context("no pipe")?;
     let said = std::thread::spawn(move || {
         let mut said = String::new();
         stderr.read_to_string(&mut said).map(|_| said)

@@ -41,7 +41,7 @@ fn record(clr: &Clr, heap: Heap, options: &str) -> Result<Foreign> {
     let dir = tempfile::tempdir()?;
     let file = dir.path().join("foreign.nettrace");
     let all = clr::find_all()?;
-    let mut command = all.last().context("a runtime")?.command(&peer(DOTNET_TRACE)?);
+    let mut command = all.last().context("no runtime")?.command(&peer(DOTNET_TRACE)?);
     command.args(["collect", "--show-child-io", "--output"]).arg(&file);
     command.args(options.split_whitespace()).envs(heap.environment());
     // The recorder may use another runtime than the program.

@@ -133,18 +133,18 @@ pub(crate) fn compare_but(recorded: &Recorded, options: &str, but: &[Vec<String>
 }
 
 /// The sentence that marks a field of the schema.
-const UNTOLD: &str = "A recording cannot tell this.";
+const NOT_RECORDED: &str = "A recording cannot tell this.";
 /// The sentence that marks fields from the end of a stream.
-const TOLD_LAST: &str = "A recording whose target was killed has no end that tells it.";
+const RECORDED_LAST: &str = "A recording whose target was killed has no end that tells it.";
 
 /// Paths of all fields that no recording has, `*` for the items of a list.
 pub(crate) fn untold() -> Result<Vec<Vec<String>>> {
-    marked(UNTOLD, 9)
+    marked(NOT_RECORDED, 9)
 }
 
 /// The paths missing from the recording of a killed target.
 pub(crate) fn told_last() -> Result<Vec<Vec<String>>> {
-    Ok([untold()?, marked(TOLD_LAST, 4)?].concat())
+    Ok([untold()?, marked(RECORDED_LAST, 4)?].concat())
 }
 
 fn marked(sentence: &str, most: usize) -> Result<Vec<Vec<String>>> {
@@ -221,11 +221,11 @@ fn other_formats(clr: &Clr) -> Result<()> {
     let json = replay(&recorded.recording, "")?;
     let ended = Gcwatch::new().args("report --format ndjson").arg(&recorded.recording).output()?.expect(0)?;
     let lines = lines(&ended.stdout)?;
-    let (first, rest) = lines.split_first().context("lines")?;
-    let (last, gcs) = rest.split_last().context("lines")?;
+    let (first, rest) = lines.split_first().context("no lines")?;
+    let (last, gcs) = rest.split_last().context("no lines")?;
     ensure!(gcs.len() == json.gcs()?.len(), "{} lines, {} records", gcs.len(), json.gcs()?.len());
     for (line, gc) in gcs.iter().zip(json.gcs()?) {
-        for (key, value) in gc.as_object().context("a record")? {
+        for (key, value) in gc.as_object().context("not an object")? {
             ensure!(
                 line[key] == *value,
                 "GC {}: {key} is {} in ndjson, {value} in json",

@@ -39,7 +39,7 @@ fn record(clr: &Clr, options: &str, to: &Path) -> Result<Ended> {
 fn only(dir: &Path) -> Result<String> {
     let files = files(dir)?;
     let [file] = &files[..] else { anyhow::bail!("not one file: {files:?}") };
-    Ok(file.file_name().context("a name")?.to_string_lossy().into_owned())
+    Ok(file.file_name().context("no name")?.to_string_lossy().into_owned())
 }
 
 fn named(clr: &Clr) -> Result<()> {
@@ -66,7 +66,7 @@ fn named(clr: &Clr) -> Result<()> {
     let time =
         name.strip_prefix(&format!("churn-{pid}-")).and_then(|rest| rest.strip_suffix("Z.001.nettrace"));
     let time: u64 = time.with_context(|| format!("named {name}"))?.replace('T', "").parse()?;
-    ensure!((before..=now()?).contains(&time), "{name} begins at {before} or later");
+    ensure!((before..=now()?).contains(&time), "{name} is not between {before} and now");
     Ok(())
 }
 
@@ -167,7 +167,7 @@ fn several(clr: &Clr) -> Result<()> {
     let gcs = count(&report("ndjson", &[])?.expect(0)?, "gc")?;
     ensure!(gcs == all, "{gcs} lines, {all} collections");
     let csv = report("csv", &[])?.expect(0)?;
-    ensure!(csv.out()?.lines().count() == all + 1, "{} rows and their names", csv.out()?.lines().count());
+    ensure!(csv.out()?.lines().count() == all + 1, "{} lines of CSV", csv.out()?.lines().count());
     // An unreadable recording does not hide the others.
     let bad = dir.path().join("bad.nettrace");
     fs::write(&bad, "no recording")?;

@@ -135,14 +135,14 @@ fn same_lines(clr: &Clr, out: &Path, recording: &Path) -> Result<()> {
         replayed.len()
     );
     for all in [&mut live, &mut replayed] {
-        let last = all.last_mut().context("lines")?;
+        let last = all.last_mut().context("no lines")?;
         let version = last["target"]["runtime"]["version"].take();
         ensure!(version == clr.name.as_str(), "the runtime's version is {version}");
         for path in &untold()? {
             all.iter_mut().for_each(|line| blank(line, path));
         }
         // The start line of a replay may know more about the watch than the live one did.
-        let first = all.first_mut().context("lines")?;
+        let first = all.first_mut().context("no lines")?;
         first["watch"]["started_at"] = Value::Null;
         // The schema of the line marks it.
         first["parent_pid"] = Value::Null;

@@ -232,12 +232,12 @@ fn agree(document: &Document, theirs: &[Value]) -> Result<()> {
         ensure!(!inside || cut_off, "only TraceEvent has GC {number}: {gc}");
     }
     // TraceEvent drops collections that it saw in part, sometimes a neighbour, and foreground ones that begin too soon.
-    let told: BTreeSet<u64> = both.iter().map(|gc| gc.uint("/number")).collect::<Result<_>>()?;
+    let shared: BTreeSet<u64> = both.iter().map(|gc| gc.uint("/number")).collect::<Result<_>>()?;
     let plain = |number: u64| own.get(&number).is_some_and(|gc| gc["kind"] == "blocking");
     for (n, (number, gc)) in own.iter().enumerate() {
         let inside = n >= BORDER && n + BORDER < own.len();
         let alone = (number - 1..=number + 1).all(plain);
-        ensure!(!inside || !alone || told.contains(number), "TraceEvent has no GC {number}: {}", brief(gc));
+        ensure!(!inside || !alone || shared.contains(number), "TraceEvent has no GC {number}: {}", brief(gc));
     }
     // TraceEvent reports partial collections at the borders, and mixes up nested ones: leave them out.
     for gc in both.get(BORDER..both.len().saturating_sub(BORDER)).unwrap_or_default() {
@@ -429,7 +429,7 @@ fn oldest(clr: &Clr) -> Result<()> {
     let newest = |document: &Document| -> Result<Option<u64>> {
         Ok(document.complete()?.iter().filter_map(|gc| gc["number"].as_u64()).max())
     };
-    ensure!(newest(&document)? == newest(&run.live)?, "the newest collection");
+    ensure!(newest(&document)? == newest(&run.live)?, "the newest collection is missing");
     ensure!(
         document.0["target"]["command_line"] == run.live.0["target"]["command_line"],
         "{}",

@@ -39,7 +39,7 @@ pub(crate) enum Clock {
 
 /// Every collection that is complete in one of the two is complete in the other, and all common fields are equal.
 pub(crate) fn agree(document: &Document, account: &Account, clock: Clock, ranges: bool) -> Result<()> {
-    ensure!(account.lost == 0, "the recording lost {} events: the test needs less work", account.lost);
+    ensure!(account.lost == 0, "the recording lost {} events: the test needs a smaller load", account.lost);
     for (number, told) in account.gcs.iter().filter(|(_, told)| told.whole()) {
         let gc = document.gc(*number)?;
         ensure!(gc["complete"] == true, "GC {number} is whole in the recording: {}", brief(gc));
@@ -68,16 +68,16 @@ fn one(gc: &Value, told: &Told, ranges: bool) -> Result<()> {
     };
     same("/generation", json!(told.generation))?;
     same("/kind", json!(told.kind))?;
-    same("/reason", json!(REASONS.get(told.reason as usize).context("a new reason")?))?;
+    same("/reason", json!(REASONS.get(told.reason as usize).context("unknown reason")?))?;
     same("/induced", json!([1, 7, 10, 17].contains(&told.reason)))?;
-    let (heaps, mechanisms) = told.global.context("whole")?;
+    let (heaps, mechanisms) = told.global.context("incomplete")?;
     same("/heap_count", json!(heaps))?;
     let background = told.kind == "background";
     // A background collection of server GC may have sent its histories too early (see the tests `heaps`).
     if !(background && heaps > 1 && gc["heap_before_bytes"].is_null()) {
         same("/heap_before_bytes", json!(told.before.1))?;
     }
-    let [after, promoted, _, finalization, pinned, handles] = told.stats.context("whole")?;
+    let [after, promoted, _, finalization, pinned, handles] = told.stats.context("incomplete")?;
     same("/heap_after_bytes", json!(after))?;
     same("/promoted_bytes", json!(promoted))?;
     // GCHeapStats is wrong about these bytes (see `generations`); a background collection has no other source for them.
@@ -104,7 +104,7 @@ fn one(gc: &Value, told: &Told, ranges: bool) -> Result<()> {
 
 /// By how much the durations differ. (`same_starts` compares the starts.)
 fn times(gc: &Value, told: &Told) -> Result<Vec<u64>> {
-    let mut off_by = vec![gc.uint("/gc_ns")?.abs_diff(told.ended.context("whole")? - told.started)];
+    let mut off_by = vec![gc.uint("/gc_ns")?.abs_diff(told.ended.context("incomplete")? - told.started)];
     let (mut sum, mut suspended, mut caused) = (0, 0, 0);
     for (own, pause) in gc.list("/pauses")?.iter().zip(&told.pauses) {
         off_by.push(own.uint("/ns")?.abs_diff(pause.ns));

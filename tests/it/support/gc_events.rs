@@ -29,7 +29,8 @@ pub(crate) struct GcEvents {
     pub(crate) handles: u32,
     /// Bytes that GCMarkWithType gives for objects that became ready for finalization.
     pub(crate) marked_for_finalization: u64,
-    told: bool,
+    /// GCGlobalHeapHistory has come.
+    global: bool,
     ended: bool,
 }
 
@@ -122,19 +123,19 @@ const REASONS: [(u32, &str); 31] = [
 pub(crate) fn read_gcs(path: &Path) -> Result<BTreeMap<u64, GcEvents>> {
     let mut gcs = BTreeMap::new();
     // Per-heap histories follow the global one on the same thread, GCHeapStats follows GCEnd.
-    let (mut told_by, mut ended_by) = (BTreeMap::new(), BTreeMap::new());
+    let (mut global_by, mut ended_by) = (BTreeMap::new(), BTreeMap::new());
     each_event(path, |e| {
         let fields = Fields(e.payload);
-        event(&mut gcs, &mut told_by, &mut ended_by, e.thread_id, e.metadata.event_id, fields)
+        event(&mut gcs, &mut global_by, &mut ended_by, e.thread_id, e.metadata.event_id, fields)
             .with_context(|| format!("event {}", e.metadata.event_id))
     })?;
-    gcs.retain(|_, gc| gc.ended && gc.told && gc.per_heap.len() == gc.heaps as usize);
+    gcs.retain(|_, gc| gc.ended && gc.global && gc.per_heap.len() == gc.heaps as usize);
     Ok(gcs)
 }
 
 fn event(
     gcs: &mut BTreeMap<u64, GcEvents>,
-    told_by: &mut BTreeMap<u64, u64>,
+    global_by: &mut BTreeMap<u64, u64>,
     ended_by: &mut BTreeMap<u64, u64>,
     thread: u64,
     id: u32,
@@ -161,7 +162,9 @@ fn event(
             (gc.pinned, gc.handles) = (f.u32(80)?, f.u32(88)?);
         }
         39 if f.0.starts_with(&COMMITTED_USAGE) => {
-            let Some(gc) = at_work.and_then(|n| gcs.get_mut(&n)).filter(|gc| gc.told) else { return Ok(()) };
+            let Some(gc) = at_work.and_then(|n| gcs.get_mut(&n)).filter(|gc| gc.global) else {
+                return Ok(());
+            };
             let values = COMMITTED_USAGE.len() + 4 + 2;
             gc.committed = Some(f.u64(values)? + f.u64(values + 16)?);
         }
@@ -170,7 +173,7 @@ fn event(
             gc.marked_for_finalization += f.u64(10)?;
         }
         204 => {
-            let Some(gc) = told_by.get(&thread).and_then(|n| gcs.get_mut(n)) else { return Ok(()) };
+            let Some(gc) = global_by.get(&thread).and_then(|n| gcs.get_mut(n)) else { return Ok(()) };
             let mut generations = Vec::new();
             for g in 0..f.u32(82)? as usize {
                 let mut values = [0; 10];
@@ -187,10 +190,10 @@ fn event(
         }
         205 => {
             let mechanisms = f.u32(24)?;
-            let fits = |gc: &GcEvents| !gc.told && (mechanisms & 1 == 0 || gc.kind == 1);
+            let fits = |gc: &GcEvents| !gc.global && (mechanisms & 1 == 0 || gc.kind == 1);
             let Some((number, gc)) = gcs.iter_mut().rev().find(|(_, gc)| fits(gc)) else { return Ok(()) };
-            (gc.told, gc.heaps, gc.mechanisms) = (true, f.u32(8)?, mechanisms);
-            told_by.insert(thread, *number);
+            (gc.global, gc.heaps, gc.mechanisms) = (true, f.u32(8)?, mechanisms);
+            global_by.insert(thread, *number);
         }
         208 => {
             if let Some(gc) = at_work.and_then(|n| gcs.get_mut(&n)) {

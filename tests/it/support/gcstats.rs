@@ -25,7 +25,7 @@ pub(crate) struct Answer {
 pub(crate) fn gcstats(recording: &Path) -> Result<Answer> {
     let dll = peer(GCSTATS)?;
     let all = clr::find_all()?;
-    let newest = all.last().context("a runtime")?;
+    let newest = all.last().context("no runtime")?;
     let mut command = newest.command(&dll);
     command.arg(recording);
     let ended = run_to_end(command, Vec::new())?.expect(0)?;

@@ -133,11 +133,11 @@ pub(crate) fn run_to_end(mut command: Command, stdin: Vec<u8>) -> Result<Ended> 
         .stderr(Stdio::piped())
         .spawn()
         .with_context(|| format!("cannot start {command:?}"))?;
-    let mut input = child.stdin.take().context("stdin is piped")?;
+    let mut input = child.stdin.take().context("stdin is no pipe")?;
     // The process may end before it has read all.
     thread::spawn(move || input.write_all(&stdin));
-    let stdout = collect(child.stdout.take().context("stdout is piped")?);
-    let stderr = collect(child.stderr.take().context("stderr is piped")?);
+    let stdout = collect(child.stdout.take().context("stdout is no pipe")?);
+    let stderr = collect(child.stderr.take().context("stderr is no pipe")?);
     let end = Instant::now() + DEADLINE;
     let ended = until("the process to end", DEADLINE, || Ok(child.try_wait()?.is_some()));
     let closed = ended.and_then(|()| {

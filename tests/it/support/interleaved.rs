@@ -16,7 +16,7 @@ use super::stream::RUNTIME;
 const EVENTS: [u32; 6] = [1, 2, 3, 7, 8, 9];
 
 /// An event's id and payload, and its time.
-struct Told {
+struct Event {
     what: (u32, Vec<u8>),
     at: i64,
 }
@@ -25,19 +25,19 @@ struct Told {
 pub(crate) fn interleaved(one: &Path, other: &Path) -> Result<()> {
     let (one, other) = (by_thread(one)?, by_thread(other)?);
     let (mut forward, mut backward, mut all) = (0, 0, 0);
-    for (thread, told) in &one {
+    for (thread, ours) in &one {
         let theirs =
             other.get(thread).with_context(|| format!("the other file has no events of thread {thread}"))?;
         // One session may begin a little earlier or end a little later.
-        let (first, last) = (told.first().context("an event")?, told.last().context("an event")?);
-        let skipped = theirs.iter().position(|event| event.what == first.what).context("the first event")?;
+        let (first, last) = (ours.first().context("no events")?, ours.last().context("no events")?);
+        let skipped = theirs.iter().position(|event| event.what == first.what).context("no first event")?;
         let theirs = &theirs[skipped..];
-        for (n, (own, their)) in told.iter().zip(theirs).enumerate() {
+        for (n, (own, their)) in ours.iter().zip(theirs).enumerate() {
             ensure!(own.what == their.what, "event {n} of thread {thread}: {:?}, {:?}", own.what, their.what);
             all += 1;
             if own.at <= their.at {
                 forward += 1;
-                let next = told.get(n + 1).is_none_or(|next| their.at <= next.at);
+                let next = ours.get(n + 1).is_none_or(|next| their.at <= next.at);
                 ensure!(next, "event {n} of thread {thread}, {:?}: later than the next one", own.what);
             } else {
                 backward += 1;
@@ -46,9 +46,9 @@ pub(crate) fn interleaved(one: &Path, other: &Path) -> Result<()> {
             }
         }
         ensure!(
-            theirs.len() >= told.len(),
+            theirs.len() >= ours.len(),
             "thread {thread}: {} events, {}: {:?}",
-            told.len(),
+            ours.len(),
             theirs.len(),
             last.what
         );
@@ -61,19 +61,19 @@ pub(crate) fn interleaved(one: &Path, other: &Path) -> Result<()> {
     Ok(())
 }
 
-fn by_thread(path: &Path) -> Result<BTreeMap<u64, Vec<Told>>> {
+fn by_thread(path: &Path) -> Result<BTreeMap<u64, Vec<Event>>> {
     let bytes = std::fs::read(path).with_context(|| format!("no {}", path.display()))?;
     let mut reader = Reader::new();
     reader.feed(&bytes);
     reader.finish();
-    let mut threads: BTreeMap<u64, Vec<Told>> = BTreeMap::new();
+    let mut threads: BTreeMap<u64, Vec<Event>> = BTreeMap::new();
     loop {
         match reader.next_item()? {
             Some(Item::Event(event))
                 if &*event.metadata.provider == RUNTIME && EVENTS.contains(&event.metadata.event_id) =>
             {
                 let what = (event.metadata.event_id, event.payload.to_vec());
-                threads.entry(event.thread_id).or_default().push(Told { what, at: event.timestamp });
+                threads.entry(event.thread_id).or_default().push(Event { what, at: event.timestamp });
             }
             Some(Item::End(_)) | None => break,
             Some(_) => {}

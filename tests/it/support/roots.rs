@@ -113,7 +113,7 @@ fn cell(row: &Value) -> Result<Cell> {
     let mut name = row.text("/kind")?.to_owned();
     for flag in row.list("/flags")? {
         name.push(' ');
-        name.push_str(flag.as_str().context("a flag")?);
+        name.push_str(flag.as_str().context("not a string")?);
     }
     Ok(name)
 }

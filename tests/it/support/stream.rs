@@ -27,7 +27,7 @@ pub(super) fn each_event(path: &Path, mut with: impl FnMut(&Event<'_>) -> Result
     each_item(path, |item| match item {
         Item::Event(event) if &*event.metadata.provider == RUNTIME => with(event),
         Item::Lost(lost) => {
-            bail!("the runtime's own session lost {} events: the test needs less work", lost.events)
+            bail!("the runtime's own session lost {} events: the test needs a smaller load", lost.events)
         }
         _ => Ok(()),
     })

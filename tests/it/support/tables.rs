@@ -23,7 +23,7 @@ pub(crate) fn tables(page: &str) -> Result<Vec<Table>> {
             continue;
         };
         if inside {
-            let table = found.last_mut().context("a table begins with its header")?;
+            let table = found.last_mut().context("a table without a header")?;
             ensure!(cells.len() == table.header.len(), "{page}: not {} cells: {line}", table.header.len());
             ensure!(cells.iter().all(|cell| !cell.is_empty()), "{page}: an empty cell: {line}");
             // Skip the line below the header.
