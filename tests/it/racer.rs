@@ -61,8 +61,7 @@ fn say(line: &str) {
     let _ = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
 }
 
-/// Makes a temporary directory `real` behind a chain of links, and `evil`, with another library that gets the name of
-/// ours.
+/// Makes a directory `real` behind a chain of links, and `evil`, with another library that gets the name of ours.
 fn build(dir: &Path, library: &Path) -> io::Result<()> {
     let (real, evil) = (real(dir), dir.join("evil"));
     for made in [&real, &evil] {

@@ -71,7 +71,7 @@ fn one(gc: &Value, own: &GcEvents) -> Result<()> {
     }
     let promoted = sum("/heaps", "/promoted_bytes")?;
     ensure!(promoted == sum("/generations", "/promoted_bytes")?, "promoted by heap and by generation");
-    // A background collection's histories and its statistics differ: the program allocates in between.
+    // A background collection's histories and its statistics may differ: the program allocates in between.
     let after = sum("/heaps", "/size_after_bytes")?;
     ensure!(gc["kind"] == "background" || gc["heap_after_bytes"] == after, "after by heap");
     Ok(())

@@ -171,8 +171,7 @@ fn check(document: &Document, objects: &[Object]) -> Result<Checked> {
             found += 1;
             ensure!(root.address("/object")? == object.address, "{object:x?}: {root}");
             let expected = start.max(object.born + 1);
-            // Frozen objects are in no generation and in no range: after their first collection nothing confirms the
-            // address.
+            // Frozen objects are in no range: after their first collection nothing confirms their address.
             if object.name == "frozen" && object.gc > expected {
                 ensure!(root["since_gc"].is_null(), "{object:x?}: {root}");
                 checked.frozen += 1;

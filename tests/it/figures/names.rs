@@ -83,7 +83,7 @@ impl Program {
     }
 
     /// Collects until `shows` accepts a collection's line: the runtime or gcwatch may need several collections for it.
-    /// Repetitions count from `least` on.
+    /// Collections beyond `least` count as repetitions.
     fn settle(&mut self, how: &str, least: usize, mut shows: impl FnMut(&Value) -> bool) -> Result<Vec<u64>> {
         let mut all = Vec::new();
         let path = lines_of(self.dir.path());

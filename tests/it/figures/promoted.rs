@@ -130,7 +130,7 @@ fn padding(gc: &Value, marks: &Marks, ranges: &Ranges) -> Result<i64> {
     // No generation is older than gen2.
     ensure!(marks.contains_key("older_generation") == (generation < 2), "older generation");
     let of = |name| marks.get(name).copied().unwrap_or(0);
-    // Objects of an overflown mark stack or queue count under "overflow", and again under the kind that is marked then.
+    // Objects that a mark stack held back count under "overflow" when they leave it, and under the current kind.
     ensure!(of("overflow") <= of("dependent_handle"), "overflow");
     let sum: u64 = MARKS.into_iter().filter(|name| *name != "overflow").map(of).sum();
     let moved: u64 = ranges.moved.iter().map(|(_, _, bytes)| bytes).sum();

@@ -59,7 +59,7 @@ fn attach(clr: &Clr, level: &str) -> Result<()> {
 
 /// Compares every collection that TraceEvent finds in a file of the same run. Times are compared with `account`, which
 /// is of that file, because the runtime's other session read the clock a moment earlier or later. Returns how many
-/// collections were compared in everything, and how many of them are background ones.
+/// collections were compared in all figures, and how many of them are background ones.
 pub(crate) fn agrees(live: &Document, account: &Account, file: &Path) -> Result<(usize, usize)> {
     let answer = gcstats(file)?;
     ensure!(answer.totals["lost"] == 0, "{}", answer.totals);

@@ -27,7 +27,7 @@ pub(crate) const FORMATS: [&str; 7] = ["text", "json", "ndjson", "csv", "markdow
 
 /// A forged line, a window title, a control sequence in both encodings, DEL, and direction changes.
 const EVIL: &str = "\nFORGED\x1b]0;TITLE\x07\x1b[31m\u{9b}32m\u{7f}\u{202e}\u{2066}\r";
-/// All output must contain this word; otherwise the test has shown nothing.
+/// Output must contain this word; otherwise the test has shown nothing.
 const MARK: &str = "FORGED";
 
 /// Fails if these bytes control a terminal or contain a forged line.

@@ -82,7 +82,7 @@ pub(crate) fn check_records(document: &Document) -> Result<()> {
             ended if ended == "ended-after" => {
                 ensure!(neighbours(false)?, "it ended in the watch: {}", brief(gc))
             }
-            // Changing the event mask, when the profiler comes or goes, may meet running collections.
+            // The event mask changes when the profiler comes or goes, which may happen during a collection.
             half if half == "half-armed" => {
                 ensure!(at_edge(document, number)?, "half-armed in between: {}", brief(gc))
             }
@@ -211,7 +211,7 @@ fn ndjson(clr: &Clr) -> Result<()> {
         Gcwatch::on(clr).args("attach --format ndjson -p").arg(target.pid().to_string()).spawn()?;
     gcwatch.wait_line(r#"{"type":"start""#, DEADLINE)?;
     let index = number(&target.ask("collect 2", "collected ", DEADLINE)?, "index")?;
-    // The program does nothing more, so only time can bring the line.
+    // The program does nothing more: the line has to come without further events.
     let line = gcwatch.wait_line(r#"{"type":"gc""#, DEADLINE)?;
     let line: Value = serde_json::from_str(&format!(r#"{{"type":"gc"{line}"#))?;
     ensure!(line["number"] == index && line["roots"]["total"].is_u64(), "GC {index}: {}", brief(&line));

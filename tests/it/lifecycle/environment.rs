@@ -45,7 +45,7 @@ fn at_basic(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// With `--follow` the port stays, for further processes; all variables that concern one process go.
+/// With `--follow` the port stays, for further processes; the variables that concern one process are removed.
 fn followed(clr: &Clr) -> Result<()> {
     let names = names(clr, "--follow --level roots")?;
     for who in ["own", "child", "native"] {

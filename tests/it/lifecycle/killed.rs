@@ -64,7 +64,7 @@ fn attach(clr: &Clr) -> Result<()> {
     gone(churn.pid(), &before)?;
     let document = check_recording(&recording, records)?;
     ensure!(document.0["watch"]["level"] == "roots", "{}", document.0["watch"]);
-    // The next watch works as if there had been none.
+    // The next watch works as if there had been no watch before.
     check_attached(&crate::it::support::attach_json(clr, churn.pid(), "--level roots --gcs 100")?)?;
     churn.stop(clr, WORK)
 }

@@ -1,5 +1,5 @@
 //! No process waits forever because of a launch: processes that outlive gcwatch or start later have the port in their
-//! environment, and the port guard answers there as long as they need it. Then it removes everything.
+//! environment, and the port guard answers there as long as they need it. Then nothing remains.
 
 use std::fs;
 use std::io::{Read, Write};

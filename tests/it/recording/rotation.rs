@@ -87,7 +87,7 @@ fn run(clr: &Clr, options: &str) -> Result<Run> {
     Ok(Run { said: ended.out()?.to_owned(), live: Document::read(&path)?, files, _dir: dir })
 }
 
-/// Checks that there are at least `least` files, each alone and all together.
+/// Checks each file alone and all together; there must be at least `least` files.
 fn alone_and_together(clr: &Clr, level: &str, least: usize) -> Result<Run> {
     let run = run(clr, &format!("--level {level} {EACH_POINT}"))?;
     ensure!(run.files.len() >= least, "{} files: the test needs a larger load", run.files.len());
@@ -425,7 +425,7 @@ fn oldest(clr: &Clr) -> Result<()> {
     ensure!(last == before + 1 && last >= 3, "{names:?}");
     let document = report(&run.files, "--strict")?;
     document.nothing_lost()?;
-    // The files have the end of the watch.
+    // The files include the end of the watch.
     let newest = |document: &Document| -> Result<Option<u64>> {
         Ok(document.complete()?.iter().filter_map(|gc| gc["number"].as_u64()).max())
     };

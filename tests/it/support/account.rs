@@ -238,8 +238,7 @@ impl Account {
                 match self.background_at(stop.stopped).filter(|_| stop.reason == 6) {
                     Some(gc) => {
                         gc.shares |= stop.touches;
-                        // There is one final mark. A session that asks for ranges adds one stop, which all sessions
-                        // see.
+                        // There is one final mark. A session that asks for ranges adds a stop, which all see.
                         let walk = walked || gc.pauses.iter().any(|pause| pause.phase == "final_mark");
                         gc.pauses.push(Pause {
                             phase: if walk { "survivor_walk" } else { "final_mark" },

@@ -26,8 +26,8 @@ pub(crate) const MARKS: [&str; 10] = [
     "background",
 ];
 
-/// By number of the collection and by name. An event belongs to the collection that started last and has not ended:
-/// while a foreground collection runs, the background one is paused.
+/// The bytes by number of the collection and by name. An event belongs to the collection that started last and has not
+/// ended: while a foreground collection runs, the background one is paused.
 pub(crate) fn read_marks(path: &Path) -> Result<BTreeMap<u64, BTreeMap<&'static str, u64>>> {
     let mut all: BTreeMap<u64, BTreeMap<&str, u64>> = BTreeMap::new();
     let mut open: Vec<u64> = Vec::new();

@@ -17,7 +17,7 @@ pub(crate) fn signal(pid: u32, signal: Signal) -> Result<()> {
     kill_process(pid, signal).with_context(|| format!("signal to {raw}"))
 }
 
-/// The diagnostics socket of a process. A runtime that was killed leaves its socket behind, and this process may have
+/// The diagnostics socket of a process. A runtime that was killed leaves its socket behind, and a later process may get
 /// the same id: only the newest socket has a listener.
 pub(crate) fn diagnostics_socket(pid: u32) -> Result<PathBuf> {
     let prefix = format!("dotnet-diagnostic-{pid}-");
