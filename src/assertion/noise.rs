@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(beyond(16, 40, 1.0), Some(true));
         assert_eq!(beyond(0, 10, 1.0), Some(true));
         assert_eq!(beyond(3, 6, 1.0), Some(false));
-        // Seven times as many in seven times the time.
+        // The second watch is seven times as long: seven times as many are no change.
         assert_eq!(beyond(100, 700, 7.0), Some(false));
         assert_eq!(beyond(100, 100, 7.0), Some(true));
     }

@@ -53,7 +53,7 @@ pub(crate) struct Assertion {
     pub(crate) limit: f64,
 }
 
-/// Why a text is no assertion: a sentence, and what may have been meant.
+/// Why a text is no assertion: a sentence, and what to type instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct InvalidAssertion {
     pub(crate) what: String,

@@ -16,7 +16,7 @@ pub(crate) enum Statistic {
 }
 
 impl Statistic {
-    /// All of them, by name.
+    /// All statistics, by name.
     pub(crate) const ALL: [(&'static str, Statistic); 9] = [
         ("min", Statistic::Min),
         ("max", Statistic::Max),

@@ -101,7 +101,7 @@ impl Launched {
             let client = tokio::select! {
                 client = self.port.accept() => client.map_err(io::Error::other)?,
                 status = self.child.wait() => return Ok(NextOrExit::Exited(status?)),
-                never = looking(&self.admission, self.pid, admission::STARTUP_INTERVAL) => match never {},
+                never = keep_looking(&self.admission, self.pid, admission::STARTUP_INTERVAL) => match never {},
             };
             let info = match client.process_info().await {
                 Ok(info) => info,
@@ -139,7 +139,7 @@ impl Launched {
             };
             tokio::select! {
                 () = accepting => {}
-                never = looking(&admission, pid, admission::TREE_INTERVAL) => match never {},
+                never = keep_looking(&admission, pid, admission::TREE_INTERVAL) => match never {},
             }
         });
         (child, Others(task))
@@ -147,7 +147,7 @@ impl Launched {
 }
 
 /// Searches the tree for other users at this interval, for ever.
-async fn looking(admission: &Admission, root: u32, every: Duration) -> Infallible {
+async fn keep_looking(admission: &Admission, root: u32, every: Duration) -> Infallible {
     loop {
         sleep(every).await;
         admission.look(root);
@@ -236,11 +236,11 @@ pub(crate) async fn unless_gone<T>(pid: u64, answer: impl Future<Output = T>) ->
     tokio::select! {
         biased;
         answer = answer => Some(answer),
-        () = gone(pid) => None,
+        () = exited(pid) => None,
     }
 }
 
-async fn gone(pid: u32) {
+async fn exited(pid: u32) {
     const EXIT_CHECK_INTERVAL: Duration = Duration::from_millis(50);
     while process::exists(pid) {
         sleep(EXIT_CHECK_INTERVAL).await;

@@ -25,7 +25,7 @@ pub(crate) struct Life {
     asked: Option<(Instant, Option<u64>)>,
     /// When it last sent something.
     sent: Instant,
-    looked: Instant,
+    last_look: Instant,
 }
 
 impl Life {
@@ -37,7 +37,7 @@ impl Life {
             last: now,
             asked: None,
             sent: now,
-            looked: now,
+            last_look: now,
         }
     }
 
@@ -51,9 +51,9 @@ impl Life {
         let cpu_ticks = self.pid.and_then(process::cpu_ticks);
         if beats_read == Some(true) || cpu_ticks != self.cpu_ticks {
             // It ran at some time since the last look. Only the time of that look is certain.
-            self.last = self.last.max(self.looked);
+            self.last = self.last.max(self.last_look);
         }
-        (self.cpu_ticks, self.looked) = (cpu_ticks, now);
+        (self.cpu_ticks, self.last_look) = (cpu_ticks, now);
     }
 
     /// The target is asked to end its session.

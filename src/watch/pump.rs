@@ -118,7 +118,7 @@ impl<'a, T: Transport> Pump<'a, T> {
     ) -> Ended {
         let mut buffer = vec![0; BUFFER_BYTES];
         let read_before = std::mem::take(&mut self.connection.beginning.bytes);
-        if let Some(ended) = self.processed(processor.bytes(&read_before)) {
+        if let Some(ended) = self.ended_by(processor.bytes(&read_before)) {
             return ended;
         }
         drop(read_before);
@@ -146,23 +146,23 @@ impl<'a, T: Transport> Pump<'a, T> {
         let background = processor.aggregator.background_runs();
         let state = StreamState { roots: counts.with_roots, full: counts.gen2, background };
         let outcome = sampler.act(state).await;
-        self.sampled(processor, outcome);
+        self.apply_outcome(processor, outcome);
     }
 
-    fn sampled(&mut self, processor: &mut StreamProcessor<'_>, outcome: SampleOutcome) {
+    fn apply_outcome(&mut self, processor: &mut StreamProcessor<'_>, outcome: SampleOutcome) {
         match outcome {
             SampleOutcome::Nothing => {}
             SampleOutcome::Busy => processor.aggregator.window_skipped(true),
             SampleOutcome::Refused(warning) => {
                 processor.aggregator.window_skipped(false);
                 let warned = processor.observer.warn(&warning);
-                self.observed(warned);
+                self.stop_on_error(warned);
             }
         }
     }
 
     /// An observer that fails ends the watch.
-    fn observed(&mut self, result: Result<(), ObserverError>) {
+    fn stop_on_error(&mut self, result: Result<(), ObserverError>) {
         if let Err(e) = result {
             self.stop = Some(Ended::Observer(e));
         }
@@ -192,7 +192,7 @@ impl<'a, T: Transport> Pump<'a, T> {
             order = control.order() => Event::Order(order),
             _ = self.heartbeat.tick() => Event::HeartbeatDue,
             () = at(tick_at) => Event::TickDue,
-            () = answered(&mut self.phase) => Event::StopAnswered,
+            () = stop_answer(&mut self.phase) => Event::StopAnswered,
             event = sampler_event(sampler) => Event::Sampler(event),
             read = stream.read(buffer) => match read {
                 Ok(n @ 1..) => Event::Read(n),
@@ -217,13 +217,13 @@ impl<'a, T: Transport> Pump<'a, T> {
             Event::TickDue => {
                 self.last_tick = Instant::now();
                 let ticked = processor.tick(nanoseconds(self.started.elapsed()));
-                self.observed(ticked);
+                self.stop_on_error(ticked);
             }
             Event::StopAnswered => self.phase = Phase::SessionEnds(None),
             Event::Sampler(event) => {
                 if let Some(sampler) = &mut self.connection.sampler {
                     let outcome = sampler.happened(event, processor.aggregator.counts.with_roots).await;
-                    self.sampled(processor, outcome);
+                    self.apply_outcome(processor, outcome);
                 }
             }
             Event::Read(n) => return self.read(&buffer[..n], processor),
@@ -231,7 +231,7 @@ impl<'a, T: Transport> Pump<'a, T> {
             Event::Deadline => {
                 if self.flush_due_at(processor).is_some_and(|at| Instant::now() >= at) {
                     let released = processor.release_held();
-                    self.observed(released);
+                    self.stop_on_error(released);
                 }
             }
         }
@@ -290,10 +290,10 @@ impl<'a, T: Transport> Pump<'a, T> {
         }
         self.last_read = Instant::now();
         self.life.sent(self.last_read);
-        self.processed(progress)
+        self.ended_by(progress)
     }
 
-    fn processed(&mut self, progress: Result<Progress, ObserverError>) -> Option<Ended> {
+    fn ended_by(&mut self, progress: Result<Progress, ObserverError>) -> Option<Ended> {
         match progress {
             Ok(Progress::Continues) => return None,
             Ok(Progress::Ended) => return Some(self.ended(true)),
@@ -401,7 +401,7 @@ async fn at(time: Option<Instant>) {
     }
 }
 
-async fn answered(phase: &mut Phase<'_>) {
+async fn stop_answer(phase: &mut Phase<'_>) {
     match phase {
         Phase::SessionEnds(Some(answer)) => answer.await,
         _ => std::future::pending().await,
