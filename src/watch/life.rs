@@ -1,5 +1,5 @@
-//! Tracks when a target last showed that it runs. A process that is stopped (SIGSTOP, a debugger) or frozen (`docker
-//! pause`) keeps all its connections, but answers nothing.
+//! Tracks when a target last showed that it runs. A process that is stopped (SIGSTOP, a debugger) or was frozen by
+//! `docker pause` keeps all its connections, but answers nothing.
 
 use std::time::Duration;
 

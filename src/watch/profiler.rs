@@ -113,7 +113,7 @@ impl Ready {
                 Err(e) => e,
             };
             let leaving = [HResult(hresult::STILL_LEAVING as u32), HResult::PROFILER_DETACHING];
-            // Our profiler, which has not noticed yet that its gcwatch was killed, or which another gcwatch uses.
+            // It is ours: its gcwatch was killed and it has not noticed that yet, or another gcwatch uses it.
             let active = error.hresult() == Some(HResult::PROFILER_ALREADY_ACTIVE)
                 && self.process.as_ref().is_some_and(|process| has_our_profiler(process.pid()));
             let limit = match error.hresult() {
