@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_of_the_target_acts_on_the_terminal() {
+    fn text_of_the_target_cannot_control_the_terminal() {
         let hostile = "a\x1b[2J\u{9b}31m\n\u{7f}\u{202e}é\u{e0041}";
         let shown = "a\\u{1b}[2J\\u{9b}31m\\n\\u{7f}\\u{202e}é\\u{e0041}";
         assert_eq!(escape_untrusted(hostile), shown);

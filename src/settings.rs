@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::exit::{Code, Failure};
 use crate::sys::{self, Settings};
 
-/// A settings file is never this long.
+/// No real settings file is longer.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// The text of a settings file.

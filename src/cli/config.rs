@@ -37,7 +37,7 @@ impl Config {
     /// none. Adds the files that it passes over to `passed_over`.
     ///
     /// # Errors
-    /// The file cannot be read, is no TOML, or sets what it cannot set: a usage error.
+    /// The file cannot be read, is no TOML, or sets an option that it may not set: a usage error.
     pub(crate) fn find(start: &Path, passed_over: &mut Vec<Failure>) -> Result<Option<Config>, Failure> {
         for path in start.ancestors().map(|dir| dir.join(FILE)) {
             match settings::found(&path)? {
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_subcommand_s_table_goes_over_the_rest() {
+    fn a_subcommands_table_overrides_the_rest() {
         let config = parse(
             "level = \"moves\"\nstrict = true\nassert = [\"lost == 0\", \"gc.count > 0\"]\n[attach]\nlevel = \"basic\"\n",
         )
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn the_command_line_goes_over_the_file() {
+    fn the_command_line_overrides_the_file() {
         let config = parse("level = \"moves\"").unwrap();
         let matches = command(Some(&config))
             .try_get_matches_from(["gcwatch", "run", "--level", "basic", "--", "x"])

@@ -77,7 +77,7 @@ pub(crate) fn rotation(text: &str) -> Result<Rotation, String> {
     Ok(Rotation { bytes: size(bytes.trim())?, files })
 }
 
-/// `1/30s`: a number of collections, or `2s/30s`: a length of time, at each interval.
+/// `1/30s`: a number of collections, or `2s/30s`: a length of time, once per interval.
 pub(crate) fn sample(text: &str) -> Result<Sample, String> {
     const MIN_INTERVAL: Duration = Duration::from_secs(1);
     const MAX_INTERVAL: Duration = Duration::from_secs(30 * 86_400);
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_of_both_worlds() {
+    fn durations_with_units_and_as_in_the_dotnet_tools() {
         let secs = |t| duration(t).map(|d| d.as_secs_f64());
         assert_eq!(secs("30s"), Ok(30.0));
         assert_eq!(secs("250ms"), Ok(0.25));

@@ -28,7 +28,7 @@ pub(super) fn pass_on(pid: u32, signal: Signal) {
     if signal != (Signal::Interrupt { to_group: true })
         && let Err(e) = sys::forward(pid, signal)
     {
-        tracing::debug!("forwarding {signal:?}: {e}");
+        tracing::debug!("could not forward {signal:?}: {e}");
     }
 }
 

@@ -133,7 +133,7 @@ pub(crate) fn document_of_failure(
     written.or_else(|e| report_failed(&e, args.output.as_deref()).map(drop))
 }
 
-/// A failure to write the report. A closed pipe is none.
+/// Turns an error in writing the report into a failure; a closed pipe is no failure.
 pub(crate) fn report_failed(error: &io::Error, output: Option<&Path>) -> Result<Code, Failure> {
     if error.kind() == ErrorKind::BrokenPipe {
         return Ok(Code::OK);

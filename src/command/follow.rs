@@ -39,7 +39,7 @@ use crate::watch::unwatched::Unwatched;
 /// How often gcwatch looks for processes that do not connect.
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Starts the command, watches all its processes, and ends as the command ended.
+/// Starts the command, watches all its processes, and ends with the command's exit code.
 pub(super) fn run(args: &RunArgs) -> Result<Code, Failure> {
     // Declared first, so that it is dropped after the runtime, which closes the port.
     let mut dir = None;
@@ -173,11 +173,11 @@ impl Tree {
 
     /// Starts to watch one more process.
     fn follow(&mut self, client: PortClient, pid: u64) {
-        let (orders, hears) = mpsc::unbounded_channel();
+        let (orders, receiver) = mpsc::unbounded_channel();
         let followed = Followed {
             setup: Rc::clone(&self.setup),
             multi_process: Rc::clone(&self.multi_process),
-            orders: hears,
+            orders: receiver,
             status: self.status.subscribe(),
         };
         let id = self.tasks.spawn_local(followed.watch(client)).id();

@@ -221,7 +221,7 @@ mod tests {
     ];
 
     #[test]
-    fn by_its_first_bytes() {
+    fn the_first_bytes_tell_the_compression() {
         assert_eq!(read(XZ_TEXT.to_vec()).unwrap(), TEXT);
         assert_eq!(read(TEXT.to_vec()).unwrap(), TEXT);
         assert_eq!(read(gzip()).unwrap(), TEXT);
@@ -274,13 +274,13 @@ mod tests {
     }
 
     #[test]
-    fn several_in_one_file() {
+    fn one_file_may_hold_several_compressed_parts() {
         assert_eq!(read([gzip(), gzip()].concat()).unwrap(), [TEXT, TEXT].concat());
         assert_eq!(read([zstd(), zstd()].concat()).unwrap(), [TEXT, TEXT].concat());
     }
 
     #[test]
-    fn cut_is_an_error_and_gives_what_was_there() {
+    fn a_truncated_input_is_an_error() {
         for bytes in [gzip(), zstd(), XZ_TEXT.to_vec()] {
             assert!(read(bytes[..bytes.len() - 6].to_vec()).is_err());
         }

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_pipe_is_ignored_where_a_verdict_is_owed_and_a_full_disk_never() {
+    fn with_assertions_a_closed_pipe_is_ignored_but_a_full_disk_is_not() {
         let owed = Assertions::new("pause.max < 1s".parse().ok());
         let start = |kind, assertions: &Assertions| {
             let report = Box::new(JsonReport::new(Closed(kind)));

@@ -19,7 +19,7 @@ use crate::watch::playback::{PartEnd, Playback};
 use crate::watch::processor::{ObserverError, StreamProcessor};
 use crate::watch::replay::look_ahead;
 
-/// Reports on all files, up to their ends or first damage. The files of one rotation are one watch.
+/// Reads all files to their ends, damaged or not, and reports on them. The files of one rotation are one watch.
 pub(crate) fn run(args: &ReportArgs) -> Result<Code, Failure> {
     let checks = verdict::checks(&args.check)?;
     let read = args.files.iter().chain(&args.check.assert_file).map(PathBuf::as_path);

@@ -68,7 +68,7 @@ async fn watch(args: &RunArgs, dir: &mut Option<PortDir>) -> Result<Code, NotWat
         // The demanded level is not possible: the child runs to its end unwatched.
         Err(NotWatched::Failed(failure)) => {
             if let Err(e) = suspended.client.resume_runtime().await {
-                tracing::debug!("resume: {e}");
+                tracing::debug!("could not resume the runtime: {e}");
             }
             let status = wait(&mut child, &mut control).await?;
             return Ok(unwatched(args, &mut observer, status, failure)?);

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::exit::{Code, Failure};
 use crate::sys;
 
-/// Must be called before anything is opened for writing.
+/// Refuses an output that is an input. Must be called before anything is opened for writing.
 ///
 /// # Errors
 /// The output is the same file as an input, even by another path: a usage error.

@@ -47,7 +47,7 @@ pub(super) fn of(files: &[PathBuf]) -> Result<Vec<Watch>, Failure> {
     watches.into_iter().map(in_order).collect()
 }
 
-/// `None` if the file is no recording, or too short. Whoever reads it later reports why.
+/// `None` if the file is no recording, or too short. The command reports the reason when it reads the file.
 fn head(path: &Path) -> Option<Head> {
     let mut input = open(path).ok()?;
     let mut decoder = Decoder::default();

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_profiler_is_refused() {
+    fn a_file_that_is_no_profiler_is_refused() {
         assert!(abi(b"no library").is_err());
     }
 }

@@ -22,7 +22,7 @@ use super::unix::{Expected, Lease};
 /// A network file system or one in user space (FUSE) may never answer.
 const MEET_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The library and the lease's socket, in place.
+/// Where the target finds the library and the lease's socket, and our end of the lease.
 #[derive(Debug)]
 pub(crate) struct Meeting {
     /// The library's path, as the target sees it.
@@ -71,7 +71,7 @@ pub(crate) async fn meet(
     Ok(Meeting { library: met.library, lease_path: met.lease_path, lease, name: met.name })
 }
 
-/// Reads a file that a process names, with that process's rights, so that gcwatch reads nothing else.
+/// Reads a file that a process names, with that process's rights, so that gcwatch reads only what the process can.
 pub(crate) fn read_of(pid: u32, path: PathBuf, most: u64) -> io::Result<Vec<u8>> {
     const READ_TIMEOUT: Duration = Duration::from_secs(2);
     Pinned::new(pid)?.run_as_user_within(READ_TIMEOUT, move |inside| inside.read(&path, most))
@@ -147,7 +147,7 @@ fn make_directory(parent: &OwnedFd, name: &str, mode: Mode) -> io::Result<bool> 
     }
 }
 
-/// Directories that an earlier gcwatch made because the usual name was taken.
+/// The names of directories that an earlier gcwatch may have made because the usual name was taken.
 fn names_with(temp: &OwnedFd, prefix: &str) -> io::Result<Vec<OsString>> {
     use std::os::unix::ffi::OsStrExt;
     /// Any user can create any number of names with this prefix.
@@ -199,8 +199,8 @@ fn put(inside: &ProcessFiles, directory: &OwnedFd, file_name: &str, library: &[u
     Ok(is_there(inside, directory, file_name, library)? == Some(true))
 }
 
-/// Whether a file is the library and only the target's user can change it; `None` if there is no file. This tells if
-/// the file is usable, not more: that user can change it at any time, but harms only his own process.
+/// Whether a file is the library and only the target's user can change it; `None` if there is no file. This only
+/// tells whether the file is usable: that user can change it at any time, but harms only his own process.
 fn is_there(
     inside: &ProcessFiles,
     directory: &OwnedFd,
@@ -288,7 +288,7 @@ fn listen_in(
     let address = SocketAddrUnix::new(format!("/proc/self/fd/{}/{LEASE}", directory.as_raw_fd()))?;
     rustix::net::bind(&socket, &address)?;
     rustix::net::listen(&socket, 16)?;
-    let held = Held { temp: temp.try_clone()?, directory, later: inside.rights() };
+    let held = Held { temp: temp.try_clone()?, directory, rights: inside.rights() };
     Ok((
         SocketName { directory_name: directory_name.to_owned(), held: Some(held) },
         UnixListener::from(socket),
@@ -306,17 +306,17 @@ pub(crate) struct SocketName {
 struct Held {
     temp: OwnedFd,
     directory: OwnedFd,
-    later: ProcessRights,
+    rights: ProcessRights,
 }
 
 impl Drop for SocketName {
     fn drop(&mut self) {
-        /// Then the directory stays, which does no harm.
+        /// If removing takes longer, an unused directory stays, which does no harm.
         const REMOVE_TIMEOUT: Duration = Duration::from_secs(1);
-        let Some(Held { temp, directory, later }) = self.held.take() else { return };
+        let Some(Held { temp, directory, rights }) = self.held.take() else { return };
         let name = std::mem::take(&mut self.directory_name);
         let (sender, done) = mpsc::channel();
-        let started = later.run(move || {
+        let started = rights.run(move || {
             let removed = rustix::fs::unlinkat(&directory, LEASE, AtFlags::empty())
                 .and_then(|()| rustix::fs::unlinkat(&temp, &name, AtFlags::REMOVEDIR));
             let _ = sender.send(removed);

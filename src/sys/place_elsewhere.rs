@@ -9,7 +9,7 @@ use dotnet_diagnostics_client::Pinned;
 
 use super::os::{Lease, is_root, make_temp_dir};
 
-/// The library and the lease's socket, in place.
+/// Where the target finds the library and the lease's socket, and our end of the lease.
 #[derive(Debug)]
 pub(crate) struct Meeting {
     /// The library's path.

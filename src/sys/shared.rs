@@ -6,7 +6,7 @@ pub(crate) enum Settings {
     /// `own`: the file belongs to the caller, not to root.
     Open { file: std::fs::File, own: bool },
     /// Another user may have written it, or it is no regular file.
-    #[cfg_attr(windows, expect(dead_code, reason = "gcwatch does not tell users apart there"))]
+    #[cfg_attr(windows, expect(dead_code, reason = "gcwatch does not distinguish users there"))]
     Refused { why: String, remedy: String },
 }
 

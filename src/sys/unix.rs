@@ -105,7 +105,7 @@ pub(crate) fn forward(pid: u32, signal: Signal) -> io::Result<()> {
     Ok(())
 }
 
-/// Starts the command in a process group of its own, which the terminal's signals do not reach.
+/// Makes a command start in a process group of its own, which the terminal's signals do not reach.
 pub(crate) fn own_group(command: &mut Command) {
     command.process_group(0);
 }
@@ -243,7 +243,7 @@ impl Lease {
         if let Some(stream) = &self.held
             && let Err(e) = stream.try_write(&[1])
         {
-            tracing::trace!("heartbeat: {e}");
+            tracing::trace!("could not send a heartbeat: {e}");
         }
     }
 
@@ -271,7 +271,7 @@ impl Lease {
         if let Some(stream) = &mut self.held
             && let Err(e) = stream.shutdown().await
         {
-            tracing::debug!("lease: {e}");
+            tracing::debug!("could not end the lease: {e}");
         }
     }
 

@@ -129,7 +129,7 @@ pub(crate) fn read_at(file: &fs::File, buffer: &mut [u8], offset: u64) -> io::Re
     std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
 }
 
-/// Starts the command in a process group of its own, which the console's signals do not reach.
+/// Makes a command start in a process group of its own, which the console's signals do not reach.
 pub(crate) fn own_group(command: &mut Command) {
     const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
     command.creation_flags(CREATE_NEW_PROCESS_GROUP);
@@ -138,7 +138,7 @@ pub(crate) fn own_group(command: &mut Command) {
 /// Nothing to do: on Windows a process inherits only handles that were passed on deliberately.
 pub(crate) fn close_inherited() {}
 
-/// On Windows gcwatch does not tell users apart.
+/// On Windows gcwatch does not distinguish users.
 pub(crate) fn own_uid() -> u32 {
     0
 }

@@ -20,7 +20,7 @@ pub(crate) fn gc_settings(facts: Option<&ProcessFacts>) -> GcSettings {
     let properties = "/runtimeOptions/configProperties/System.GC.";
     let server = setting("gcServer", &format!("{properties}Server"));
     let concurrent = setting("gcConcurrent", &format!("{properties}Concurrent"));
-    // If gcwatch could read the file or the environment, what they do not set has its default; otherwise it is unknown.
+    // If gcwatch could read the file or the environment, what neither sets has its default; otherwise it is unknown.
     let known = config.is_some() || facts.environ.is_some();
     let default = |value| known.then_some(value);
     GcSettings {

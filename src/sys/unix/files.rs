@@ -15,7 +15,7 @@ use super::user::own_uid;
 const PRIVATE: u32 = 0o600;
 /// All can read: a metrics scraper may run as another user.
 const PUBLIC: u32 = 0o644;
-/// The kernel follows as many links in a row.
+/// As many links in a row as the kernel follows.
 const MAX_LINKS: usize = 40;
 
 /// Opens a file to write it from its start. Only the owner can read a new file; an existing one keeps its mode, and may
@@ -56,7 +56,7 @@ fn opened(path: &Path, truncated: OFlags) -> io::Result<(File, Option<PathBuf>)>
     Err(rustix::io::Errno::LOOP.into())
 }
 
-/// Identifies a file whatever its path, for comparison.
+/// Identifies a file independently of its path, for comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Place {
     /// Device and inode.
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn links_of_ours_are_followed_to_where_they_lead() -> io::Result<()> {
+    fn own_links_are_followed_to_their_ends() -> io::Result<()> {
         let dir = tempfile::tempdir()?;
         let at = |name: &str| dir.path().join(name);
         symlink("two", at("one"))?;
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn one_file_is_in_one_place_by_all_its_names() -> io::Result<()> {
+    fn all_paths_of_a_file_have_the_same_place() -> io::Result<()> {
         let dir = tempfile::tempdir()?;
         let at = |name: &str| place(&dir.path().join(name));
         fs::write(dir.path().join("file"), "")?;
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn what_is_no_file_is_written_and_not_replaced() -> io::Result<()> {
+    fn devices_and_pipes_are_written_and_not_replaced() -> io::Result<()> {
         let dir = tempfile::tempdir()?;
         let at = |name: &str| dir.path().join(name);
         symlink("/dev/null", at("null"))?;

@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_is_of_rounds_and_within_its_interval() {
+    fn a_ratio_compares_rounds_and_lies_within_its_interval() {
         // A machine that becomes twice as slow during the run does not change the ratio.
         let none = [10.0, 10.1, 20.0, 20.2, 20.0];
         let tool: Vec<f64> = none.iter().map(|value| value * 1.1).collect();

@@ -230,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_those_that_were_said_last() {
+    fn the_last_figures_count() {
         let said = "INFO: seed corpus: files: 7\n#8\tINITED cov: 2741 ft: 6001 corp: 7/91Kb exec/s: 0 rss: 60Mb\n\
                     #512\tNEW    cov: 2750 ft: 6010 corp: 8/92Kb lim: 65536\n\
                     stat::number_of_executed_units: 1024\n";

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_line_is_an_error_that_shows_what_came() {
+    fn a_missing_line_is_an_error_that_shows_the_output() {
         let mut target = shell("echo something; echo hint >&2");
         let message = target.wait_line("ready", DEADLINE).unwrap_err().to_string();
         assert!(message.contains("before stdout ended"), "{message}");
