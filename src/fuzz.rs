@@ -34,8 +34,8 @@ const ASSERTIONS: [&str; 6] = [
 struct All(Vec<Box<dyn Report>>);
 
 impl All {
-    fn each(&mut self, mut tell: impl FnMut(&mut dyn Report) -> io::Result<()>) -> io::Result<()> {
-        self.0.iter_mut().try_for_each(|report| tell(report.as_mut()))
+    fn each(&mut self, mut call: impl FnMut(&mut dyn Report) -> io::Result<()>) -> io::Result<()> {
+        self.0.iter_mut().try_for_each(|report| call(report.as_mut()))
     }
 }
 

@@ -261,13 +261,13 @@ fn kept(args: &[OsString]) -> Vec<String> {
 }
 
 /// Adds the arguments to a command line: a runtime that has just resumed still reports only its executable's full path.
-fn joined(told: &str, args: Option<&[String]>) -> String {
+fn joined(reported: &str, args: Option<&[String]>) -> String {
     let name = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
     match args {
-        Some([first, rest @ ..]) if !rest.is_empty() && name(first) == name(told) => {
-            format!("{told} {}", rest.join(" "))
+        Some([first, rest @ ..]) if !rest.is_empty() && name(first) == name(reported) => {
+            format!("{reported} {}", rest.join(" "))
         }
-        _ => told.to_owned(),
+        _ => reported.to_owned(),
     }
 }
 
