@@ -8,11 +8,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::endpoint::Endpoint;
 use crate::error::{Error, Result};
-use crate::hresult::HResult;
-use crate::message::{
-    self, CommandCode, HEADER_SIZE, InvalidRequest, PayloadReader, PayloadWriter, ProtocolError, ReplyKind,
-    Request,
-};
+use crate::message::{self, CommandCode, HEADER_SIZE, PayloadWriter, ProtocolError, ReplyKind, Request};
 use crate::transport::{Stream, Transport};
 
 /// Timeout of a command, unless [`Client::with_timeout`] sets another.
@@ -70,22 +66,41 @@ impl<T: Transport> Client<T> {
     }
 
     /// Sends a request on a new connection. Returns the payload of the OK reply, and the connection.
-    pub(crate) async fn run(&self, request: Prepared, deadline: Deadline) -> Result<(Vec<u8>, Stream)> {
-        let request = request.map_err(|(operation, source)| Error::InvalidRequest { operation, source })?;
+    pub(crate) async fn run(&self, request: &Request, deadline: Deadline) -> Result<(Vec<u8>, Stream)> {
         let mut stream = deadline.bound("connect", self.transport.connect()).await?;
-        let payload = deadline.bound(request.name, exchange(&mut stream, &request)).await?;
+        let payload = deadline.bound(request.name, exchange(&mut stream, request)).await?;
         Ok((payload, stream))
+    }
+
+    /// As [`run`](Self::run), with the newest variant of a command that the runtime knows. Also returns that variant.
+    pub(crate) async fn run_newest<V: Copy>(
+        &self,
+        newest: V,
+        older: &[V],
+        request: impl Fn(V) -> Result<Request>,
+    ) -> Result<(V, Vec<u8>, Stream)> {
+        let deadline = self.deadline();
+        let (mut variant, mut older) = (newest, older.iter());
+        loop {
+            match (self.run(&request(variant)?, deadline).await, older.next()) {
+                (Err(error), Some(next)) if error.is_unknown_command() => variant = *next,
+                (result, _) => return result.map(|(payload, stream)| (variant, payload, stream)),
+            }
+        }
     }
 }
 
-/// A request, or why it is not sent, with the name of its command.
-pub(crate) type Prepared = Result<Request, (&'static str, InvalidRequest)>;
-
 /// Frames a command whose payload `write` encodes.
-pub(crate) fn prepare(code: CommandCode, write: impl FnOnce(&mut PayloadWriter)) -> Prepared {
-    let mut payload = PayloadWriter::default();
-    write(&mut payload);
-    Request::new(code, payload).map_err(|reason| (code.name, reason))
+pub(crate) fn prepare(
+    code: CommandCode,
+    write: impl FnOnce(&mut PayloadWriter) -> &mut PayloadWriter,
+) -> Result<Request> {
+    Request::new(code, write).map_err(|source| Error::InvalidRequest { operation: code.name, source })
+}
+
+/// A command without payload.
+pub(crate) fn prepare_empty(code: CommandCode) -> Result<Request> {
+    prepare(code, |payload| payload)
 }
 
 /// The point in time at which a command has taken too long.
@@ -111,8 +126,7 @@ where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let operation = request.name;
-    let protocol = |source| Error::Protocol { operation, source };
-    let written = match stream.write_all(request.as_bytes()).await {
+    let written = match stream.write_all(&request.bytes).await {
         Ok(()) => stream.flush().await,
         failed => failed,
     };
@@ -125,13 +139,13 @@ where
         }
         (Err(error), _) => return Err(error),
     }
-    let (kind, length) = message::decode_header(&header).map_err(protocol)?;
+    let (kind, length) = decode(operation, message::decode_header(&header))?;
     let mut payload = vec![0; length];
     read_exact(stream, &mut payload, operation).await?;
     match kind {
         ReplyKind::Ok => Ok(payload),
         ReplyKind::Error => {
-            Err(Error::Runtime { operation, code: message::decode_error(&payload).map_err(protocol)? })
+            Err(Error::Runtime { operation, code: decode(operation, message::decode_code(&payload))? })
         }
     }
 }
@@ -160,7 +174,7 @@ pub(crate) fn decode<R>(operation: &'static str, decoded: Result<R, ProtocolErro
 
 /// Decodes the result code that some commands put into the payload of an OK reply.
 pub(crate) fn decode_result(operation: &'static str, payload: &[u8]) -> Result<()> {
-    match decode(operation, PayloadReader::new(payload).u32().map(HResult))? {
+    match decode(operation, message::decode_code(payload))? {
         code if code.is_success() => Ok(()),
         code => Err(Error::Runtime { operation, code }),
     }
@@ -181,7 +195,7 @@ mod tests {
             let (mut near, mut far) = tokio::io::duplex(4096);
             far.write_all(reply).await.unwrap();
             far.shutdown().await.unwrap();
-            exchange(&mut near, &Request::empty(PROBE)).await
+            exchange(&mut near, &prepare_empty(PROBE)?).await
         })
     }
 
@@ -203,7 +217,8 @@ mod tests {
             let (mut near, _far) = tokio::io::duplex(4096);
             let after = Duration::from_millis(20);
             let deadline = Deadline { at: Instant::now() + after, after };
-            deadline.bound("Probe", exchange(&mut near, &Request::empty(PROBE))).await.unwrap_err()
+            let request = prepare_empty(PROBE).unwrap();
+            deadline.bound("Probe", exchange(&mut near, &request)).await.unwrap_err()
         });
         assert_eq!(error.to_string(), "no answer to Probe within 0.02 s");
     }

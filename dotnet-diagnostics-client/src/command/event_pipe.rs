@@ -6,9 +6,9 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, ReadBuf};
 
-use crate::client::{Client, Prepared, decode, prepare};
+use crate::client::{Client, decode, prepare};
 use crate::error::{Error, Result};
-use crate::message::{CommandCode, InvalidRequest, PayloadReader, PayloadWriter};
+use crate::message::{CommandCode, InvalidRequest, PayloadReader, PayloadWriter, Request};
 use crate::transport::{Stream, Transport};
 
 const STOP_TRACING: CommandCode = CommandCode { set: 2, id: 1, name: "StopTracing" };
@@ -97,25 +97,19 @@ impl CollectCommand {
     /// CollectTracing5, .NET 10: adds [`Provider::event_filter`].
     pub const V5: Self = Self(5);
 
-    /// Newest first.
-    const ALL: [Self; 4] = [Self::V5, Self::V4, Self::V3, Self::V2];
-
     /// The number at the end of the command's name.
     pub const fn version(self) -> u8 {
         self.0
     }
 
     const fn code(self) -> CommandCode {
-        CommandCode {
-            set: 2,
-            id: self.0 + 1,
-            name: match self.0 {
-                2 => "CollectTracing2",
-                3 => "CollectTracing3",
-                4 => "CollectTracing4",
-                _ => "CollectTracing5",
-            },
-        }
+        let name = match self.0 {
+            2 => "CollectTracing2",
+            3 => "CollectTracing3",
+            4 => "CollectTracing4",
+            _ => "CollectTracing5",
+        };
+        CommandCode { set: 2, id: self.0 + 1, name }
     }
 }
 
@@ -190,20 +184,14 @@ impl SessionConfig {
         if !(1..=MAX_PROVIDERS).contains(&self.providers.len()) {
             return Err(InvalidRequest::ProviderCount { count: self.providers.len(), max: MAX_PROVIDERS });
         }
-        for provider in &self.providers {
-            if provider.level > MAX_LEVEL {
-                return Err(InvalidRequest::Level { provider: provider.name.clone(), level: provider.level });
-            }
+        if let Some(Provider { name, level, .. }) = self.providers.iter().find(|p| p.level > MAX_LEVEL) {
+            return Err(InvalidRequest::Level { provider: name.clone(), level: *level });
         }
         // The encoding checks names, arguments and the total length. Variant 5 is the longest.
-        self.prepare(CollectCommand::V5).map(drop).map_err(|(_, reason)| reason)
+        Request::new(CollectCommand::V5.code(), |payload| self.write(CollectCommand::V5, payload)).map(drop)
     }
 
-    fn prepare(&self, command: CollectCommand) -> Prepared {
-        prepare(command.code(), |payload| self.write(command, payload))
-    }
-
-    fn write(&self, command: CollectCommand, payload: &mut PayloadWriter) {
+    fn write<'p>(&self, command: CollectCommand, payload: &'p mut PayloadWriter) -> &'p mut PayloadWriter {
         if command >= CollectCommand::V5 {
             payload.u32(SESSION_TYPE_STREAM);
         }
@@ -239,6 +227,7 @@ impl SessionConfig {
                 }
             }
         }
+        payload
     }
 }
 
@@ -252,21 +241,15 @@ impl<T: Transport> Client<T> {
     /// Those of [every command](Client#errors-of-every-command); [`HResult::FAIL`](crate::HResult::FAIL) if the runtime
     /// already has 64 sessions.
     pub async fn collect_tracing(&self, config: &SessionConfig) -> Result<EventSession> {
-        let deadline = self.deadline();
-        let newest = CollectCommand::V5.code().name;
-        config.validate().map_err(|source| Error::InvalidRequest { operation: newest, source })?;
-        let mut refusal = None;
-        for command in CollectCommand::ALL {
-            match self.run(config.prepare(command), deadline).await {
-                Ok((payload, stream)) => {
-                    let id = decode(command.code().name, PayloadReader::new(&payload).u64())?;
-                    return Ok(EventSession { id: SessionId(id), command, stream });
-                }
-                Err(error) if error.is_unknown_command() => refusal = Some(error),
-                Err(error) => return Err(error),
-            }
-        }
-        Err(refusal.unwrap_or(Error::Closed { operation: newest }))
+        let newest = CollectCommand::V5;
+        let older = [CollectCommand::V4, CollectCommand::V3, CollectCommand::V2];
+        let operation = newest.code().name;
+        config.validate().map_err(|source| Error::InvalidRequest { operation, source })?;
+        let request =
+            |command: CollectCommand| prepare(command.code(), |payload| config.write(command, payload));
+        let (command, payload, stream) = self.run_newest(newest, &older, request).await?;
+        let id = decode(command.code().name, PayloadReader::new(&payload).u64())?;
+        Ok(EventSession { id: SessionId(id), command, stream })
     }
 
     /// Ends a session. The runtime still sends the events in its buffers.
@@ -277,17 +260,15 @@ impl<T: Transport> Client<T> {
     /// # Errors
     /// Those of [every command](Client#errors-of-every-command).
     pub async fn stop_tracing(&self, id: SessionId) -> Result<()> {
-        let request: Prepared = prepare(STOP_TRACING, |payload| {
-            payload.u64(id.0);
-        });
-        self.run(request, self.deadline()).await.map(drop)
+        let request = prepare(STOP_TRACING, |payload| payload.u64(id.0))?;
+        self.run(&request, self.deadline()).await.map(drop)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{HEADER_SIZE, Request};
+    use crate::message::HEADER_SIZE;
 
     fn config() -> SessionConfig {
         SessionConfig {
@@ -299,8 +280,8 @@ mod tests {
     }
 
     fn payload(config: &SessionConfig, command: CollectCommand) -> Vec<u8> {
-        let request: Request = config.prepare(command).unwrap();
-        request.as_bytes()[HEADER_SIZE..].to_vec()
+        let request = Request::new(command.code(), |payload| config.write(command, payload)).unwrap();
+        request.bytes[HEADER_SIZE..].to_vec()
     }
 
     #[test]
@@ -337,29 +318,28 @@ mod tests {
 
     #[test]
     fn values_that_can_crash_the_target_are_refused() {
-        let refused = |change: fn(&mut SessionConfig)| {
+        let cases: [(fn(&mut SessionConfig), _); 9] = [
+            (|c| c.buffer_mb = 0, "a buffer of 0 MB: 1 to 4095 are possible"),
+            (|c| c.buffer_mb = 4096, "a buffer of 4096 MB: 1 to 4095 are possible"),
+            (|c| c.providers.clear(), "0 providers: a session has 1 to 1000"),
+            (
+                |c| c.providers = vec![Provider::new("P", 0, 0); 1001],
+                "1001 providers: a session has 1 to 1000",
+            ),
+            (|c| c.providers[0].level = 6, "level 6 of provider P is above 5"),
+            (|c| c.providers[0].name.clear(), "the provider name is empty"),
+            (|c| c.providers[0].name = "a\0b".into(), "the provider name contains a NUL character"),
+            (
+                |c| c.providers[0].filter_args = Some("a\0".into()),
+                "the provider argument text contains a NUL character",
+            ),
+            (|c| c.providers[0].name = "x".repeat(40_000), "the request has 80052 bytes, 65515 are possible"),
+        ];
+        for (change, expected) in cases {
             let mut config = config();
             change(&mut config);
-            config.validate().unwrap_err().to_string()
-        };
-        assert_eq!(refused(|c| c.buffer_mb = 0), "a buffer of 0 MB: 1 to 4095 are possible");
-        assert_eq!(refused(|c| c.buffer_mb = 4096), "a buffer of 4096 MB: 1 to 4095 are possible");
-        assert_eq!(refused(|c| c.providers.clear()), "0 providers: a session has 1 to 1000");
-        assert_eq!(
-            refused(|c| c.providers = vec![Provider::new("P", 0, 0); 1001]),
-            "1001 providers: a session has 1 to 1000"
-        );
-        assert_eq!(refused(|c| c.providers[0].level = 6), "level 6 of provider P is above 5");
-        assert_eq!(refused(|c| c.providers[0].name.clear()), "the provider name is empty");
-        assert_eq!(
-            refused(|c| c.providers[0].name = "a\0b".into()),
-            "the provider name contains a NUL character"
-        );
-        assert_eq!(
-            refused(|c| c.providers[0].filter_args = Some("a\0".into())),
-            "the provider argument text contains a NUL character"
-        );
-        assert!(refused(|c| c.providers[0].name = "x".repeat(40_000)).contains("65515"));
+            assert_eq!(config.validate().unwrap_err().to_string(), expected);
+        }
         config().validate().unwrap();
     }
 }

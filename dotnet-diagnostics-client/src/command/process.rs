@@ -1,9 +1,9 @@
 //! Command set 4, Process: process information, environment, and resuming at the start.
 
-use crate::client::{Client, decode, decode_result, prepare, read_exact};
+use crate::client::{Client, decode, decode_result, prepare, prepare_empty, read_exact};
 use crate::error::{Error, Result};
 use crate::guid::Guid;
-use crate::message::{CommandCode, InvalidRequest, PayloadReader, ProtocolError, Request};
+use crate::message::{CommandCode, InvalidRequest, PayloadReader, ProtocolError};
 use crate::transport::Transport;
 
 const fn code(id: u8, name: &'static str) -> CommandCode {
@@ -16,9 +16,6 @@ const GET_PROCESS_ENVIRONMENT: CommandCode = code(2, "GetProcessEnvironment");
 const SET_ENVIRONMENT_VARIABLE: CommandCode = code(3, "SetEnvironmentVariable");
 const PROCESS_INFO_2: CommandCode = code(4, "ProcessInfo2");
 const PROCESS_INFO_3: CommandCode = code(8, "ProcessInfo3");
-
-/// The newest first. An older runtime refuses those that it does not know.
-const PROCESS_INFO_VARIANTS: [CommandCode; 3] = [PROCESS_INFO_3, PROCESS_INFO_2, PROCESS_INFO];
 
 /// Environments are far smaller. The length in the reply is not trusted.
 const MAX_ENVIRONMENT_BYTES: u32 = 16 << 20;
@@ -83,18 +80,9 @@ impl<T: Transport> Client<T> {
     /// Those of [every command](Client#errors-of-every-command). .NET Core 3.x knows no variant
     /// ([`Error::is_unknown_command`](crate::Error::is_unknown_command)).
     pub async fn process_info(&self) -> Result<ProcessInfo> {
-        let deadline = self.deadline();
-        let mut refusal = None;
-        for variant in PROCESS_INFO_VARIANTS {
-            match self.run(Ok(Request::empty(variant)), deadline).await {
-                Ok((payload, _)) => {
-                    return decode(variant.name, ProcessInfo::decode(variant, &payload));
-                }
-                Err(error) if error.is_unknown_command() => refusal = Some(error),
-                Err(error) => return Err(error),
-            }
-        }
-        Err(refusal.unwrap_or(Error::Closed { operation: PROCESS_INFO.name }))
+        let older = [PROCESS_INFO_2, PROCESS_INFO];
+        let (variant, payload, _) = self.run_newest(PROCESS_INFO_3, &older, prepare_empty).await?;
+        decode(variant.name, ProcessInfo::decode(variant, &payload))
     }
 
     /// Resumes a runtime that is suspended at its start. It has no effect on a runtime that is not suspended.
@@ -104,7 +92,7 @@ impl<T: Transport> Client<T> {
     /// # Errors
     /// Those of [every command](Client#errors-of-every-command).
     pub async fn resume_runtime(&self) -> Result<()> {
-        self.run(Ok(Request::empty(RESUME_RUNTIME)), self.deadline()).await.map(drop)
+        self.run(&prepare_empty(RESUME_RUNTIME)?, self.deadline()).await.map(drop)
     }
 
     /// Reads the environment as managed code sees it, in the runtime's order. Invalid UTF-16 becomes U+FFFD.
@@ -114,8 +102,7 @@ impl<T: Transport> Client<T> {
     pub async fn environment(&self) -> Result<Vec<(String, String)>> {
         let operation = GET_PROCESS_ENVIRONMENT.name;
         let deadline = self.deadline();
-        let request = Ok(Request::empty(GET_PROCESS_ENVIRONMENT));
-        let (payload, mut stream) = self.run(request, deadline).await?;
+        let (payload, mut stream) = self.run(&prepare_empty(GET_PROCESS_ENVIRONMENT)?, deadline).await?;
         let length = decode(operation, environment_length(&payload))?;
         let mut block = vec![0; length];
         deadline.bound(operation, read_exact(&mut stream, &mut block, operation)).await?;
@@ -140,16 +127,16 @@ impl<T: Transport> Client<T> {
             if name.contains('=') {
                 payload.refuse(InvalidRequest::EqualsSign { name: name.to_owned() });
             }
-            payload.required_str16("variable name", name).str16("variable value", value);
-        });
+            payload.required_str16("variable name", name).str16("variable value", value)
+        })?;
         let deadline = self.deadline();
-        if request.is_ok() && value.is_none() && !self.probe_profilers(deadline).await? {
+        if value.is_none() && !self.probe_profilers(deadline).await? {
             return Err(Error::InvalidRequest {
                 operation,
                 source: InvalidRequest::RemovalWouldCrash { name: name.to_owned() },
             });
         }
-        let (payload, _) = self.run(request, deadline).await?;
+        let (payload, _) = self.run(&request, deadline).await?;
         decode_result(operation, &payload)
     }
 }
@@ -185,16 +172,9 @@ mod tests {
 
     #[test]
     fn variables_are_split_at_the_first_equals_sign_after_the_name() {
-        let split = |entry| {
-            let (name, value) = split_variable(entry);
-            format!("{name}|{value}")
-        };
-        assert_eq!(split("A=b=c"), "A|b=c");
-        assert_eq!(split("=C:=C:\\x"), "=C:|C:\\x");
-        assert_eq!(split("é=1"), "é|1");
-        assert_eq!(split("A="), "A|");
-        assert_eq!(split("A"), "A|");
-        assert_eq!(split(""), "|");
+        let entries = ["A=b=c", "=C:=C:\\x", "é=1", "A=", "A", ""].map(split_variable);
+        let expected = [("A", "b=c"), ("=C:", "C:\\x"), ("é", "1"), ("A", ""), ("A", ""), ("", "")];
+        assert_eq!(entries, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
     }
 
     #[test]
@@ -208,7 +188,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_decoded_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            for variant in PROCESS_INFO_VARIANTS {
+            for variant in [PROCESS_INFO, PROCESS_INFO_2, PROCESS_INFO_3] {
                 let _ = ProcessInfo::decode(variant, &bytes);
             }
             let _ = decode_environment(&bytes);

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use crate::client::{Client, Deadline, Prepared, decode_result, prepare};
+use crate::client::{Client, Deadline, decode_result, prepare};
 use crate::error::Result;
 use crate::guid::Guid;
 use crate::hresult::HResult;
-use crate::message::CommandCode;
+use crate::message::{CommandCode, Request};
 use crate::transport::Transport;
 
 const ATTACH_PROFILER: CommandCode = CommandCode { set: 3, id: 1, name: "AttachProfiler" };
@@ -36,8 +36,8 @@ impl<T: Transport> Client<T> {
     }
 
     pub(super) async fn probe_profilers(&self, deadline: Deadline) -> Result<bool> {
-        let request = attach_request(0, Guid::default(), IMPOSSIBLE_PATH, &[]);
-        match self.run(request, deadline).await {
+        let request = attach_request(0, Guid::default(), IMPOSSIBLE_PATH, &[])?;
+        match self.run(&request, deadline).await {
             Ok(_) => Ok(true),
             Err(error) => match error.hresult() {
                 Some(code) => Ok(code != HResult::NOT_SUPPORTED),
@@ -66,8 +66,8 @@ impl<T: Transport> Client<T> {
         path: &str,
         client_data: &[u8],
     ) -> Result<()> {
-        let request = attach_request(concurrent_gc_timeout_ms, clsid, path, client_data);
-        let (payload, _) = self.run(request, self.deadline()).await?;
+        let request = attach_request(concurrent_gc_timeout_ms, clsid, path, client_data)?;
+        let (payload, _) = self.run(&request, self.deadline()).await?;
         decode_result(ATTACH_PROFILER.name, &payload)
     }
 
@@ -83,13 +83,12 @@ impl<T: Transport> Client<T> {
     /// # Errors
     /// Those of [every command](Client#errors-of-every-command).
     pub async fn set_startup_profiler(&self, clsid: Guid, path: &str) -> Result<()> {
-        let request = prepare(STARTUP_PROFILER, |payload| {
-            payload.guid(clsid).required_str16("profiler path", path);
-        });
+        let request =
+            prepare(STARTUP_PROFILER, |payload| payload.guid(clsid).required_str16("profiler path", path))?;
         let deadline = self.deadline();
         let started = Instant::now();
         loop {
-            match self.run(request.clone(), deadline).await {
+            match self.run(&request, deadline).await {
                 Ok((payload, _)) => return decode_result(STARTUP_PROFILER.name, &payload),
                 Err(error)
                     if error.hresult() == Some(HResult::INVALID_ARGUMENT)
@@ -108,13 +107,13 @@ impl<T: Transport> Client<T> {
     }
 }
 
-fn attach_request(timeout_ms: u32, clsid: Guid, path: &str, client_data: &[u8]) -> Prepared {
+fn attach_request(timeout_ms: u32, clsid: Guid, path: &str, client_data: &[u8]) -> Result<Request> {
     prepare(ATTACH_PROFILER, |payload| {
         payload
             .u32(timeout_ms)
             .guid(clsid)
             .required_str16("profiler path", path)
             .count(client_data.len())
-            .bytes(client_data);
+            .bytes(client_data)
     })
 }

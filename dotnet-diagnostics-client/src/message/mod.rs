@@ -43,24 +43,21 @@ pub(crate) struct CommandCode {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) name: &'static str,
-    bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl Request {
-    /// A command without payload.
-    pub(crate) fn empty(code: CommandCode) -> Self {
-        Self { name: code.name, bytes: frame(code.set, code.id, &[], HEADER_SIZE as u16) }
-    }
-
-    pub(crate) fn new(code: CommandCode, payload: PayloadWriter) -> Result<Self, InvalidRequest> {
+    /// A command whose payload `write` encodes.
+    pub(crate) fn new(
+        code: CommandCode,
+        write: impl FnOnce(&mut PayloadWriter) -> &mut PayloadWriter,
+    ) -> Result<Self, InvalidRequest> {
+        let mut payload = PayloadWriter::default();
+        write(&mut payload);
         let payload = payload.finish()?;
         let too_long = InvalidRequest::TooLong { length: payload.len() };
         let size = u16::try_from(payload.len() + HEADER_SIZE).map_err(|_| too_long)?;
         Ok(Self { name: code.name, bytes: frame(code.set, code.id, &payload, size) })
-    }
-
-    pub(crate) fn as_bytes(&self) -> &[u8] {
-        &self.bytes
     }
 }
 
@@ -95,8 +92,8 @@ pub(crate) fn decode_header(header: &[u8; HEADER_SIZE]) -> Result<(ReplyKind, us
     }
 }
 
-/// Decodes the code in the payload of an error reply. A text can follow it.
-pub(crate) fn decode_error(payload: &[u8]) -> Result<HResult, ProtocolError> {
+/// Decodes the result code at the start of a payload. In an error reply, a text can follow it.
+pub(crate) fn decode_code(payload: &[u8]) -> Result<HResult, ProtocolError> {
     PayloadReader::new(payload).u32().map(HResult)
 }
 
@@ -110,19 +107,16 @@ mod tests {
 
     #[test]
     fn an_empty_request_has_the_documented_twenty_bytes() {
-        assert_eq!(Request::empty(PROBE).as_bytes(), b"DOTNET_IPC_V1\0\x14\x00\x04\x08\x00\x00");
+        let request = Request::new(PROBE, |payload| payload).unwrap();
+        assert_eq!(request.bytes, b"DOTNET_IPC_V1\0\x14\x00\x04\x08\x00\x00");
     }
 
     #[test]
     fn the_longest_payload_fits_and_one_byte_more_does_not() {
-        let fill = |length: usize| {
-            let mut payload = PayloadWriter::default();
-            payload.bytes(&vec![0; length]);
-            Request::new(PROBE, payload)
-        };
+        let fill = |length| Request::new(PROBE, |payload| payload.bytes(&vec![0; length]));
         let longest = fill(MAX_PAYLOAD).unwrap();
-        assert_eq!(longest.as_bytes().len(), 65_535);
-        assert_eq!(longest.as_bytes()[14..16], [0xff, 0xff]);
+        assert_eq!(longest.bytes.len(), 65_535);
+        assert_eq!(longest.bytes[14..16], [0xff, 0xff]);
         assert_eq!(fill(MAX_PAYLOAD + 1), Err(InvalidRequest::TooLong { length: 65_516 }));
     }
 
@@ -139,17 +133,15 @@ mod tests {
         let mut wrong = reply(20, 0xff, 0);
         wrong[0] = b'X';
         assert_eq!(decode_header(&wrong), Err(ProtocolError::BadMagic));
-        assert_eq!(decode_error(&[0x85, 0x13, 0x13, 0x80]), Ok(HResult::UNKNOWN_COMMAND));
-        assert!(decode_error(&[0x85, 0x13, 0x13]).is_err());
+        assert_eq!(decode_code(&[0x85, 0x13, 0x13, 0x80]), Ok(HResult::UNKNOWN_COMMAND));
+        assert!(decode_code(&[0x85, 0x13, 0x13]).is_err());
     }
 
     proptest! {
         #[test]
         fn frames_are_decoded_as_encoded(set: u8, id: u8, payload in prop::collection::vec(any::<u8>(), 0..300)) {
-            let mut writer = PayloadWriter::default();
-            writer.bytes(&payload);
-            let request = Request::new(CommandCode { set, id, name: "any" }, writer).unwrap();
-            let bytes = request.as_bytes();
+            let code = CommandCode { set, id, name: "any" };
+            let bytes = Request::new(code, |writer| writer.bytes(&payload)).unwrap().bytes;
             let header = bytes[..HEADER_SIZE].try_into().unwrap();
             match decode_header(header) {
                 Ok((_, length)) => prop_assert_eq!(length, payload.len()),
@@ -161,7 +153,7 @@ mod tests {
         #[test]
         fn any_bytes_are_decoded_without_a_panic(header: [u8; HEADER_SIZE], payload in prop::collection::vec(any::<u8>(), 0..8)) {
             let _ = decode_header(&header);
-            prop_assert_eq!(decode_error(&payload).is_ok(), payload.len() >= 4);
+            prop_assert_eq!(decode_code(&payload).is_ok(), payload.len() >= 4);
         }
     }
 }
