@@ -10,17 +10,19 @@ mod router;
 use std::fmt;
 use std::sync::Arc;
 
-use tokio::task::JoinHandle;
+use tokio::sync::Mutex;
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Duration, timeout};
 
 use crate::client::Client;
 use crate::endpoint::Endpoint;
 use crate::error::{Error, Result};
-use crate::guid::Guid;
-use crate::transport::{BoundName, Peer, RawListener, Stream, Transport};
+use crate::transport::{BoundName, Peer, RawListener, Stream};
 
 pub use advertisement::Advertised;
-use router::{Queue, Router};
+pub use router::PortConnections;
+use router::Router;
 
 /// How long a peer may take to send its advertisement.
 const ADVERTISEMENT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -120,8 +122,10 @@ async fn advertised(stream: Stream) -> Result<Advertised> {
 pub struct Port {
     endpoint: Endpoint,
     setting: String,
-    router: Arc<Router>,
-    acceptor: JoinHandle<()>,
+    /// New runtimes, or why there can be no more.
+    runtimes: Mutex<UnboundedReceiver<Result<PortConnections>>>,
+    /// Its result are connections to keep open.
+    acceptor: JoinHandle<Vec<PortConnections>>,
     name: Arc<BoundName>,
 }
 
@@ -139,13 +143,13 @@ impl Port {
 
     /// Accepts connections on this listener in a task of the current tokio runtime.
     pub fn serve(listener: Listener) -> Self {
-        let router = Arc::new(Router::default());
+        let (sender, runtimes) = mpsc::unbounded_channel();
         Self {
             endpoint: listener.endpoint().clone(),
             setting: listener.port_setting(),
             name: listener.raw.name(),
-            acceptor: tokio::spawn(accept_all(listener, Arc::clone(&router))),
-            router,
+            acceptor: tokio::spawn(accept_all(listener, sender)),
+            runtimes: Mutex::new(runtimes),
         }
     }
 
@@ -166,8 +170,8 @@ impl Port {
     /// # Errors
     /// [`Error::Io`] if the port cannot accept more connections.
     pub async fn accept(&self) -> Result<PortClient> {
-        let (cookie, pid, peer, queue) = self.router.next_runtime().await?;
-        Ok(Client::new(PortConnections { cookie, pid, peer, queue }))
+        let closed = Error::Closed { operation: advertisement::OPERATION };
+        self.runtimes.lock().await.recv().await.unwrap_or(Err(closed)).map(Client::new)
     }
 }
 
@@ -176,13 +180,16 @@ impl Drop for Port {
         // The task, and with it the listener, may be dropped later.
         self.name.remove();
         self.acceptor.abort();
-        self.router.close(None);
     }
 }
 
 /// Accepts until that fails. Advertisements are read concurrently, so that a silent peer delays no other.
-async fn accept_all(mut listener: Listener, router: Arc<Router>) {
-    let mut advertisements = tokio::task::JoinSet::new();
+async fn accept_all(
+    mut listener: Listener,
+    runtimes: UnboundedSender<Result<PortConnections>>,
+) -> Vec<PortConnections> {
+    let mut router = Router::default();
+    let mut advertisements = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept_raw() => match accepted {
@@ -190,50 +197,18 @@ async fn accept_all(mut listener: Listener, router: Arc<Router>) {
                     advertisements.spawn(advertised(stream));
                 }
                 Err(error) => {
-                    router.close(Some(error));
-                    return;
+                    let _ = runtimes.send(Err(error));
+                    return router.close();
                 }
             },
             Some(received) = advertisements.join_next() => {
                 // Dropping the connection of a peer that is no runtime closes it.
-                if let Ok(Ok(advertised)) = received {
-                    router.deliver(advertised);
+                if let Ok(Ok(advertised)) = received
+                    && let Some(new) = router.deliver(advertised)
+                {
+                    let _ = runtimes.send(Ok(new));
                 }
             }
         }
-    }
-}
-
-/// The connections that one runtime opens to a [`Port`].
-#[derive(Debug, Clone)]
-pub struct PortConnections {
-    cookie: Guid,
-    pid: u64,
-    peer: Option<Peer>,
-    queue: Arc<Queue>,
-}
-
-impl PortConnections {
-    /// Id of the runtime instance, see [`ProcessInfo::cookie`](crate::ProcessInfo::cookie).
-    pub fn cookie(&self) -> Guid {
-        self.cookie
-    }
-
-    /// Process id in the PID namespace of the target.
-    pub fn pid(&self) -> u64 {
-        self.pid
-    }
-
-    /// The process that connected first, according to the operating system. Unlike with [`pid`](Self::pid), the process
-    /// cannot choose the id, and for a process in a container it is the id outside of it.
-    pub fn peer(&self) -> Option<Peer> {
-        self.peer
-    }
-}
-
-impl Transport for PortConnections {
-    /// Waits until the runtime connects. [`Error::Closed`] if the port was dropped.
-    async fn connect(&self) -> Result<Stream> {
-        self.queue.next().await
     }
 }

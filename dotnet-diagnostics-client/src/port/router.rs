@@ -1,124 +1,101 @@
 //! Sorts the connections of a port by runtime.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::HashMap;
+use std::iter;
+use std::sync::Arc;
 
-use tokio::sync::Notify;
+use tokio::sync::Mutex;
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
 use crate::error::{Error, Result};
 use crate::guid::Guid;
-use crate::transport::{Peer, Stream};
+use crate::transport::{Peer, Stream, Transport};
 
-use super::advertisement::{Advertised, OPERATION};
+use super::advertisement::Advertised;
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Each critical section leaves the data consistent, so a panic elsewhere does no harm.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+/// The connections that one runtime opens to a [`Port`](crate::Port).
+#[derive(Debug, Clone)]
+pub struct PortConnections {
+    cookie: Guid,
+    pid: u64,
+    peer: Option<Peer>,
+    /// Those that are open: one while the runtime waits for a command, none just after a command.
+    open: Arc<Mutex<UnboundedReceiver<Stream>>>,
 }
 
-/// Items for one waiting consumer at a time, until closed.
+impl PortConnections {
+    /// Id of the runtime instance, see [`ProcessInfo::cookie`](crate::ProcessInfo::cookie).
+    pub fn cookie(&self) -> Guid {
+        self.cookie
+    }
+
+    /// Process id in the PID namespace of the target.
+    pub fn pid(&self) -> u64 {
+        self.pid
+    }
+
+    /// The process that connected first, according to the operating system. Unlike with [`pid`](Self::pid), the process
+    /// cannot choose the id, and for a process in a container it is the id outside of it.
+    pub fn peer(&self) -> Option<Peer> {
+        self.peer
+    }
+}
+
+impl Transport for PortConnections {
+    /// Waits until the runtime connects. [`Error::Closed`] if the port was dropped.
+    async fn connect(&self) -> Result<Stream> {
+        let closed = Error::Closed { operation: "the port's next command" };
+        self.open.lock().await.recv().await.ok_or(closed)
+    }
+}
+
+/// A runtime, and the sending end of its connections.
 #[derive(Debug)]
-struct Mailbox<T> {
-    state: Mutex<(VecDeque<T>, bool)>,
-    changed: Notify,
+struct Runtime {
+    connections: PortConnections,
+    sender: UnboundedSender<Stream>,
 }
 
-impl<T> Default for Mailbox<T> {
-    fn default() -> Self {
-        Self { state: Mutex::new((VecDeque::new(), false)), changed: Notify::new() }
-    }
-}
-
-impl<T> Mailbox<T> {
-    fn push(&self, item: T) {
-        lock(&self.state).0.push_back(item);
-        self.changed.notify_one();
-    }
-
-    fn close(&self) {
-        lock(&self.state).1 = true;
-        // Stores a permit too, for a consumer that is about to wait.
-        self.changed.notify_one();
-        self.changed.notify_waiters();
-    }
-
-    /// The next item. `None` if closed and empty.
-    async fn next(&self) -> Option<T> {
-        loop {
-            let changed = self.changed.notified();
-            {
-                let mut state = lock(&self.state);
-                let item = state.0.pop_front();
-                if item.is_some() || state.1 {
-                    if !state.0.is_empty() || state.1 {
-                        self.changed.notify_one();
-                    }
-                    return item;
-                }
-            }
-            changed.await;
+impl Runtime {
+    /// Drops the connections whose runtime has ended, so that they do not accumulate. A client that still exists learns
+    /// from the connection that its runtime has ended.
+    fn purge_without_client(&mut self) {
+        let Some(open) = Arc::get_mut(&mut self.connections.open) else { return };
+        let open = open.get_mut();
+        let streams: Vec<Stream> = iter::from_fn(|| open.try_recv().ok()).collect();
+        for stream in streams.into_iter().filter(|stream| !stream.has_ended()) {
+            let _ = self.sender.send(stream);
         }
     }
 }
-
-/// The open connections of a runtime: one while it waits for a command, none just after a command.
-#[derive(Debug, Default)]
-pub(super) struct Queue(Mailbox<Stream>);
-
-impl Queue {
-    pub(super) async fn next(&self) -> Result<Stream> {
-        let closed = Error::Closed { operation: "the port's next command" };
-        self.0.next().await.ok_or(closed)
-    }
-
-    /// Drops the connections whose runtime has ended, so that they do not accumulate.
-    fn purge(&self) {
-        lock(&self.0.state).0.retain(|stream| !stream.has_ended());
-    }
-}
-
-type NewRuntime = (Guid, u64, Option<Peer>, Arc<Queue>);
 
 #[derive(Debug, Default)]
 pub(super) struct Router {
     /// Kept as long as the port: the runtime of a dropped client can connect again, but is not a new one.
-    runtimes: Mutex<HashMap<Guid, Arc<Queue>>>,
-    new: Mailbox<NewRuntime>,
-    failure: Mutex<Option<Error>>,
+    runtimes: HashMap<Guid, Runtime>,
 }
 
 impl Router {
-    pub(super) fn deliver(&self, advertised: Advertised) {
+    /// Hands a connection to its runtime. Returns the connections of a new runtime.
+    pub(super) fn deliver(&mut self, advertised: Advertised) -> Option<PortConnections> {
         let Advertised { cookie, pid, stream } = advertised;
-        let peer = stream.peer();
-        let mut runtimes = lock(&self.runtimes);
-        for (other, queue) in runtimes.iter() {
-            // A client that still exists learns from the connection that its runtime has ended.
-            if *other != cookie && Arc::strong_count(queue) == 1 {
-                queue.purge();
-            }
+        for (_, other) in self.runtimes.iter_mut().filter(|(known, _)| **known != cookie) {
+            other.purge_without_client();
         }
-        let queue = runtimes.entry(cookie).or_insert_with(|| {
-            let queue = Arc::new(Queue::default());
-            self.new.push((cookie, pid, peer, Arc::clone(&queue)));
-            queue
+        let mut new = None;
+        let runtime = self.runtimes.entry(cookie).or_insert_with(|| {
+            let (sender, receiver) = mpsc::unbounded_channel();
+            let open = Arc::new(Mutex::new(receiver));
+            let connections = PortConnections { cookie, pid, peer: stream.peer(), open };
+            new = Some(connections.clone());
+            Runtime { connections, sender }
         });
-        queue.0.push(stream);
+        let _ = runtime.sender.send(stream);
+        new
     }
 
-    pub(super) async fn next_runtime(&self) -> Result<NewRuntime> {
-        match self.new.next().await {
-            Some(runtime) => Ok(runtime),
-            None => Err(lock(&self.failure).take().unwrap_or(Error::Closed { operation: OPERATION })),
-        }
-    }
-
-    /// Ends all waiting. No connection is accepted any more.
-    pub(super) fn close(&self, failure: Option<Error>) {
-        *lock(&self.failure) = failure;
-        self.new.close();
-        for queue in lock(&self.runtimes).values() {
-            queue.0.close();
-        }
+    /// Ends all waiting for connections. Those that are open stay open as long as the result.
+    pub(super) fn close(self) -> Vec<PortConnections> {
+        self.runtimes.into_values().map(|runtime| runtime.connections).collect()
     }
 }
