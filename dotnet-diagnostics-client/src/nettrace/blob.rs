@@ -1,7 +1,9 @@
 //! Event blobs: the headers of the events in a block, compressed or not.
 
 use super::bytes::{Bytes, Malformed, Result};
-use super::deferred::{DeferredPayloads, PREFIX_BYTES};
+
+/// How many of its first bytes a deferred payload still has.
+pub(super) const PREFIX_BYTES: usize = 16;
 
 pub(super) const METADATA_ID: u8 = 0x01;
 pub(super) const SEQUENCE_AND_CAPTURE_THREAD: u8 = 0x02;
@@ -21,6 +23,15 @@ const NOT_SORTED: u32 = 0x8000_0000;
 /// Offset in a block of something whose length is known. `ABSENT` if the event does not have it.
 pub(super) type BlockOffset = u32;
 pub(super) const ABSENT: BlockOffset = u32::MAX;
+
+/// The large payloads that a block does not hold, in order: the caller can read them from a file later.
+#[derive(Debug, Default)]
+pub(super) struct DeferredPayloads {
+    /// Where in the bytes that the block does hold the rest of each payload is missing.
+    pub(super) at: Vec<u32>,
+    /// How many bytes are missing in all.
+    pub(super) bytes: usize,
+}
 
 /// The header of an event. A compressed header has only the fields that differ from the previous header.
 #[derive(Clone, Copy, Debug, Default)]

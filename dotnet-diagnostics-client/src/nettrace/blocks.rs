@@ -1,6 +1,6 @@
 //! Buffers of blocks. They are filled once from the stream, lent out as slices, and reused when nothing refers to them.
 
-use super::deferred::DeferredPayloads;
+use super::blob::DeferredPayloads;
 
 /// Unused buffers that are kept, in bytes of capacity. Runtimes write blocks of up to 100 KiB.
 const MAX_SPARE_BYTES: usize = 8 << 20;
@@ -27,6 +27,17 @@ impl Block {
     fn size(&self) -> usize {
         self.data.capacity() + self.deferred.at.capacity() * size_of::<u32>() + OVERHEAD_BYTES
     }
+}
+
+/// Puts a value at an index that is free, or at the end. Returns the index.
+#[inline]
+pub(super) fn put<T>(values: &mut Vec<T>, free: &mut Vec<u32>, value: T) -> u32 {
+    if let Some(index) = free.pop() {
+        values[index as usize] = value;
+        return index;
+    }
+    values.push(value);
+    (values.len() - 1) as u32
 }
 
 #[derive(Debug, Default)]
@@ -59,16 +70,7 @@ impl Blocks {
     pub(super) fn insert(&mut self, data: Vec<u8>, offset: u64, deferred: DeferredPayloads) -> Slot {
         let block = Block { data, offset, deferred, users: 1 };
         self.bytes += block.size();
-        match self.free.pop() {
-            Some(index) => {
-                self.blocks[index as usize] = block;
-                Slot(index)
-            }
-            None => {
-                self.blocks.push(block);
-                Slot((self.blocks.len() - 1) as u32)
-            }
-        }
+        Slot(put(&mut self.blocks, &mut self.free, block))
     }
 
     #[inline]
@@ -119,15 +121,13 @@ impl Blocks {
     /// yet.
     pub(super) fn shrink(&mut self, slot: Slot) {
         let block = &mut self.blocks[slot.0 as usize];
-        self.bytes -= block.size();
         // A reused buffer can be a thousand times as large as the block.
         if block.data.capacity() > block.data.len() * 2 {
+            self.bytes -= block.size();
             let exact = block.data.as_slice().into();
             let buffer = std::mem::replace(&mut block.data, exact);
             self.bytes += block.size();
             self.recycle(buffer);
-        } else {
-            self.bytes += block.size();
         }
     }
 

@@ -9,6 +9,9 @@ const VARINT: Malformed = Malformed("a variable-length number does not fit its t
 
 pub(super) type Result<T> = std::result::Result<T, Malformed>;
 
+/// Of a block: where in it the part starts that cannot be read, and why.
+pub(super) type BlockResult = std::result::Result<(), (usize, Malformed)>;
+
 /// A position in a slice.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bytes<'a> {
@@ -75,7 +78,7 @@ impl<'a> Bytes<'a> {
     }
 
     #[inline]
-    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+    pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
         let rest = self.data.get(self.at..).unwrap_or_default();
         let taken = rest.first_chunk::<N>().ok_or(TRUNCATED)?;
         self.at += N;

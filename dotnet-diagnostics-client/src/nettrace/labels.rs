@@ -46,15 +46,15 @@ fn label_list(bytes: &mut Bytes<'_>) -> Result<Activities> {
     loop {
         let kind = bytes.u8()?;
         match kind & !LAST_OF_LIST {
-            1 => list.activity = guid(bytes)?,
-            2 => list.related = guid(bytes)?,
+            1 => list.activity = bytes.array()?,
+            2 => list.related = bytes.array()?,
             // Trace id.
-            3 => drop(guid(bytes)?),
+            3 => drop(bytes.take(16)?),
             // Span id, keywords.
             4 | 8 => drop(bytes.u64()?),
             // Key and value: text, number.
-            5 => drop((text(bytes)?, text(bytes)?)),
-            6 => drop((text(bytes)?, bytes.varu64()?)),
+            5 => drop((bytes.utf8()?, bytes.utf8()?)),
+            6 => drop((bytes.utf8()?, bytes.varu64()?)),
             // Opcode, level, version.
             7 | 9 | 10 => drop(bytes.u8()?),
             _ => return Err(Malformed("a label of an unknown kind")),
@@ -63,14 +63,4 @@ fn label_list(bytes: &mut Bytes<'_>) -> Result<Activities> {
             return Ok(list);
         }
     }
-}
-
-fn guid(bytes: &mut Bytes<'_>) -> Result<[u8; 16]> {
-    bytes.take(16)?.try_into().map_err(|_| Malformed("an id is cut off"))
-}
-
-/// Skips a text.
-fn text(bytes: &mut Bytes<'_>) -> Result<()> {
-    let len = bytes.varu32()? as usize;
-    bytes.take(len).map(drop)
 }

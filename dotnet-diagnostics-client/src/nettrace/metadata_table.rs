@@ -2,9 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::blob::BlobReader;
-use super::bytes::{Bytes, Malformed, Result};
-use super::deferred::DeferredPayloads;
+use super::blob::{BlobReader, DeferredPayloads};
+use super::bytes::{BlockResult, Bytes, Malformed, Result};
 use super::metadata::Metadata;
 use super::{metadata_v4, v6};
 
@@ -77,26 +76,19 @@ impl MetadataTable {
     }
 
     /// Reads a metadata block. A damaged record is left out; the first one is the error.
-    pub(super) fn read_v4(
-        &mut self,
-        block: &[u8],
-        limit: usize,
-    ) -> std::result::Result<(), (usize, Malformed)> {
+    pub(super) fn read_v4(&mut self, block: &[u8], limit: usize) -> BlockResult {
         let mut blobs = BlobReader::new(block, false).map_err(|why| (0, why))?;
         let mut first_damage = Ok(());
         loop {
             let at = blobs.position();
             let Some(blob) = blobs.next(block, &DeferredPayloads::default()).map_err(|why| (at, why))? else {
-                break;
+                return first_damage;
             };
             let payload = Bytes::starting_at(block, blob.payload as usize).take(blob.payload_size as usize);
-            let read = payload.and_then(|payload| {
-                let record = metadata_v4::parse(payload)?;
-                self.insert(record, limit)
-            });
+            let record = payload.and_then(metadata_v4::parse);
+            let read = record.and_then(|record| self.insert(record, limit));
             first_damage = first_damage.and(read.map_err(|why| (at, why)));
         }
-        first_damage
     }
 
     pub(super) fn read_v6(&mut self, bytes: &mut Bytes<'_>, limit: usize) -> Result<()> {

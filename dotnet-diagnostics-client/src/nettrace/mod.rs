@@ -37,7 +37,6 @@ mod blob;
 mod blocks;
 mod bytes;
 mod container;
-mod deferred;
 mod error;
 mod event_block;
 mod item;
@@ -55,7 +54,6 @@ mod stacks;
 mod threads;
 mod trace;
 mod v6;
-mod warning;
 
 pub use error::{BlockKind, Error};
 pub use event_block::{EventBlock, RepeatedEvent};

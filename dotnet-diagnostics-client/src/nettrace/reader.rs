@@ -19,7 +19,9 @@ use super::sorter::{Held, Sorter};
 use super::stacks::Stacks;
 use super::threads::Threads;
 use super::trace::TraceInfo;
-use super::warning::Warning;
+
+const OUT_OF_ORDER: &str =
+    "more events wait for their turn than can be held, so some come before ones that are earlier";
 
 /// Reads a nettrace stream, see the [module](super).
 ///
@@ -62,8 +64,9 @@ pub struct Reader {
     lent: Option<Held>,
     end: EndState,
     reported_ids: HashSet<u32>,
-    out_of_order: Warning,
-    forgotten_threads: Warning,
+    /// These two limits were reported, or are reported next.
+    out_of_order: bool,
+    forgotten_threads: bool,
     lost_events: u64,
     unparsed_bytes: u64,
 }
@@ -78,10 +81,14 @@ struct Cursor {
 
 #[derive(Debug)]
 enum Ready {
+    /// Not an item but a warning.
+    OutOfOrder,
     Trace,
     Event,
     Lost(Lost),
-    SequencePoint { timestamp: i64 },
+    SequencePoint {
+        timestamp: i64,
+    },
     Truncated,
     End(End),
 }
@@ -127,8 +134,8 @@ impl Reader {
             lent: None,
             end: EndState::NotReached,
             reported_ids: HashSet::new(),
-            out_of_order: Warning::default(),
-            forgotten_threads: Warning::default(),
+            out_of_order: false,
+            forgotten_threads: false,
             lost_events: 0,
             unparsed_bytes: 0,
         }
@@ -250,6 +257,7 @@ impl Reader {
         self.take_back_lent();
         let Some(ready) = self.step()? else { return Ok(None) };
         Ok(Some(match ready {
+            Ready::OutOfOrder => return Err(Error::Limit { what: OUT_OF_ORDER }),
             Ready::Lost(lost) => Item::Lost(lost),
             Ready::SequencePoint { timestamp } => Item::SequencePoint { timestamp },
             Ready::Truncated => Item::Truncated,

@@ -3,8 +3,7 @@
 //! The scanner reads the headers of events ahead of the reader. The block then holds everything but those payloads, and
 //! a list of where they were.
 
-use super::blob::BlobReader;
-use super::deferred::{DeferredPayloads, PREFIX_BYTES};
+use super::blob::{BlobReader, DeferredPayloads, PREFIX_BYTES};
 
 /// Payloads of at least this size are deferred.
 const MIN_PAYLOAD_BYTES: usize = 4096;

@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
 use super::blob::Blob;
-use super::blocks::Slot;
+use super::blocks::{Slot, put};
 use super::stacks::StackRef;
 
 const NONE: u32 = u32::MAX;
@@ -24,23 +24,19 @@ pub(super) struct Held {
     pub(super) stack: Option<StackRef>,
     /// Events of its thread that were lost just before it.
     pub(super) lost_before: u64,
+}
+
+/// A held event in its queue.
+#[derive(Clone, Copy, Debug)]
+struct Queued {
+    held: Held,
     arrival: u64,
     next: u32,
 }
 
-impl Held {
-    pub(super) fn new(
-        blob: Blob,
-        slot: Slot,
-        metadata: u32,
-        stack: Option<StackRef>,
-        lost_before: u64,
-    ) -> Self {
-        Self { blob, slot, metadata, stack, lost_before, arrival: 0, next: NONE }
-    }
-
-    fn head(&self, held: u32, queue: u32) -> Head {
-        Head { timestamp: self.blob.timestamp, arrival: self.arrival, held, queue }
+impl Queued {
+    fn head(&self, index: u32, queue: u32) -> Head {
+        Head { timestamp: self.held.blob.timestamp, arrival: self.arrival, index, queue }
     }
 }
 
@@ -69,14 +65,14 @@ impl Queue {
 struct Head {
     timestamp: i64,
     arrival: u64,
-    held: u32,
+    index: u32,
     queue: u32,
 }
 
 /// The waiting events of all threads.
 #[derive(Debug, Default)]
 pub(super) struct Sorter {
-    store: Vec<Held>,
+    store: Vec<Queued>,
     free: Vec<u32>,
     heads: BinaryHeap<Reverse<Head>>,
     arrivals: u64,
@@ -93,23 +89,14 @@ impl Sorter {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, mut held: Held, queue_index: u32, queue: &mut Queue) {
-        held.arrival = self.arrivals;
+    pub(super) fn push(&mut self, held: Held, queue_index: u32, queue: &mut Queue) {
+        let queued = Queued { held, arrival: self.arrivals, next: NONE };
         self.arrivals += 1;
-        let index = match self.free.pop() {
-            Some(index) => {
-                self.store[index as usize] = held;
-                index
-            }
-            None => {
-                self.store.push(held);
-                (self.store.len() - 1) as u32
-            }
-        };
+        let index = put(&mut self.store, &mut self.free, queued);
         self.len += 1;
         if queue.is_empty() {
             queue.first = index;
-            self.heads.push(Reverse(held.head(index, queue_index)));
+            self.heads.push(Reverse(queued.head(index, queue_index)));
         } else {
             self.store[queue.last as usize].next = index;
         }
@@ -120,7 +107,7 @@ impl Sorter {
     #[inline]
     pub(super) fn earliest(&mut self) -> Option<(&mut Held, u32)> {
         let Reverse(head) = self.heads.peek()?;
-        Some((&mut self.store[head.held as usize], head.queue))
+        Some((&mut self.store[head.index as usize].held, head.queue))
     }
 
     /// Removes the event that [`earliest`](Self::earliest) gave from its queue.
@@ -128,15 +115,15 @@ impl Sorter {
     pub(super) fn pop(&mut self, queue: &mut Queue) -> Option<Held> {
         let mut top = self.heads.peek_mut()?;
         let Reverse(head) = *top;
-        let held = self.store[head.held as usize];
-        self.free.push(head.held);
+        let Queued { held, next, .. } = self.store[head.index as usize];
+        self.free.push(head.index);
         self.len -= 1;
-        if held.next == NONE {
+        if next == NONE {
             *queue = Queue::EMPTY;
             PeekMut::pop(top);
         } else {
-            queue.first = held.next;
-            *top = Reverse(self.store[held.next as usize].head(held.next, head.queue));
+            queue.first = next;
+            *top = Reverse(self.store[next as usize].head(next, head.queue));
         }
         Some(held)
     }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::blocks::{Blocks, Slot};
-use super::bytes::{Bytes, Malformed, Result};
+use super::bytes::{BlockResult, Bytes, Result};
 
 /// Where the addresses of a stack are.
 #[derive(Clone, Copy, Debug)]
@@ -31,12 +31,7 @@ pub(super) struct Stacks {
 impl Stacks {
     /// Adds a block and takes over one use of `slot`. Above `limit` bytes the oldest blocks are dropped. Of a damaged
     /// block, the stacks before the damage are kept.
-    pub(super) fn insert(
-        &mut self,
-        slot: Slot,
-        limit: usize,
-        blocks: &mut Blocks,
-    ) -> std::result::Result<(), (usize, Malformed)> {
+    pub(super) fn insert(&mut self, slot: Slot, limit: usize, blocks: &mut Blocks) -> BlockResult {
         blocks.shrink(slot);
         let mut bytes = Bytes::new(blocks.data(slot));
         let mut parsed = StackBlock { first_id: 0, slot, stacks: Vec::new() };

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use super::blocks::put;
 use super::sorter::Queue;
 
 /// Sequence numbers wrap: from this difference on, the later number is the smaller one.
@@ -62,16 +63,7 @@ impl Threads {
             self.drop_idle();
         }
         let thread = Thread { last: if self.midway { None } else { Some(0) }, queue: Queue::EMPTY };
-        let index = match self.free.pop() {
-            Some(index) => {
-                self.threads[index as usize] = thread;
-                index
-            }
-            None => {
-                self.threads.push(thread);
-                (self.threads.len() - 1) as u32
-            }
-        };
+        let index = put(&mut self.threads, &mut self.free, thread);
         self.by_id.insert(id, index);
         index
     }
@@ -123,14 +115,10 @@ impl Threads {
         sequence.saturating_sub(1).into()
     }
 
-    /// Compares with the numbers of a sequence point. Calls `lost` with the id of each thread that misses events, and
-    /// their number.
-    pub(super) fn checkpoint(
-        &mut self,
-        stated: &mut [(u64, u32)],
-        limit: usize,
-        mut lost: impl FnMut(u64, u64),
-    ) {
+    /// Compares with the numbers of a sequence point. Returns the id of each thread that misses events, and their
+    /// number.
+    pub(super) fn checkpoint(&mut self, stated: &mut [(u64, u32)], limit: usize) -> Vec<(u64, u64)> {
+        let mut lost = Vec::new();
         // A stream that starts with a sequence point continues another one.
         self.midway |= !self.started;
         self.started = true;
@@ -144,10 +132,11 @@ impl Threads {
                 _ => self.compare_several(index, same_id),
             };
             if missing > 0 {
-                lost(id, missing);
+                lost.push((id, missing));
             }
         }
         self.ended.clear();
+        lost
     }
 
     fn compare(&mut self, index: u32, stated: u32) -> u64 {
@@ -202,11 +191,11 @@ impl Threads {
     /// Version 6: removes a thread. Its index may mean another thread from here on.
     pub(super) fn remove(&mut self, id: u64) {
         self.os_ids.remove(&id);
-        if let Some(index) =
-            self.by_id.get(&id).copied().filter(|index| self.threads[*index as usize].queue.is_empty())
+        if let Some(index) = self.by_id.get(&id)
+            && self.threads[*index as usize].queue.is_empty()
         {
+            self.free.push(*index);
             self.by_id.remove(&id);
-            self.free.push(index);
             self.last = None;
         }
     }
@@ -227,9 +216,7 @@ mod tests {
     }
 
     fn checkpoint(threads: &mut Threads, stated: &[(u64, u32)]) -> Vec<(u64, u64)> {
-        let mut all = Vec::new();
-        threads.checkpoint(&mut stated.to_vec(), 100, |id, lost| all.push((id, lost)));
-        all
+        threads.checkpoint(&mut stated.to_vec(), 100)
     }
 
     #[test]
@@ -321,7 +308,7 @@ mod tests {
             }
         }
         let mut stated: Vec<(u64, u32)> = (0..n).flat_map(|id| [(id, 9), (id, 1), (id, 1)]).collect();
-        threads.checkpoint(&mut stated, limit, |_, _| {});
+        threads.checkpoint(&mut stated, limit);
         threads.visited
     }
 

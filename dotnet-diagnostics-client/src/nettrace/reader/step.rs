@@ -11,8 +11,10 @@ use super::super::limits::MAX_BYTES_WITH_ROOM;
 use super::super::sequence_point::SequencePoint;
 use super::super::sorter::Held;
 use super::super::v6;
-use super::super::warning::{FORGOTTEN_THREADS, OUT_OF_ORDER};
 use super::{Cursor, EndState, Reader, Ready};
+
+const FORGOTTEN_THREADS: &str =
+    "there are too many threads to remember, so not every lost event can be counted";
 
 /// Unknown metadata ids that are reported one by one.
 const MAX_REPORTED_IDS: usize = 1024;
@@ -35,10 +37,7 @@ impl Reader {
             thread_id: blob.thread,
             processor: blob.processor,
             timestamp: blob.timestamp,
-            stack: held
-                .stack
-                .map(|stack| self.blocks.slice(stack.slot, stack.at, stack.len))
-                .unwrap_or_default(),
+            stack: held.stack.map_or(&[], |stack| self.blocks.slice(stack.slot, stack.at, stack.len)),
             activity_id: activity,
             related_activity_id: related,
             payload: self.blocks.slice(slot, blob.payload, blob.payload_held),
@@ -66,10 +65,8 @@ impl Reader {
     /// Reads on until there is an item.
     pub(super) fn step(&mut self) -> Result<Option<Ready>, Error> {
         loop {
-            self.out_of_order.give(OUT_OF_ORDER)?;
-            if self.threads.over_limit {
-                self.forgotten_threads.due();
-                self.forgotten_threads.give(FORGOTTEN_THREADS)?;
+            if self.threads.over_limit && !std::mem::replace(&mut self.forgotten_threads, true) {
+                return Err(Error::Limit { what: FORGOTTEN_THREADS });
             }
             if let Some(ready) = self.ready.pop_front() {
                 return Ok(Some(ready));
@@ -119,7 +116,9 @@ impl Reader {
             if !too_many {
                 return None;
             }
-            self.out_of_order.due();
+            if !std::mem::replace(&mut self.out_of_order, true) {
+                self.ready.push_back(Ready::OutOfOrder);
+            }
         }
         if held.lost_before > 0 {
             let events = std::mem::take(&mut held.lost_before);
@@ -173,7 +172,7 @@ impl Reader {
         if let Some(stack) = &stack {
             self.blocks.retain(stack.slot);
         }
-        let mut held = Held::new(blob, slot, metadata, stack, lost_before);
+        let mut held = Held { blob, slot, metadata, stack, lost_before };
         held.blob.capture_thread = self.threads.os_id(blob.capture_thread);
         held.blob.thread = self.threads.os_id(blob.thread);
         self.sorter.push(held, thread, self.threads.queue(thread));
@@ -191,11 +190,8 @@ impl Reader {
 
     fn push_lost(&mut self, thread: u64, events: u64, before_timestamp: i64) {
         self.lost_events = self.lost_events.saturating_add(events);
-        self.ready.push_back(Ready::Lost(Lost {
-            thread_id: self.threads.os_id(thread),
-            events,
-            before_timestamp,
-        }));
+        let thread_id = self.threads.os_id(thread);
+        self.ready.push_back(Ready::Lost(Lost { thread_id, events, before_timestamp }));
     }
 
     fn open(&mut self, object: Object) -> Result<(), Error> {
@@ -311,12 +307,8 @@ impl Reader {
     }
 
     fn compare_sequences(&mut self, stated: &mut [(u64, u32)], before_timestamp: i64) {
-        let Self { threads, ready, lost_events, limits, .. } = self;
-        let mut lost = Vec::new();
-        threads.checkpoint(stated, limits.max_threads, |thread, events| lost.push((thread, events)));
-        for (thread, events) in lost {
-            *lost_events = lost_events.saturating_add(events);
-            ready.push_back(Ready::Lost(Lost { thread_id: threads.os_id(thread), events, before_timestamp }));
+        for (thread, events) in self.threads.checkpoint(stated, self.limits.max_threads) {
+            self.push_lost(thread, events, before_timestamp);
         }
     }
 }
