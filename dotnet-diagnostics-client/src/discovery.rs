@@ -10,6 +10,7 @@ mod search;
 use crate::endpoint::Endpoint;
 
 pub use listing::{Found, Listing, Rejected, Rejection, SearchedDirectory};
+pub(crate) use not_found::owner_suffix;
 pub use not_found::{NotFound, NotFoundReason};
 
 /// Finds the default endpoint of a process.

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use crate::discovery::NotFound;
+use crate::discovery::{NotFound, owner_suffix};
 use crate::endpoint::Endpoint;
 use crate::hresult::HResult;
 use crate::message::{InvalidRequest, ProtocolError};
@@ -101,10 +101,6 @@ pub enum Error {
         /// The longest path allowed, in bytes.
         max: usize,
     },
-}
-
-fn owner_suffix(owner_uid: Option<u32>) -> String {
-    owner_uid.map_or_else(String::new, |uid| format!(": it belongs to user id {uid}"))
 }
 
 fn peer_name(pid: Option<u32>, uid: u32) -> String {

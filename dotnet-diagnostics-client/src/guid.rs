@@ -77,21 +77,12 @@ impl FromStr for Guid {
     fn from_str(text: &str) -> Result<Self, ParseGuidError> {
         let inner =
             text.strip_prefix('{').map_or(Some(text), |rest| rest.strip_suffix('}')).ok_or(ParseGuidError)?;
-        let mut value = 0u128;
-        let mut lengths = [8usize, 4, 4, 4, 12].into_iter();
-        for group in inner.split('-') {
-            let expected = lengths.next().ok_or(ParseGuidError)?;
-            // from_str_radix accepts a sign.
-            if group.len() != expected || !group.bytes().all(|b| b.is_ascii_hexdigit()) {
-                return Err(ParseGuidError);
-            }
-            let digits = u128::from_str_radix(group, 16).map_err(|_| ParseGuidError)?;
-            value = (value << (4 * expected)) | digits;
-        }
-        if lengths.next().is_some() {
+        let digits: String = inner.split('-').collect();
+        // from_str_radix accepts a sign.
+        if !inner.split('-').map(str::len).eq([8, 4, 4, 4, 12]) || digits.starts_with('+') {
             return Err(ParseGuidError);
         }
-        Ok(Self(value))
+        u128::from_str_radix(&digits, 16).map(Self).map_err(|_| ParseGuidError)
     }
 }
 

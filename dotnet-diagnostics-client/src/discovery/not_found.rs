@@ -1,6 +1,5 @@
 //! Why a process has no endpoint.
 
-use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
@@ -9,7 +8,8 @@ use crate::process_facts::ProcessFacts;
 use super::listing::{Rejected, Rejection, SearchedDirectory};
 
 /// A process has no endpoint that can be used, with what is known about the reason.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("process {pid} cannot be reached: {}", self.reason())]
 #[non_exhaustive]
 pub struct NotFound {
     /// The process that was asked for.
@@ -69,7 +69,7 @@ pub enum NotFoundReason {
     NoSocket,
 }
 
-fn owner_suffix(owner_uid: Option<u32>) -> String {
+pub(crate) fn owner_suffix(owner_uid: Option<u32>) -> String {
     owner_uid.map_or_else(String::new, |uid| format!(": it belongs to user id {uid}"))
 }
 
@@ -121,11 +121,3 @@ impl NotFound {
         matches!(self.reason(), NotFoundReason::NotPermitted { .. })
     }
 }
-
-impl fmt::Display for NotFound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "process {} cannot be reached: {}", self.pid, self.reason())
-    }
-}
-
-impl std::error::Error for NotFound {}

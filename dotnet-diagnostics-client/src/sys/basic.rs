@@ -8,24 +8,20 @@ use super::macos::exists;
 #[cfg(windows)]
 use super::windows::exists;
 
-pub(crate) fn cpu_ticks(_pid: u32) -> Option<u64> {
-    None
+macro_rules! unknown {
+    ($($name:ident: $answer:ty,)*) => {$(
+        pub(crate) fn $name(_pid: u32) -> $answer {
+            <$answer>::default()
+        }
+    )*};
 }
 
-pub(crate) fn is_stopped(_pid: u32) -> bool {
-    false
-}
-
-pub(crate) fn children(_pid: u32) -> Vec<u32> {
-    Vec::new()
-}
-
-pub(crate) fn uid(_pid: u32) -> Option<u32> {
-    None
-}
-
-pub(crate) fn environ(_pid: u32) -> Option<Vec<(OsString, OsString)>> {
-    None
+unknown! {
+    cpu_ticks: Option<u64>,
+    is_stopped: bool,
+    children: Vec<u32>,
+    uid: Option<u32>,
+    environ: Option<Vec<(OsString, OsString)>>,
 }
 
 pub(crate) fn has_variable(_pid: u32, _name: &str, _wanted: impl FnMut(&OsStr) -> bool) -> bool {

@@ -143,17 +143,6 @@ impl ProcessRights {
     }
 }
 
-/// Starts work on a new thread and passes its result to `done`. The thread ends with the work, because a thread cannot
-/// take back rights that it gave up. A file system that does not answer blocks only this thread.
-fn start<R>(
-    pin: Arc<Pin>,
-    rights_of: RightsOf,
-    work: impl FnOnce(&ProcessFiles) -> io::Result<R> + Send + 'static,
-    done: impl FnOnce(io::Result<R>) + Send + 'static,
-) -> io::Result<()> {
-    spawn(move || done(enter(&pin, rights_of).and_then(|files| work(&files)))).map(drop)
-}
-
 async fn run_with<R: Send + 'static>(
     pin: Arc<Pin>,
     rights_of: RightsOf,
@@ -161,7 +150,7 @@ async fn run_with<R: Send + 'static>(
 ) -> io::Result<R> {
     let (sender, receiver) = oneshot::channel();
     // If sending fails, the caller has stopped waiting.
-    start(pin, rights_of, work, move |result| drop(sender.send(result)))?;
+    spawn(move || drop(sender.send(enter(&pin, rights_of).and_then(|files| work(&files)))))?;
     receiver.await.map_err(|_| io::Error::other("the thread that worked for it has ended early"))?
 }
 
@@ -179,7 +168,7 @@ pub(crate) fn run_as_user_within<R: Send + 'static>(
 ) -> io::Result<R> {
     let (sender, receiver) = mpsc::channel();
     // If sending fails, the caller has stopped waiting.
-    start(pin, RightsOf::Process, work, move |result| drop(sender.send(result)))?;
+    spawn(move || drop(sender.send(enter(&pin, RightsOf::Process).and_then(|files| work(&files)))))?;
     receiver.recv_timeout(timeout).map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
 }
 
@@ -208,7 +197,8 @@ pub(crate) async fn connect(pin: &Arc<Pin>, path: &Path) -> io::Result<UnixStrea
     }
 }
 
-/// Starts a thread with a umask of its own, as far as the kernel allows.
+/// Starts work on a new thread with a umask of its own, as far as the kernel allows. The thread ends with the work,
+/// because a thread cannot take back rights that it gave up. A file system that does not answer blocks only this thread.
 fn spawn(work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
     thread::Builder::new().name("process-files".to_owned()).spawn(move || {
         if unshare_umask().is_ok() {

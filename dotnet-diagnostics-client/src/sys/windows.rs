@@ -5,11 +5,10 @@ use std::fs;
 use std::io;
 use std::iter;
 use std::mem;
+use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
 use std::path::PathBuf;
 
-use windows_sys::Win32::Foundation::{
-    CloseHandle, ERROR_FILE_NOT_FOUND, GetLastError, HANDLE, INVALID_HANDLE_VALUE,
-};
+use windows_sys::Win32::Foundation::{ERROR_FILE_NOT_FOUND, GetLastError, INVALID_HANDLE_VALUE};
 use windows_sys::Win32::System::Diagnostics::ToolHelp::{
     CreateToolhelp32Snapshot, PROCESSENTRY32W, Process32FirstW, Process32NextW, TH32CS_SNAPPROCESS,
 };
@@ -21,16 +20,6 @@ use windows_sys::Win32::System::Threading::{
 use crate::endpoint::PIPE_PREFIX;
 use crate::process_facts::ProcessFacts;
 
-/// A handle that is closed when it is dropped.
-struct Owned(HANDLE);
-
-impl Drop for Owned {
-    fn drop(&mut self) {
-        // SAFETY: the handle came from the system, is valid and nobody else closes it.
-        unsafe { CloseHandle(self.0) };
-    }
-}
-
 /// The ids of all processes, each with that of its parent.
 fn snapshot() -> Vec<(u32, u32)> {
     // SAFETY: takes no pointers; the result is checked before it is used.
@@ -38,17 +27,18 @@ fn snapshot() -> Vec<(u32, u32)> {
     if raw == INVALID_HANDLE_VALUE {
         return Vec::new();
     }
-    let handle = Owned(raw);
+    // SAFETY: the handle came from the system, is valid and nobody else closes it.
+    let handle = unsafe { OwnedHandle::from_raw_handle(raw) };
     // SAFETY: the structure is plain data, for which all zeros are valid.
     let mut entry: PROCESSENTRY32W = unsafe { mem::zeroed() };
     entry.dwSize = size_of::<PROCESSENTRY32W>() as u32;
     let mut all = Vec::new();
     // SAFETY: the handle is open, and the entry is writable and has its size set as the call wants it.
-    let mut more = unsafe { Process32FirstW(handle.0, &raw mut entry) };
+    let mut more = unsafe { Process32FirstW(handle.as_raw_handle(), &raw mut entry) };
     while more != 0 {
         all.push((entry.th32ProcessID, entry.th32ParentProcessID));
         // SAFETY: as above.
-        more = unsafe { Process32NextW(handle.0, &raw mut entry) };
+        more = unsafe { Process32NextW(handle.as_raw_handle(), &raw mut entry) };
     }
     all
 }
@@ -67,11 +57,14 @@ fn executable(pid: u32) -> Option<PathBuf> {
     if raw.is_null() {
         return None;
     }
-    let handle = Owned(raw);
+    // SAFETY: the handle came from the system, is valid and nobody else closes it.
+    let handle = unsafe { OwnedHandle::from_raw_handle(raw) };
     let mut buffer = [0u16; 1024];
     let mut length = buffer.len() as u32;
     // SAFETY: the handle is open, and `length` is the number of units that the buffer holds.
-    let ok = unsafe { QueryFullProcessImageNameW(handle.0, 0, buffer.as_mut_ptr(), &raw mut length) };
+    let ok = unsafe {
+        QueryFullProcessImageNameW(handle.as_raw_handle(), 0, buffer.as_mut_ptr(), &raw mut length)
+    };
     let path = buffer.get(..length as usize)?;
     (ok != 0).then(|| String::from_utf16_lossy(path).into())
 }

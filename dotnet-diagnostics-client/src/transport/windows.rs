@@ -24,6 +24,16 @@ pub(crate) enum Stream {
     Server(NamedPipeServer),
 }
 
+/// Does the same with either end.
+macro_rules! either {
+    ($stream:expr, $pipe:ident => $result:expr) => {
+        match $stream {
+            Stream::Client($pipe) => $result,
+            Stream::Server($pipe) => $result,
+        }
+    };
+}
+
 fn full_name(endpoint: &Endpoint) -> io::Result<String> {
     match endpoint {
         Endpoint::Pipe(name) => Ok(format!("{PIPE_PREFIX}{name}")),
@@ -63,44 +73,29 @@ fn is_end(error: &io::Error) -> bool {
 
 impl Stream {
     pub(super) fn try_read(&self, buf: &mut [u8]) -> io::Result<usize> {
-        let result = match self {
-            Self::Client(pipe) => pipe.try_read(buf),
-            Self::Server(pipe) => pipe.try_read(buf),
-        };
+        let result = either!(self, pipe => pipe.try_read(buf));
         result.or_else(|error| if is_end(&error) { Ok(0) } else { Err(error) })
     }
 }
 
 impl AsyncRead for Stream {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let polled = match self.get_mut() {
-            Self::Client(pipe) => Pin::new(pipe).poll_read(cx, buf),
-            Self::Server(pipe) => Pin::new(pipe).poll_read(cx, buf),
-        };
+        let polled = either!(self.get_mut(), pipe => Pin::new(pipe).poll_read(cx, buf));
         polled.map(|result| result.or_else(|error| if is_end(&error) { Ok(()) } else { Err(error) }))
     }
 }
 
 impl AsyncWrite for Stream {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Client(pipe) => Pin::new(pipe).poll_write(cx, buf),
-            Self::Server(pipe) => Pin::new(pipe).poll_write(cx, buf),
-        }
+        either!(self.get_mut(), pipe => Pin::new(pipe).poll_write(cx, buf))
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Client(pipe) => Pin::new(pipe).poll_flush(cx),
-            Self::Server(pipe) => Pin::new(pipe).poll_flush(cx),
-        }
+        either!(self.get_mut(), pipe => Pin::new(pipe).poll_flush(cx))
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Client(pipe) => Pin::new(pipe).poll_shutdown(cx),
-            Self::Server(pipe) => Pin::new(pipe).poll_shutdown(cx),
-        }
+        either!(self.get_mut(), pipe => Pin::new(pipe).poll_shutdown(cx))
     }
 }
 

@@ -10,15 +10,6 @@ use crate::process_facts::ProcessFacts;
 use super::environ::{command_line, environ};
 use super::proc::{find_line, proc, start_time, status};
 
-/// The .NET runtime among the mapped files of a process.
-#[derive(Debug, PartialEq, Eq)]
-enum Runtime {
-    Library(PathBuf),
-    /// The runtime is linked into the executable.
-    InExecutable,
-    None,
-}
-
 /// The path of the runtime's library, if this line of `/proc/PID/maps` has it. Sets `in_executable` at a sign of a
 /// runtime that may have no library.
 fn mapped_library(line: &[u8], in_executable: &mut bool) -> Option<PathBuf> {
@@ -32,34 +23,22 @@ fn mapped_library(line: &[u8], in_executable: &mut bool) -> Option<PathBuf> {
     is_runtime.then(|| PathBuf::from(OsStr::from_bytes(path)))
 }
 
-/// `None`: the mapped files cannot be read.
-fn mapped_runtime(pid: u32) -> Option<Runtime> {
-    let mut in_executable = false;
-    let library = find_line(pid, "maps", |line| mapped_library(line, &mut in_executable))?;
-    Some(match library {
-        Some(path) => Runtime::Library(path),
-        None if in_executable => Runtime::InExecutable,
-        None => Runtime::None,
-    })
-}
-
 pub(crate) fn facts(pid: u32) -> ProcessFacts {
     let Some(status) = status(pid).filter(|status| !status.ended) else {
         return ProcessFacts { pid, ..ProcessFacts::default() };
     };
     let executable = fs::read_link(proc(pid, "exe")).ok();
-    let runtime = mapped_runtime(pid);
+    let mut in_executable = false;
+    // The outer `None`: the mapped files cannot be read.
+    let library = find_line(pid, "maps", |line| mapped_library(line, &mut in_executable));
+    let linked_into = executable.clone().filter(|_| in_executable);
     ProcessFacts {
         pid,
         exists: true,
         uid: status.uid,
         environ: environ(pid),
-        mappings_readable: runtime.is_some(),
-        runtime_library: match runtime {
-            Some(Runtime::Library(path)) => Some(path),
-            Some(Runtime::InExecutable) => executable.clone(),
-            Some(Runtime::None) | None => None,
-        },
+        mappings_readable: library.is_some(),
+        runtime_library: library.and_then(|library| library.or(linked_into)),
         executable,
         command_line: command_line(pid),
         namespace_pid: status.namespace_pid,
