@@ -47,32 +47,38 @@ impl Bytes {
 
 /// An event to write.
 #[derive(Clone, Copy)]
-pub(crate) struct Ev {
+pub(crate) struct Ev<'p> {
     pub(crate) metadata: u32,
     pub(crate) thread: u64,
     pub(crate) sequence: u32,
     pub(crate) at: i64,
     pub(crate) sorted: bool,
     pub(crate) stack: u32,
-    pub(crate) payload: &'static [u8],
+    /// Version 6: the list with the labels.
+    pub(crate) labels: Option<u32>,
+    pub(crate) payload: &'p [u8],
 }
 
 /// An event of metadata 1 without a payload, not sorted.
-pub(crate) fn ev(thread: u64, sequence: u32, at: i64) -> Ev {
-    Ev { metadata: 1, thread, sequence, at, sorted: false, stack: 0, payload: b"" }
+pub(crate) fn ev(thread: u64, sequence: u32, at: i64) -> Ev<'static> {
+    Ev { metadata: 1, thread, sequence, at, sorted: false, stack: 0, labels: None, payload: b"" }
 }
 
-impl Ev {
+impl<'p> Ev<'p> {
     pub(crate) fn sorted(self) -> Self {
         Self { sorted: true, ..self }
     }
 
-    pub(crate) fn payload(self, payload: &'static [u8]) -> Self {
+    pub(crate) fn payload(self, payload: &'p [u8]) -> Self {
         Self { payload, ..self }
     }
 
     pub(crate) fn stack(self, stack: u32) -> Self {
         Self { stack, ..self }
+    }
+
+    pub(crate) fn labels(self, labels: u32) -> Self {
+        Self { labels: Some(labels), ..self }
     }
 
     pub(crate) fn metadata(self, metadata: u32) -> Self {
@@ -85,25 +91,18 @@ pub(crate) fn block_header(compressed: bool) -> Bytes {
     Bytes::new().u16(24).u16(compressed.into()).i64(0).i64(0).raw(b"more")
 }
 
-/// Compressed events. Each header has all fields.
+/// Compressed events. Each header has all fields but activity ids.
 pub(crate) fn compressed(events: &[Ev]) -> Bytes {
     let (mut sequence, mut time) = (0_u32, 0_i64);
     events.iter().fold(block_header(true), |bytes, event| {
-        let flags = 0x8f | u8::from(event.sorted) << 6;
+        let flags = 0x8f | u8::from(event.sorted) << 6 | u8::from(event.labels.is_some()) << 4;
         let step = event.sequence.wrapping_sub(sequence).wrapping_sub(1);
         let later = event.at.wrapping_sub(time) as u64;
         (sequence, time) = (event.sequence, event.at);
-        bytes
-            .u8(flags)
-            .var(event.metadata.into())
-            .var(step.into())
-            .var(event.thread)
-            .var(u32::MAX.into())
-            .var(event.thread)
-            .var(event.stack.into())
-            .var(later)
-            .var(event.payload.len() as u64)
-            .raw(event.payload)
+        let bytes = bytes.u8(flags).var(event.metadata.into()).var(step.into()).var(event.thread);
+        let bytes = bytes.var(u32::MAX.into()).var(event.thread).var(event.stack.into()).var(later);
+        let bytes = event.labels.into_iter().fold(bytes, |bytes, labels| bytes.var(labels.into()));
+        bytes.var(event.payload.len() as u64).raw(event.payload)
     })
 }
 
@@ -128,6 +127,12 @@ pub(crate) fn uncompressed(events: &[Ev]) -> Bytes {
     })
 }
 
+/// What begins the trace object: date, clock and pointer size.
+pub(crate) fn clock(frequency: i64) -> Bytes {
+    let date = [2026_i16, 11, 6, 21, 3, 22, 59, 7].into_iter().fold(Bytes::new(), Bytes::i16);
+    date.i64(1_000).i64(frequency).u32(8)
+}
+
 /// A metadata record without fields and tags.
 pub(crate) fn metadata(id: u32, provider: &str, event_id: u32) -> Bytes {
     Bytes::new().u32(id).text(provider).u32(event_id).text("").i64(0x11).u32(2).u32(4)
@@ -144,8 +149,7 @@ impl Stream {
     }
 
     pub(crate) fn without_metadata() -> Self {
-        let date = [2026_i16, 11, 6, 21, 3, 22, 59, 7].into_iter().fold(Bytes::new(), Bytes::i16);
-        let trace = date.i64(1_000).i64(10_000_000).u32(8).u32(42).u32(2).u32(1_000_000);
+        let trace = clock(10_000_000).u32(42).u32(2).u32(1_000_000);
         let start = Bytes::new().raw("Nettrace").u32(20).raw("!FastSerialization.1");
         Self(start.0).bare_object("Trace", 4, trace)
     }

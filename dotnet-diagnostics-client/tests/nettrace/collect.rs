@@ -1,6 +1,6 @@
 //! Items as owned values that can be compared.
 
-use dotnet_diagnostics_client::nettrace::{Error, Item, Metadata, Reader};
+use dotnet_diagnostics_client::nettrace::{Deferred, Error, Item, Metadata, Reader};
 
 /// An item or error of a stream.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +24,7 @@ pub(crate) struct GotEvent {
     pub(crate) stack: Vec<u8>,
     pub(crate) activity_ids: [[u8; 16]; 2],
     pub(crate) payload: Vec<u8>,
+    pub(crate) deferred: Option<Deferred>,
 }
 
 /// Takes all items that are available.
@@ -38,7 +39,7 @@ pub(crate) fn drain(reader: &mut Reader) -> Vec<Got> {
 }
 
 /// An item as a value. There must be one.
-pub(crate) fn got(item: Result<Option<Item<'_>>, Error>) -> Got {
+fn got(item: Result<Option<Item<'_>>, Error>) -> Got {
     match item {
         Ok(Some(Item::Trace(trace))) => Got::Trace { process_id: trace.process_id },
         Ok(Some(Item::Event(event))) => Got::Event(Box::new(GotEvent {
@@ -50,6 +51,7 @@ pub(crate) fn got(item: Result<Option<Item<'_>>, Error>) -> Got {
             stack: event.stack.to_vec(),
             activity_ids: [event.activity_id, event.related_activity_id],
             payload: event.payload.to_vec(),
+            deferred: event.deferred,
         })),
         Ok(Some(Item::Lost(lost))) => {
             Got::Lost { thread: lost.thread_id, events: lost.events, before: lost.before_timestamp }

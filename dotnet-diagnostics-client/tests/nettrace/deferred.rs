@@ -1,12 +1,12 @@
 //! Deferred payloads: each is where the reader says, and nothing else changes.
 
-use dotnet_diagnostics_client::nettrace::{Item, Reader};
+use dotnet_diagnostics_client::nettrace::Reader;
 use proptest::prelude::*;
 
 use crate::builder::{Ev, Stream, ev, metadata};
-use crate::collect::{Got, end_of, whole};
+use crate::collect::{Got, drain, end_of, whole};
 
-const LARGE: [u8; 5000] = {
+static LARGE: [u8; 5000] = {
     let mut bytes = [0; 5000];
     let mut n = 0;
     while n < bytes.len() {
@@ -50,36 +50,22 @@ fn deferring(stream: &[u8], sizes: &[usize], how: How) -> (Vec<Got>, u64, usize)
 }
 
 fn take(reader: &mut Reader, stream: &[u8], deferred: &mut usize) -> Vec<Got> {
-    let mut all = Vec::new();
-    loop {
-        let next = reader.next_item();
-        if let Ok(None) = next {
-            return all;
+    let mut all = drain(reader);
+    for got in &mut all {
+        if let Got::Event(event) = got
+            && let Some(place) = event.deferred.take()
+        {
+            *deferred += 1;
+            let payload = &stream[place.offset as usize..][..place.len];
+            assert_eq!(event.payload, payload[..16]);
+            event.payload = payload.to_vec();
         }
-        let mut place = None;
-        let got = match next {
-            Ok(Some(Item::Event(event))) => {
-                place = event.deferred;
-                crate::collect::got(Ok(Some(Item::Event(event))))
-            }
-            other => crate::collect::got(other),
-        };
-        let got = match (got, place) {
-            (Got::Event(mut event), Some(place)) => {
-                *deferred += 1;
-                let payload = &stream[place.offset as usize..][..place.len];
-                assert_eq!(event.payload, payload[..16]);
-                event.payload = payload.to_vec();
-                Got::Event(event)
-            }
-            (got, _) => got,
-        };
-        all.push(got);
     }
+    all
 }
 
 fn stream() -> Vec<u8> {
-    let large = |e: Ev| e.payload(&LARGE);
+    let large = |e: Ev<'static>| e.payload(&LARGE);
     Stream::without_metadata()
         .records(&[metadata(1, "P", 7), metadata(2, "P", 8)])
         .events(&[ev(1, 1, 10).sorted()])

@@ -87,7 +87,7 @@ fn times_wrap_where_the_clock_does() {
 }
 
 /// A flush as the runtime writes it: threads by the time of their first events, which are marked.
-fn as_flush(mut threads: Vec<(u64, Vec<i64>)>) -> Vec<Ev> {
+fn as_flush(mut threads: Vec<(u64, Vec<i64>)>) -> Vec<Ev<'static>> {
     threads.retain(|(_, times)| !times.is_empty());
     threads.iter_mut().for_each(|(_, times)| times.sort_unstable());
     threads.sort_by_key(|(_, times)| times[0]);
@@ -138,17 +138,11 @@ fn a_cut_flush_is_told() {
         ev(4, 1, 42).sorted(),
         ev(4, 2, 43),
     ]);
-    let read = |stream: &[u8]| {
-        let mut reader = Reader::new();
-        reader.feed(stream);
-        reader.finish();
-        drain(&mut reader)
-    };
-    let all = read(&nearly_full.0);
+    let all = whole(&nearly_full.0);
     let at = all.iter().position(|got| *got == Got::Truncated).unwrap();
     assert_eq!(outline(&all[..at]), [10, 12, 13, 15, 20, 30, 40, 41, 42]);
     assert_eq!(outline(&all[at..]), [43], "events of another thread may be missing");
     let ended = nearly_full.sequence_point(50, &[(1, 3), (2, 3), (3, 2), (4, 2)]);
-    assert!(!read(&ended.end()).contains(&Got::Truncated));
-    assert!(!read(&flush().0).contains(&Got::Truncated), "the flush was over");
+    assert!(!whole(&ended.end()).contains(&Got::Truncated));
+    assert!(!whole(&flush().0).contains(&Got::Truncated), "the flush was over");
 }

@@ -17,10 +17,9 @@ const POINTER_BYTES: usize = 8;
 struct Totals {
     events: u64,
     lost: u64,
-    moved_blocks: u64,
-    moved_bytes: u64,
-    surviving_blocks: u64,
-    surviving_bytes: u64,
+    /// Blocks and bytes.
+    moved: [u64; 2],
+    surviving: [u64; 2],
 }
 
 fn ours(stream: &[u8], chunk_bytes: usize) -> Totals {
@@ -37,19 +36,9 @@ fn ours(stream: &[u8], chunk_bytes: usize) -> Totals {
                 if &*event.metadata.provider == "Microsoft-Windows-DotNETRuntime" {
                     match event.metadata.event_id {
                         // GCBulkSurvivingObjectRanges: address and length.
-                        21 => add_ranges(
-                            event.payload,
-                            2 * POINTER_BYTES,
-                            &mut totals.surviving_blocks,
-                            &mut totals.surviving_bytes,
-                        ),
+                        21 => add_ranges(event.payload, 2 * POINTER_BYTES, &mut totals.surviving),
                         // GCBulkMovedObjectRanges: old address, new address, length.
-                        22 => add_ranges(
-                            event.payload,
-                            3 * POINTER_BYTES,
-                            &mut totals.moved_blocks,
-                            &mut totals.moved_bytes,
-                        ),
+                        22 => add_ranges(event.payload, 3 * POINTER_BYTES, &mut totals.moved),
                         _ => {}
                     }
                 }
@@ -70,7 +59,7 @@ fn ours(stream: &[u8], chunk_bytes: usize) -> Totals {
 }
 
 /// Layout: u32 index, u32 count, u16 CLR instance, and the ranges, each with its length at the end.
-fn add_ranges(payload: &[u8], range_bytes: usize, blocks: &mut u64, bytes: &mut u64) {
+fn add_ranges(payload: &[u8], range_bytes: usize, [blocks, bytes]: &mut [u64; 2]) {
     let count = u32::from_le_bytes(payload[4..8].try_into().unwrap());
     let ranges = payload[10..].chunks_exact(range_bytes);
     assert_eq!(ranges.len(), count as usize);
@@ -91,10 +80,8 @@ fn theirs(answer: &Path) -> Totals {
     Totals {
         events: number("events"),
         lost: number("lost"),
-        moved_blocks: number("moved_blocks"),
-        moved_bytes: number("moved_bytes"),
-        surviving_blocks: number("surviving_blocks"),
-        surviving_bytes: number("surviving_bytes"),
+        moved: ["moved_blocks", "moved_bytes"].map(number),
+        surviving: ["surviving_blocks", "surviving_bytes"].map(number),
     }
 }
 

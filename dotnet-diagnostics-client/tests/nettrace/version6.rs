@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use dotnet_diagnostics_client::nettrace::{FieldType, Item, Metadata, Reader};
 
-use crate::builder::{Bytes, block_header};
+use crate::builder::{Bytes, Ev, clock, compressed, ev};
 use crate::collect::{Got, end_of, events, failures, outline, whole};
 
 fn block(kind: u8, content: Bytes) -> Bytes {
@@ -17,9 +17,8 @@ fn sized(content: Bytes) -> Bytes {
 }
 
 fn trace() -> Bytes {
-    let date = [2026_i16, 11, 6, 21, 3, 22, 59, 7].into_iter().fold(Bytes::new(), Bytes::i16);
-    let clock = date.i64(1_000).i64(1_000_000_000).u32(8);
-    clock.u32(3).utf8("ProcessId").utf8("42").utf8("HardwareThreadCount").utf8("2").utf8("Host").utf8("büro")
+    let properties = clock(1_000_000_000).u32(3);
+    properties.utf8("ProcessId").utf8("42").utf8("HardwareThreadCount").utf8("2").utf8("Host").utf8("büro")
 }
 
 fn metadata() -> Bytes {
@@ -37,22 +36,8 @@ fn threads() -> Bytes {
     row(1, 101).raw(row(2, 102).0)
 }
 
-struct Row {
-    thread: u64,
-    sequence: u32,
-    later: i64,
-    sorted: bool,
-    labels: u64,
-}
-
-fn rows(rows: &[Row]) -> Bytes {
-    let mut last = 0_u32;
-    rows.iter().fold(block_header(true), |bytes, row| {
-        let step = row.sequence.wrapping_sub(last).wrapping_sub(1);
-        last = row.sequence;
-        let bytes = bytes.u8(0x9f | u8::from(row.sorted) << 6).var(1).var(step.into()).var(row.thread).var(0);
-        bytes.var(row.thread).var(1).var(row.later as u64).var(row.labels).var(3).raw("abc")
-    })
+fn row(thread: u64, sequence: u32, at: i64, labels: u32) -> Ev<'static> {
+    ev(thread, sequence, at).stack(1).labels(labels).payload(b"abc")
 }
 
 fn sequence_point(at: u64, flags: u32, threads: &[(u64, u64)]) -> Bytes {
@@ -69,13 +54,9 @@ pub(crate) fn sample() -> Vec<u8> {
     let labels = Bytes::new().u32(1).u32(2).u8(5).utf8("k").utf8("v").u8(0x81).raw([0x11; 16]);
     let labels = labels.u8(1).raw([0x22; 16]).u8(0x82).raw([0x33; 16]);
     let stacks = Bytes::new().u32(1).u32(1).u32(8).raw("12345678");
-    let first = [
-        Row { thread: 1, sequence: 1, later: 10, sorted: true, labels: 1 },
-        Row { thread: 1, sequence: 2, later: 10, sorted: false, labels: 2 },
-        Row { thread: 2, sequence: 1, later: -5, sorted: true, labels: 0 },
-    ];
+    let first = [row(1, 1, 10, 1).sorted(), row(1, 2, 20, 2), row(2, 1, 15, 0).sorted()];
     let removed = Bytes::new().var(2).var(4);
-    let after = [Row { thread: 1, sequence: 3, later: 60, sorted: true, labels: 1 }];
+    let after = [row(1, 3, 60, 1).sorted()];
     let blocks = [
         block(1, trace()),
         block(99, Bytes::new().raw("of the future")),
@@ -83,10 +64,10 @@ pub(crate) fn sample() -> Vec<u8> {
         block(6, threads()),
         block(5, stacks),
         block(8, labels),
-        block(2, rows(&first)),
+        block(2, compressed(&first)),
         block(7, removed),
         block(4, sequence_point(50, 0, &[(1, 2)])),
-        block(2, rows(&after)),
+        block(2, compressed(&after)),
         block(4, sequence_point(70, 3, &[(1, 4)])),
         block(0, Bytes::new()),
     ];
@@ -129,8 +110,8 @@ fn the_trace_block() {
 fn metadata_is_forgotten_where_the_stream_says_so() {
     let mut stream = sample();
     stream.truncate(stream.len() - 4);
-    let more = [Row { thread: 1, sequence: 5, later: 80, sorted: true, labels: 0 }];
-    stream.extend(block(2, rows(&more)).0);
+    let more = [row(1, 5, 80, 0).sorted()];
+    stream.extend(block(2, compressed(&more)).0);
     stream.extend([0; 4]);
     assert_eq!(failures(&whole(&stream)).len(), 1, "an event whose metadata was flushed");
 }
@@ -159,15 +140,11 @@ fn converted(recording: &[u8]) -> Vec<u8> {
     let mut stream = start().raw(block(1, trace()).0).raw(block(3, rows).0).raw(block(6, table).0);
     for some in events(&all).chunks(100) {
         // The events are in the order of time, so each is sorted.
-        let rows = some.iter().fold((block_header(true), 0_u32, 0_i64), |(bytes, sequence, at), event| {
-            let step = event.sequence.wrapping_sub(sequence).wrapping_sub(1);
-            let thread = threads[&event.thread];
-            let head =
-                bytes.u8(0xd7).var(event.metadata.id.into()).var(step.into()).var(thread).var(0).var(thread);
-            let head = head.var(event.at.wrapping_sub(at) as u64).var(0).var(event.payload.len() as u64);
-            (head.raw(&event.payload), event.sequence, event.at)
+        let rows = some.iter().map(|event| {
+            let row = ev(threads[&event.thread], event.sequence, event.at).sorted().labels(0);
+            row.metadata(event.metadata.id).payload(&event.payload)
         });
-        stream = stream.raw(block(2, rows.0).0);
+        stream = stream.raw(block(2, compressed(&rows.collect::<Vec<_>>())).0);
     }
     stream.raw(block(0, Bytes::new()).0).0
 }
