@@ -63,10 +63,20 @@ struct Suspended {
     port: Port,
     runtime: PortClient,
     directory: TempDir,
+    installation: Installation,
+}
+
+/// Runs a test with each runtime.
+fn with_each(test: impl AsyncFn(Suspended)) {
+    run(async {
+        for installation in installations() {
+            test(Suspended::start(installation).await).await;
+        }
+    });
 }
 
 impl Suspended {
-    async fn start(installation: &Installation) -> Self {
+    async fn start(installation: Installation) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let port = Port::bind(Endpoint::socket(directory.path().join("port"))).unwrap();
         let config = directory.path().join("any.runtimeconfig.json");
@@ -92,138 +102,120 @@ impl Suspended {
             .spawn()
             .unwrap();
         let runtime = port.accept().await.unwrap();
-        Self { pid: child.id().unwrap(), child, port, runtime, directory }
+        Self { pid: child.id().unwrap(), child, port, runtime, directory, installation }
     }
 }
 
 #[test]
 fn a_runtime_says_who_it_is_through_port_and_default_endpoint() {
-    run(async {
-        for installation in installations() {
-            let mut suspended = Suspended::start(&installation).await;
-            let pid = suspended.pid;
-            assert_eq!(suspended.runtime.transport().pid(), u64::from(pid));
-            let info = suspended.runtime.process_info().await.unwrap();
-            assert_eq!(info.pid, u64::from(pid));
-            assert_eq!(info.cookie, suspended.runtime.transport().cookie());
-            assert_eq!(info.clr_version.as_ref(), Some(&installation.version));
-            assert_eq!(info.entry_assembly.as_deref(), Some("System.Console"));
+    with_each(async |mut suspended| {
+        let pid = suspended.pid;
+        assert_eq!(suspended.runtime.transport().pid(), u64::from(pid));
+        let info = suspended.runtime.process_info().await.unwrap();
+        assert_eq!(info.pid, u64::from(pid));
+        assert_eq!(info.cookie, suspended.runtime.transport().cookie());
+        assert_eq!(info.clr_version.as_ref(), Some(&suspended.installation.version));
+        assert_eq!(info.entry_assembly.as_deref(), Some("System.Console"));
 
-            let endpoint = discovery::find(pid).unwrap();
-            let Endpoint::Socket(path) = &endpoint else {
-                panic!("{endpoint}");
-            };
-            assert_eq!(path.parent(), Some(suspended.directory.path()));
-            let by_default = Client::new(endpoint.clone()).process_info().await.unwrap();
-            assert_eq!(by_default.cookie, info.cookie);
-            let listing = discovery::list();
-            let listed = listing.found.iter().find(|found| found.pid == pid);
-            assert_eq!(listed.map(|found| &found.endpoint), Some(&endpoint));
+        let endpoint = discovery::find(pid).unwrap();
+        let Endpoint::Socket(path) = &endpoint else {
+            panic!("{endpoint}");
+        };
+        assert_eq!(path.parent(), Some(suspended.directory.path()));
+        let by_default = Client::new(endpoint.clone()).process_info().await.unwrap();
+        assert_eq!(by_default.cookie, info.cookie);
+        let listing = discovery::list();
+        let listed = listing.found.iter().find(|found| found.pid == pid);
+        assert_eq!(listed.map(|found| &found.endpoint), Some(&endpoint));
 
-            let facts = ProcessFacts::read(pid);
-            assert_eq!(facts.runtime_version(), Some(installation.version.as_str()));
-            assert_eq!(facts.parent_pid, Some(std::process::id()));
-            assert_eq!(facts.variable("GCWATCH_MARK"), Some("é=1".as_ref()));
+        let facts = ProcessFacts::read(pid);
+        assert_eq!(facts.runtime_version(), Some(suspended.installation.version.as_str()));
+        assert_eq!(facts.parent_pid, Some(std::process::id()));
+        assert_eq!(facts.variable("GCWATCH_MARK"), Some("é=1".as_ref()));
 
-            suspended.child.kill().await.unwrap();
-            assert!(!process::exists(pid));
-            let gone = discovery::find(pid).unwrap_err();
-            assert_eq!(gone.reason(), NotFoundReason::NoSuchProcess);
-        }
+        suspended.child.kill().await.unwrap();
+        assert!(!process::exists(pid));
+        let gone = discovery::find(pid).unwrap_err();
+        assert_eq!(gone.reason(), NotFoundReason::NoSuchProcess);
     });
 }
 
 #[test]
 fn a_removed_socket_is_explained() {
-    run(async {
-        for installation in installations() {
-            let suspended = Suspended::start(&installation).await;
-            let Ok(Endpoint::Socket(path)) = discovery::find(suspended.pid) else {
-                panic!("no socket");
-            };
-            fs::remove_file(&path).unwrap();
-            let missing = discovery::find(suspended.pid).unwrap_err();
-            assert_eq!(missing.reason(), NotFoundReason::SocketRemoved { path });
-        }
+    with_each(async |suspended| {
+        let Ok(Endpoint::Socket(path)) = discovery::find(suspended.pid) else {
+            panic!("no socket");
+        };
+        fs::remove_file(&path).unwrap();
+        let missing = discovery::find(suspended.pid).unwrap_err();
+        assert_eq!(missing.reason(), NotFoundReason::SocketRemoved { path });
     });
 }
 
 #[test]
 fn the_environment_is_read_and_changed() {
-    run(async {
-        for installation in installations() {
-            let suspended = Suspended::start(&installation).await;
-            let runtime = &suspended.runtime;
-            let value = async |name: &str| {
-                let environment = runtime.environment().await.unwrap();
-                environment.into_iter().find(|(key, _)| key == name).map(|(_, value)| value)
-            };
-            assert_eq!(value("GCWATCH_MARK").await.as_deref(), Some("é=1"));
-            runtime.set_environment_variable("GCWATCH_NEW", Some("x")).await.unwrap();
-            assert_eq!(value("GCWATCH_NEW").await.as_deref(), Some("x"));
-            runtime.set_environment_variable("GCWATCH_NEW", None).await.unwrap();
-            assert_eq!(value("GCWATCH_NEW").await, None);
-            let missing = runtime.set_environment_variable("GCWATCH_NEW", None).await;
-            let code = missing.unwrap_err().hresult();
-            assert_eq!(code, Some(HResult::ENVIRONMENT_VARIABLE_NOT_FOUND));
-        }
+    with_each(async |suspended| {
+        let runtime = &suspended.runtime;
+        let value = async |name: &str| {
+            let environment = runtime.environment().await.unwrap();
+            environment.into_iter().find(|(key, _)| key == name).map(|(_, value)| value)
+        };
+        assert_eq!(value("GCWATCH_MARK").await.as_deref(), Some("é=1"));
+        runtime.set_environment_variable("GCWATCH_NEW", Some("x")).await.unwrap();
+        assert_eq!(value("GCWATCH_NEW").await.as_deref(), Some("x"));
+        runtime.set_environment_variable("GCWATCH_NEW", None).await.unwrap();
+        assert_eq!(value("GCWATCH_NEW").await, None);
+        let missing = runtime.set_environment_variable("GCWATCH_NEW", None).await;
+        let code = missing.unwrap_err().hresult();
+        assert_eq!(code, Some(HResult::ENVIRONMENT_VARIABLE_NOT_FOUND));
     });
 }
 
 #[test]
 fn a_suspended_runtime_takes_a_startup_profiler_but_no_attach() {
-    run(async {
-        for installation in installations() {
-            let suspended = Suspended::start(&installation).await;
-            let runtime = &suspended.runtime;
-            let (guid, path) = (Guid::from_u128(1), "/nonexistent/profiler.so");
-            runtime.set_startup_profiler(guid, path).await.unwrap();
-            assert!(runtime.supports_profilers().await.unwrap());
-            let attached = runtime.attach_profiler(0, guid, path, b"data").await;
-            let code = attached.unwrap_err().hresult();
-            assert_eq!(code, Some(HResult::NOT_YET_AVAILABLE), "{}", installation.version);
-        }
+    with_each(async |suspended| {
+        let runtime = &suspended.runtime;
+        let (guid, path) = (Guid::from_u128(1), "/nonexistent/profiler.so");
+        runtime.set_startup_profiler(guid, path).await.unwrap();
+        assert!(runtime.supports_profilers().await.unwrap());
+        let attached = runtime.attach_profiler(0, guid, path, b"data").await;
+        let code = attached.unwrap_err().hresult();
+        assert_eq!(code, Some(HResult::NOT_YET_AVAILABLE), "{}", suspended.installation.version);
     });
 }
 
 #[test]
 fn a_session_opened_before_the_start_streams_to_its_end() {
-    run(async {
-        for installation in installations() {
-            let mut suspended = Suspended::start(&installation).await;
-            let mut session = suspended.runtime.collect_tracing(&gc_session()).await.unwrap();
-            let expected = match installation.major() {
-                ..=8 => 2,
-                9 => 4,
-                _ => 5,
-            };
-            assert_eq!(session.command().version(), expected, "{}", installation.version);
-            suspended.runtime.resume_runtime().await.unwrap();
-            let mut stream = Vec::new();
-            session.read_to_end(&mut stream).await.unwrap();
-            assert!(stream.starts_with(b"Nettrace\x14\0\0\0!FastSerialization.1"));
-            // The process fails because there is no entry point, but ends in an orderly way.
-            assert!(!suspended.child.wait().await.unwrap().success());
-            assert!(suspended.port.endpoint() == &Endpoint::socket(port_path(&suspended)));
-        }
+    with_each(async |mut suspended| {
+        let mut session = suspended.runtime.collect_tracing(&gc_session()).await.unwrap();
+        let expected = match suspended.installation.major() {
+            ..=8 => 2,
+            9 => 4,
+            _ => 5,
+        };
+        assert_eq!(session.command().version(), expected, "{}", suspended.installation.version);
+        suspended.runtime.resume_runtime().await.unwrap();
+        let mut stream = Vec::new();
+        session.read_to_end(&mut stream).await.unwrap();
+        assert!(stream.starts_with(b"Nettrace\x14\0\0\0!FastSerialization.1"));
+        // The process fails because there is no entry point, but ends in an orderly way.
+        assert!(!suspended.child.wait().await.unwrap().success());
+        assert!(suspended.port.endpoint() == &Endpoint::socket(port_path(&suspended)));
     });
 }
 
 #[test]
 fn stopping_ends_the_stream_while_it_is_read() {
-    run(async {
-        for installation in installations() {
-            let suspended = Suspended::start(&installation).await;
-            let mut session = suspended.runtime.collect_tracing(&gc_session()).await.unwrap();
-            let id = session.id();
-            let mut stream = Vec::new();
-            let (read, stopped) =
-                tokio::join!(session.read_to_end(&mut stream), suspended.runtime.stop_tracing(id));
-            read.unwrap();
-            stopped.unwrap();
-            // The runtime still takes commands.
-            suspended.runtime.process_info().await.unwrap();
-        }
+    with_each(async |suspended| {
+        let mut session = suspended.runtime.collect_tracing(&gc_session()).await.unwrap();
+        let id = session.id();
+        let mut stream = Vec::new();
+        let (read, stopped) =
+            tokio::join!(session.read_to_end(&mut stream), suspended.runtime.stop_tracing(id));
+        read.unwrap();
+        stopped.unwrap();
+        // The runtime still takes commands.
+        suspended.runtime.process_info().await.unwrap();
     });
 }
 
