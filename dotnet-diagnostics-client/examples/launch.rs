@@ -6,7 +6,6 @@
 use std::error::Error;
 
 use dotnet_diagnostics_client::{Endpoint, Port, PortClient, Provider, Rundown, SessionConfig};
-use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 
 const PORTS: &str = "DOTNET_DiagnosticPorts";
@@ -32,7 +31,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Reads the events until the process ends. Returns their size in bytes.
-async fn trace(runtime: &PortClient) -> Result<usize, Box<dyn Error>> {
+async fn trace(runtime: &PortClient) -> Result<u64, Box<dyn Error>> {
     let info = runtime.process_info().await?;
     println!("process {}, {:?} on .NET {:?}", info.pid, info.entry_assembly, info.clr_version);
     // So that child processes do not connect. NativeAOT cannot remove a variable.
@@ -47,14 +46,7 @@ async fn trace(runtime: &PortClient) -> Result<usize, Box<dyn Error>> {
         })
         .await?;
     runtime.resume_runtime().await?;
-    let mut buffer = vec![0; 64 << 10];
-    let mut total = 0;
-    loop {
-        match session.read(&mut buffer).await? {
-            0 => return Ok(total),
-            count => total += count,
-        }
-    }
+    Ok(tokio::io::copy(&mut session, &mut tokio::io::sink()).await?)
 }
 
 async fn resume_others(port: &Port) -> Result<(), Box<dyn Error>> {

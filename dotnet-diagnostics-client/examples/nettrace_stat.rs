@@ -7,11 +7,12 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::time::Instant;
 
-use dotnet_diagnostics_client::nettrace::{End, Item, Reader};
+use dotnet_diagnostics_client::nettrace::{End, Item, Metadata, Reader};
 
 /// Events of one kind.
-#[derive(Default)]
 struct Count {
+    /// Provider, event id, version and name.
+    kind: (Box<str>, u32, u32, Box<str>),
     events: u64,
     payload_bytes: u64,
 }
@@ -28,7 +29,6 @@ fn main() -> io::Result<()> {
 fn stat(input: &mut impl Read, out: &mut impl Write) -> io::Result<()> {
     let mut reader = Reader::new();
     let mut counts: HashMap<u32, Count> = HashMap::new();
-    let mut names = HashMap::new();
     let mut chunk = vec![0; 128 * 1024];
     let mut bytes = 0;
     let mut latest = i64::MIN;
@@ -39,12 +39,12 @@ fn stat(input: &mut impl Read, out: &mut impl Write) -> io::Result<()> {
         match reader.next_item() {
             Ok(Some(Item::Event(event))) => {
                 let count = counts.entry(event.metadata.id).or_insert_with(|| {
-                    let kind = event.metadata;
-                    names.insert(
-                        kind.id,
-                        (kind.provider.clone(), kind.event_id, kind.version, kind.name.clone()),
-                    );
-                    Count::default()
+                    let Metadata { provider, event_id, version, name, .. } = event.metadata;
+                    Count {
+                        kind: (provider.clone(), *event_id, *version, name.clone()),
+                        events: 0,
+                        payload_bytes: 0,
+                    }
                 });
                 count.events += 1;
                 count.payload_bytes += event.payload.len() as u64;
@@ -69,15 +69,14 @@ fn stat(input: &mut impl Read, out: &mut impl Write) -> io::Result<()> {
         }
     };
     let elapsed = started.elapsed().as_secs_f64();
-    let mut kinds: Vec<_> = names.into_iter().collect();
-    kinds.sort_by(|a, b| a.1.cmp(&b.1));
+    let mut counts: Vec<Count> = counts.into_values().collect();
+    counts.sort_by(|a, b| a.kind.cmp(&b.kind));
     writeln!(out, "{:>10} {:>14}  provider, event, version, name", "events", "payload bytes")?;
-    for (id, (provider, event_id, version, name)) in kinds {
-        let Count { events, payload_bytes } = &counts[&id];
+    for Count { kind: (provider, event_id, version, name), events, payload_bytes } in &counts {
         writeln!(out, "{events:>10} {payload_bytes:>14}  {provider} {event_id} v{version} {name}")?;
     }
     let End { clean, lost_events, unparsed_bytes, .. } = end;
-    let events: u64 = counts.values().map(|count| count.events).sum();
+    let events: u64 = counts.iter().map(|count| count.events).sum();
     writeln!(out, "{events} events, {lost_events} lost, {backwards} out of order, at most {most_held} held")?;
     writeln!(
         out,
