@@ -100,7 +100,7 @@ impl Search {
     fn find(&mut self, pid: u32, place: &SocketPlace) -> Option<Found> {
         place.directories.iter().find_map(|directory| match place.start_time {
             Some(start_time) => {
-                let found = self.find_exact(pid, place.pid, start_time, directory);
+                let found = self.find_exact(pid, place.pid, start_time, &directory.path);
                 if found.is_none() {
                     self.explain_absence(pid, place.pid, start_time, directory);
                 }
@@ -113,17 +113,12 @@ impl Search {
     /// As [`find`](Self::find), but where the name is known, it does not look for reasons if the socket is absent.
     fn find_only(&mut self, pid: u32, place: &SocketPlace) -> Option<Found> {
         let Some(start_time) = place.start_time else { return self.find(pid, place) };
-        place.directories.iter().find_map(|directory| self.find_exact(pid, place.pid, start_time, directory))
+        let mut directories = place.directories.iter();
+        directories.find_map(|directory| self.find_exact(pid, place.pid, start_time, &directory.path))
     }
 
-    fn find_exact(
-        &mut self,
-        pid: u32,
-        socket_pid: u32,
-        start_time: u64,
-        directory: &SocketDirectory,
-    ) -> Option<Found> {
-        let path = directory.path.join(socket_name(socket_pid, start_time));
+    fn find_exact(&mut self, pid: u32, socket_pid: u32, start_time: u64, dir: &Path) -> Option<Found> {
+        let path = dir.join(socket_name(socket_pid, start_time));
         self.accept(pid, Candidate::new(path, start_time)?)
     }
 

@@ -210,9 +210,12 @@ impl Threads {
 mod tests {
     use super::*;
 
-    fn observe(threads: &mut Threads, id: u64, sequence: u32) -> u64 {
-        let index = threads.index_of(id, 100);
-        threads.observe(index, sequence, 100)
+    /// Events, each with its thread and number. Gives how many are missing before each.
+    fn observe<const N: usize>(threads: &mut Threads, events: [(u64, u32); N]) -> [u64; N] {
+        events.map(|(id, sequence)| {
+            let index = threads.index_of(id, 100);
+            threads.observe(index, sequence, 100)
+        })
     }
 
     fn checkpoint(threads: &mut Threads, stated: &[(u64, u32)]) -> Vec<(u64, u64)> {
@@ -222,20 +225,16 @@ mod tests {
     #[test]
     fn gaps_count_from_the_first_number() {
         let mut threads = Threads::default();
-        assert_eq!(observe(&mut threads, 7, 1), 0);
-        assert_eq!(observe(&mut threads, 7, 2), 0);
-        assert_eq!(observe(&mut threads, 7, 12), 9);
-        assert_eq!(observe(&mut threads, 8, 4), 3, "numbers start at 1");
+        assert_eq!(observe(&mut threads, [(7, 1), (7, 2), (7, 12)]), [0, 0, 9]);
+        assert_eq!(observe(&mut threads, [(8, 4)]), [3], "numbers start at 1");
         assert_eq!(checkpoint(&mut threads, &[(7, 15), (8, 4), (9, 5)]), [(7, 3), (9, 5)]);
-        assert_eq!(observe(&mut threads, 7, 16), 0);
-        assert_eq!(observe(&mut threads, 9, 6), 0);
+        assert_eq!(observe(&mut threads, [(7, 16), (9, 6)]), [0, 0]);
     }
 
     #[test]
     fn numbers_wrap() {
         let mut threads = Threads { midway: true, started: true, ..Threads::default() };
-        assert_eq!(observe(&mut threads, 7, u32::MAX - 1), 0);
-        assert_eq!(observe(&mut threads, 7, 1), 2);
+        assert_eq!(observe(&mut threads, [(7, u32::MAX - 1), (7, 1)]), [0, 2]);
         assert_eq!(checkpoint(&mut threads, &[(7, 1)]), []);
     }
 
@@ -243,40 +242,37 @@ mod tests {
     fn a_reused_id_is_another_thread() {
         let mut threads = Threads::default();
         for sequence in 1..=10 {
-            assert_eq!(observe(&mut threads, 7, sequence), 0);
+            assert_eq!(observe(&mut threads, [(7, sequence)]), [0]);
         }
-        assert_eq!(observe(&mut threads, 7, 1), 0);
-        assert_eq!(observe(&mut threads, 7, 4), 2);
+        assert_eq!(observe(&mut threads, [(7, 1), (7, 4)]), [0, 2]);
         assert_eq!(checkpoint(&mut threads, &[(7, 5), (7, 10)]), [(7, 1)], "both are stated, in any order");
-        assert_eq!(observe(&mut threads, 7, 6), 0, "it continues after its own number");
+        assert_eq!(observe(&mut threads, [(7, 6)]), [0], "it continues after its own number");
     }
 
     #[test]
     fn a_later_part_of_a_stream_has_no_losses_before_it() {
         let mut threads = Threads::default();
         assert_eq!(checkpoint(&mut threads, &[(7, 1_000)]), []);
-        assert_eq!(observe(&mut threads, 7, 1_002), 1);
-        assert_eq!(observe(&mut threads, 8, 500), 0, "its last number is not known");
-        assert_eq!(observe(&mut threads, 8, 502), 1);
+        assert_eq!(observe(&mut threads, [(7, 1_002)]), [1]);
+        assert_eq!(observe(&mut threads, [(8, 500), (8, 502)]), [0, 1], "its last number is not known");
     }
 
     #[test]
     fn a_stated_number_is_a_lower_bound() {
         let mut threads = Threads::default();
-        observe(&mut threads, 7, 1);
-        observe(&mut threads, 7, 2);
+        observe(&mut threads, [(7, 1), (7, 2)]);
         assert_eq!(checkpoint(&mut threads, &[(7, 1)]), []);
-        assert_eq!(observe(&mut threads, 7, 3), 0);
+        assert_eq!(observe(&mut threads, [(7, 3)]), [0]);
     }
 
     #[test]
     fn idle_threads_are_dropped_above_the_limit() {
         let mut threads = Threads::default();
         for id in 0..1_000 {
-            observe(&mut threads, id, 1);
+            observe(&mut threads, [(id, 1)]);
         }
         assert!(threads.threads.len() <= 101);
-        assert_eq!(observe(&mut threads, 3, 5), 0, "a dropped thread has not lost events");
+        assert_eq!(observe(&mut threads, [(3, 5)]), [0], "a dropped thread has not lost events");
         assert!(threads.over_limit, "the limit is reported");
     }
 
@@ -322,8 +318,7 @@ mod tests {
     fn ended_threads_are_bounded_between_sequence_points() {
         let mut threads = Threads::default();
         for _ in 0..1_000 {
-            observe(&mut threads, 7, 5);
-            observe(&mut threads, 7, 1);
+            observe(&mut threads, [(7, 5), (7, 1)]);
         }
         assert_eq!(threads.ended.len(), 100);
         assert!(threads.over_limit, "the limit is reported");

@@ -23,10 +23,17 @@ const MAX_SUN_PATH: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
 /// Longest path for a listener. With 108 bytes, .NET 8 and 9 hang at their start.
 const MAX_LISTENER_PATH: usize = 100;
 
+fn socket_path(endpoint: &Endpoint) -> io::Result<&Path> {
+    match endpoint {
+        Endpoint::Socket(path) => Ok(path),
+        Endpoint::Pipe(_) => {
+            Err(io::Error::new(io::ErrorKind::Unsupported, "named pipes exist on Windows only"))
+        }
+    }
+}
+
 pub(super) async fn connect(endpoint: &Endpoint) -> io::Result<Stream> {
-    let Endpoint::Socket(path) = endpoint else {
-        return Err(io::Error::new(io::ErrorKind::Unsupported, "named pipes exist on Windows only"));
-    };
+    let path = socket_path(endpoint)?;
     if path.as_os_str().len() > MAX_SUN_PATH
         && let Some((_directory, short)) = shorten(path)?
     {
@@ -57,10 +64,7 @@ pub(super) fn peer(stream: &Stream) -> Option<Peer> {
 }
 
 pub(super) fn owner_uid(endpoint: &Endpoint) -> Option<u32> {
-    match endpoint {
-        Endpoint::Socket(path) => fs::symlink_metadata(path).ok().map(|meta| meta.uid()),
-        Endpoint::Pipe(_) => None,
-    }
+    fs::symlink_metadata(socket_path(endpoint).ok()?).ok().map(|meta| meta.uid())
 }
 
 /// The file of a bound socket. It is removed on request, or when this is dropped.
@@ -94,12 +98,8 @@ pub(crate) struct RawListener {
 
 impl RawListener {
     pub(crate) fn bind(endpoint: &Endpoint) -> Result<Self> {
-        let Endpoint::Socket(path) = endpoint else {
-            return Err(Error::io(
-                format!("listening on {endpoint}"),
-                io::Error::new(io::ErrorKind::Unsupported, "named pipes exist on Windows only"),
-            ));
-        };
+        let failed = |source| Error::io(format!("listening on {endpoint}"), source);
+        let path = socket_path(endpoint).map_err(failed)?;
         let length = path.as_os_str().len();
         if length > MAX_LISTENER_PATH {
             return Err(Error::PathTooLong {
@@ -108,10 +108,9 @@ impl RawListener {
                 max: MAX_LISTENER_PATH,
             });
         }
-        let failed = |source| Error::io(format!("listening on {endpoint}"), source);
         let raw = Self {
             listener: UnixListener::bind(path).map_err(failed)?,
-            name: Arc::new(BoundName { path: path.clone(), removed: AtomicBool::new(false) }),
+            name: Arc::new(BoundName { path: path.to_owned(), removed: AtomicBool::new(false) }),
         };
         fs::set_permissions(path, fs::Permissions::from_mode(0o600)).map_err(failed)?;
         Ok(raw)
