@@ -4,7 +4,7 @@ use core::ffi::c_void;
 use core::ptr::{self, NonNull};
 
 use crate::com::Guid;
-use crate::hresult::{HResult, S_OK, checked, succeeded};
+use crate::hresult::{HResult, S_OK, succeeded};
 use crate::info::Info;
 
 /// `IMetaDataImport2`, with generic parameters.
@@ -58,16 +58,14 @@ impl Metadata {
 
     /// `GetTypeDefProps`, slot 12: writes the name with its namespace, and returns the length.
     pub fn type_name(&self, token: u32, name: &mut [u16]) -> Result<usize, HResult> {
-        let (mut length, mut flags, mut base) = (0_u32, 0_u32, 0_u32);
-        let result = com_call!(self, 12, (
+        com_get!(self, 12, (
             token => u32,
             name.as_mut_ptr() => *mut u16,
             name.len() as u32 => u32,
-            &raw mut length => *mut u32,
-            &raw mut flags => *mut u32,
-            &raw mut base => *mut u32,
-        ) -> HResult);
-        checked(result, written(length, name.len()))
+            out length: u32,
+            out _flags: u32,
+            out _base: u32,
+        ) => written(length, name.len()))
     }
 
     /// `GetNestedClassProps`, slot 62: the enclosing type of a nested type.
@@ -79,33 +77,23 @@ impl Metadata {
 
     /// `GetMethodProps`, slot 30: writes the name.
     pub fn method(&self, token: u32, name: &mut [u16]) -> Result<MethodProps, HResult> {
-        let (mut type_token, mut length, mut attributes) = (0_u32, 0_u32, 0_u32);
-        let (mut signature, mut bytes) = (ptr::null::<u8>(), 0_u32);
-        let (mut rva, mut flags) = (0_u32, 0_u32);
-        let result = com_call!(self, 30, (
+        com_get!(self, 30, (
             token => u32,
-            &raw mut type_token => *mut u32,
+            out type_token: u32,
             name.as_mut_ptr() => *mut u16,
             name.len() as u32 => u32,
-            &raw mut length => *mut u32,
-            &raw mut attributes => *mut u32,
-            &raw mut signature => *mut *const u8,
-            &raw mut bytes => *mut u32,
-            &raw mut rva => *mut u32,
-            &raw mut flags => *mut u32,
-        ) -> HResult);
-        checked(result, MethodProps { type_token, length: written(length, name.len()) })
+            out length: u32,
+            out _attributes: u32,
+            out _signature: *const u8,
+            out _bytes: u32,
+            out _rva: u32,
+            out _flags: u32,
+        ) => MethodProps { type_token, length: written(length, name.len()) })
     }
 
     /// `FindTypeDefByName`, slot 9: a type that is not nested. The name is zero-terminated.
     pub fn find_type(&self, name: &[u16]) -> Option<u32> {
-        let mut token = 0_u32;
-        let result = com_call!(self, 9, (
-            name.as_ptr() => *const u16,
-            0 => u32,
-            &raw mut token => *mut u32,
-        ) -> HResult);
-        succeeded(result).then_some(token)
+        com_get!(self, 9, (name.as_ptr() => *const u16, 0 => u32, out token: u32) => token).ok()
     }
 
     /// `EnumMethods`, slot 18: first and last token of a type's methods, whose numbers are consecutive.
@@ -154,23 +142,19 @@ impl Metadata {
 
     /// `GetFieldProps`, slot 57: writes the name.
     pub fn field(&self, token: u32, name: &mut [u16]) -> Result<FieldProps<'_>, HResult> {
-        let (mut type_token, mut length, mut attributes) = (0_u32, 0_u32, 0_u32);
-        let (mut signature, mut bytes) = (ptr::null::<u8>(), 0_u32);
-        let (mut kind, mut value, mut value_length) = (0_u32, ptr::null::<u8>(), 0_u32);
-        let result = com_call!(self, 57, (
+        let (attributes, signature, bytes, length) = com_get!(self, 57, (
             token => u32,
-            &raw mut type_token => *mut u32,
+            out _type_token: u32,
             name.as_mut_ptr() => *mut u16,
             name.len() as u32 => u32,
-            &raw mut length => *mut u32,
-            &raw mut attributes => *mut u32,
-            &raw mut signature => *mut *const u8,
-            &raw mut bytes => *mut u32,
-            &raw mut kind => *mut u32,
-            &raw mut value => *mut *const u8,
-            &raw mut value_length => *mut u32,
-        ) -> HResult);
-        checked(result, ())?;
+            out length: u32,
+            out attributes: u32,
+            out signature: *const u8,
+            out bytes: u32,
+            out _kind: u32,
+            out _value: *const u8,
+            out _value_length: u32,
+        ) => (attributes, signature, bytes, length))?;
         let signature = if signature.is_null() {
             &[]
         } else {
@@ -201,19 +185,16 @@ impl Metadata {
 
     /// `GetGenericParamProps`, slot 66: writes the name, and returns the length.
     pub fn param_name(&self, param: u32, name: &mut [u16]) -> Result<usize, HResult> {
-        let (mut sequence, mut flags, mut owner) = (0_u32, 0_u32, 0_u32);
-        let (mut reserved, mut length) = (0_u32, 0_u32);
-        let result = com_call!(self, 66, (
+        com_get!(self, 66, (
             param => u32,
-            &raw mut sequence => *mut u32,
-            &raw mut flags => *mut u32,
-            &raw mut owner => *mut u32,
-            &raw mut reserved => *mut u32,
+            out _sequence: u32,
+            out _flags: u32,
+            out _owner: u32,
+            out _reserved: u32,
             name.as_mut_ptr() => *mut u16,
             name.len() as u32 => u32,
-            &raw mut length => *mut u32,
-        ) -> HResult);
-        checked(result, written(length, name.len()))
+            out length: u32,
+        ) => written(length, name.len()))
     }
 }
 

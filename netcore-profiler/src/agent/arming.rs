@@ -25,15 +25,17 @@ const ON: u32 = 2;
 /// On since loading, when it must be on; to be cleared for the first time.
 const LOADED: u32 = 3;
 
-#[derive(Debug)]
-pub(super) struct Mask {
-    late: AtomicBool,
-    /// The bits of the low mask that are always on.
-    constant: AtomicU32,
-    state: AtomicU32,
-    epoch: AtomicU64,
-    failures: AtomicU32,
-    failures_in_a_row: AtomicU32,
+zeroed! {
+    #[derive(Debug)]
+    pub(super) struct Mask {
+        late: AtomicBool,
+        /// The bits of the low mask that are always on.
+        constant: AtomicU32,
+        state: AtomicU32,
+        epoch: AtomicU64,
+        failures: AtomicU32,
+        failures_in_a_row: AtomicU32,
+    }
 }
 
 /// Result of [`Mask::arm`].
@@ -48,17 +50,6 @@ pub(super) enum Armed {
 }
 
 impl Mask {
-    pub(super) const fn new() -> Self {
-        Self {
-            late: AtomicBool::new(false),
-            constant: AtomicU32::new(0),
-            state: AtomicU32::new(OFF),
-            epoch: AtomicU64::new(0),
-            failures: AtomicU32::new(0),
-            failures_in_a_row: AtomicU32::new(0),
-        }
-    }
-
     /// Sets the mask for the first time, with the flag. Only inside `Initialize` and `InitializeForAttach` does the
     /// runtime disable background collections for that; otherwise it would refuse the flag later.
     pub(super) fn load(&self, info: Info, late: bool, names: bool) -> HResult {

@@ -1,6 +1,5 @@
 //! The generation of an address, before a collection or after it.
 
-use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 use crate::info::{GenerationRange, Info};
@@ -35,23 +34,17 @@ impl Span {
     }
 }
 
-/// The table. It is only read while ranges are reported.
-#[derive(Debug)]
-pub(super) struct Bounds {
-    memory: AtomicPtr<GenerationRange>,
-    count: AtomicUsize,
-    known: AtomicBool,
+zeroed! {
+    /// The table. It is only read while ranges are reported.
+    #[derive(Debug)]
+    pub(super) struct Bounds {
+        memory: AtomicPtr<GenerationRange>,
+        count: AtomicUsize,
+        known: AtomicBool,
+    }
 }
 
 impl Bounds {
-    pub(super) const fn new() -> Self {
-        Self {
-            memory: AtomicPtr::new(ptr::null_mut()),
-            count: AtomicUsize::new(0),
-            known: AtomicBool::new(false),
-        }
-    }
-
     /// Maps the table.
     pub(super) fn prepare(&self) -> bool {
         if self.memory.load(Ordering::Acquire).is_null() {

@@ -12,38 +12,45 @@ const TYPE_UNKNOWN: u32 = u32::MAX;
 /// A counter that several threads add to is spread over this many cache lines.
 const STRIPES: usize = 16;
 
-#[derive(Debug)]
-#[repr(align(128))]
-struct Stripe(AtomicU64);
+zeroed! {
+    #[derive(Debug)]
+    #[repr(align(128))]
+    struct Stripe {
+        count: AtomicU64,
+    }
+}
 
-/// The collection under way. `GarbageCollectionStarted` and `GarbageCollectionFinished` need not come in pairs: the
-/// first sign of a collection opens it, and `GarbageCollectionFinished` closes it.
-#[derive(Debug)]
-pub(super) struct Collection {
-    /// Number of the last collection that was closed.
-    closed: AtomicU64,
-    open: AtomicBool,
-    epoch: AtomicU64,
-    armed_from_the_start: AtomicBool,
-    armed: AtomicBool,
-    refused: AtomicBool,
-    delivered: AtomicBool,
-    started: AtomicBool,
-    number: AtomicU32,
-    kind: AtomicU32,
-    started_ns: AtomicU64,
-    collected: AtomicU32,
-    reason: AtomicU32,
-    bounds_ranges: AtomicU32,
-    flags: AtomicU32,
-    callback_ns: AtomicU64,
-    first_root_ns: AtomicU64,
-    root_callback_ns: AtomicU64,
-    dependent_pairs: AtomicU64,
-    missing_ranges: AtomicU64,
-    missing_range_bytes: AtomicU64,
-    missing_roots: AtomicU64,
-    finalizable: [Stripe; STRIPES],
+zeroed! {
+    /// The collection under way. `GarbageCollectionStarted` and `GarbageCollectionFinished` need not come in pairs:
+    /// the first sign of a collection opens it, and `GarbageCollectionFinished` closes it. [`Collection::reset`] makes
+    /// it ready.
+    #[derive(Debug)]
+    pub(super) struct Collection {
+        /// Number of the last collection that was closed.
+        closed: AtomicU64,
+        open: AtomicBool,
+        epoch: AtomicU64,
+        armed_from_the_start: AtomicBool,
+        armed: AtomicBool,
+        refused: AtomicBool,
+        delivered: AtomicBool,
+        started: AtomicBool,
+        number: AtomicU32,
+        kind: AtomicU32,
+        started_ns: AtomicU64,
+        collected: AtomicU32,
+        reason: AtomicU32,
+        bounds_ranges: AtomicU32,
+        flags: AtomicU32,
+        callback_ns: AtomicU64,
+        first_root_ns: AtomicU64,
+        root_callback_ns: AtomicU64,
+        dependent_pairs: AtomicU64,
+        missing_ranges: AtomicU64,
+        missing_range_bytes: AtomicU64,
+        missing_roots: AtomicU64,
+        finalizable: [Stripe; STRIPES],
+    }
 }
 
 /// A closed collection.
@@ -68,35 +75,6 @@ pub(super) struct Closed {
 }
 
 impl Collection {
-    /// All zeros, so that it takes no room in the file. [`Collection::reset`] makes it ready.
-    pub(super) const fn new() -> Self {
-        Self {
-            closed: AtomicU64::new(0),
-            open: AtomicBool::new(false),
-            epoch: AtomicU64::new(0),
-            armed_from_the_start: AtomicBool::new(false),
-            armed: AtomicBool::new(false),
-            refused: AtomicBool::new(false),
-            delivered: AtomicBool::new(false),
-            started: AtomicBool::new(false),
-            number: AtomicU32::new(0),
-            kind: AtomicU32::new(0),
-            started_ns: AtomicU64::new(0),
-            collected: AtomicU32::new(0),
-            reason: AtomicU32::new(0),
-            bounds_ranges: AtomicU32::new(0),
-            flags: AtomicU32::new(0),
-            callback_ns: AtomicU64::new(0),
-            first_root_ns: AtomicU64::new(0),
-            root_callback_ns: AtomicU64::new(0),
-            dependent_pairs: AtomicU64::new(0),
-            missing_ranges: AtomicU64::new(0),
-            missing_range_bytes: AtomicU64::new(0),
-            missing_roots: AtomicU64::new(0),
-            finalizable: [const { Stripe(AtomicU64::new(0)) }; STRIPES],
-        }
-    }
-
     /// Starts numbering from 1.
     pub(super) fn reset(&self) {
         self.closed.store(0, SeqCst);
@@ -134,7 +112,7 @@ impl Collection {
             &self.missing_roots,
         ]
         .into_iter()
-        .chain(self.finalizable.iter().map(|stripe| &stripe.0))
+        .chain(self.finalizable.iter().map(|stripe| &stripe.count))
     }
 
     /// Opens the collection, unless its other sign has opened it.
@@ -224,7 +202,7 @@ impl Collection {
     pub(super) fn add_finalizable(&self, thread: usize) {
         let stripe = (thread >> 12).checked_rem(STRIPES).unwrap_or(0);
         if let Some(stripe) = self.finalizable.get(stripe) {
-            stripe.0.fetch_add(1, Relaxed);
+            stripe.count.fetch_add(1, Relaxed);
         }
     }
 
@@ -260,7 +238,7 @@ impl Collection {
         } else {
             now_ns.saturating_sub(first_root_ns).saturating_sub(root_callback_ns)
         };
-        let finalizable = self.finalizable.iter().map(|stripe| stripe.0.load(Relaxed));
+        let finalizable = self.finalizable.iter().map(|stripe| stripe.count.load(Relaxed));
         let closed = Closed {
             seq,
             number: self.number.load(Relaxed),

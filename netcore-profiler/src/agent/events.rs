@@ -30,30 +30,21 @@ pub(super) struct Sink<'a> {
     pub(super) gc_seq: u64,
 }
 
-#[derive(Debug)]
-pub(super) struct Events {
-    provider: AtomicUsize,
-    /// The runtime tells us when the provider is enabled and disabled (.NET 8 and later).
-    has_callback: AtomicBool,
-    enabled: AtomicBool,
-    events: [AtomicUsize; EVENTS],
-    parts: [AtomicU32; EVENTS],
-    /// Room to encode what is too large for the stack.
-    scratch: AtomicPtr<u8>,
+zeroed! {
+    #[derive(Debug)]
+    pub(super) struct Events {
+        provider: AtomicUsize,
+        /// The runtime tells us when the provider is enabled and disabled (.NET 8 and later).
+        has_callback: AtomicBool,
+        enabled: AtomicBool,
+        events: [AtomicUsize; EVENTS],
+        parts: [AtomicU32; EVENTS],
+        /// Room to encode what is too large for the stack.
+        scratch: AtomicPtr<u8>,
+    }
 }
 
 impl Events {
-    pub(super) const fn new() -> Self {
-        Self {
-            provider: AtomicUsize::new(0),
-            has_callback: AtomicBool::new(false),
-            enabled: AtomicBool::new(false),
-            events: [const { AtomicUsize::new(0) }; EVENTS],
-            parts: [const { AtomicU32::new(0) }; EVENTS],
-            scratch: AtomicPtr::new(ptr::null_mut()),
-        }
-    }
-
     /// Creates provider and events, or finds those of an earlier attach. `info14` is the same runtime's
     /// `ICorProfilerInfo14`, if it has one; `switched` is called when the provider is enabled or disabled.
     pub(super) fn prepare(

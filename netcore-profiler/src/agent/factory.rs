@@ -17,10 +17,8 @@ pub(super) struct Factory;
 com_table! {
     /// The functions of `IClassFactory`.
     pub(super) struct FactoryTable for Factory as factory {
-        CreateInstance(outer: *mut c_void, iid: *const Guid, out: *mut *mut c_void) => {
-            // SAFETY: the runtime passes arguments as `IClassFactory` documents them.
-            unsafe { factory.create(outer, iid, out) }
-        };
+        CreateInstance(outer: *mut c_void, iid: *const Guid, out: *mut *mut c_void)
+            unsafe => factory.create(outer, iid, out);
         LockServer(_: i32);
     }
 }

@@ -17,25 +17,18 @@ pub(super) const CHECK_LISTENER: u32 = 2;
 /// Request: give up late arming.
 pub(super) const ARM_ALWAYS: u32 = 4;
 
-#[derive(Debug)]
-pub(super) struct LeaseState {
-    /// [`Lease::into_parts`]; 0: not connected.
-    connection: AtomicUsize,
-    identity: AtomicU64,
-    requests: AtomicU32,
-    thread_runs: AtomicBool,
+zeroed! {
+    #[derive(Debug)]
+    pub(super) struct LeaseState {
+        /// [`Lease::into_parts`]; 0: not connected.
+        connection: AtomicUsize,
+        identity: AtomicU64,
+        requests: AtomicU32,
+        thread_runs: AtomicBool,
+    }
 }
 
 impl LeaseState {
-    pub(super) const fn new() -> Self {
-        Self {
-            connection: AtomicUsize::new(0),
-            identity: AtomicU64::new(0),
-            requests: AtomicU32::new(0),
-            thread_runs: AtomicBool::new(false),
-        }
-    }
-
     /// Asks the thread for something.
     pub(super) fn request(&self, request: u32) {
         self.requests.fetch_or(request, SeqCst);

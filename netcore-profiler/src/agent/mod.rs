@@ -4,6 +4,8 @@
 //! static, and memory that is mapped once. Callbacks take no lock, allocate nothing and cannot panic. A thread of our
 //! own (`lease_thread`) does what is not allowed inside a collection.
 
+#[macro_use]
+mod zero;
 mod accumulator;
 mod arming;
 mod bounds;

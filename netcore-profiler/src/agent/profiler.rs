@@ -1,7 +1,6 @@
 //! The profiler object: all state of the agent, in one static.
 
 use core::ffi::c_void;
-use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use super::arming::Mask;
@@ -12,6 +11,7 @@ use super::lease::LeaseState;
 use super::names::state::Names;
 use super::slots::Slots;
 use super::window::WindowState;
+use super::zero::Zero;
 use crate::com::Object;
 use crate::hresult::{HResult, S_OK};
 use crate::info::Info;
@@ -38,44 +38,31 @@ impl Phase {
     pub(super) const SHUT_DOWN: Self = Self(6);
 }
 
-/// The profiler: the one object that the runtime calls.
-#[derive(Debug)]
-pub struct Profiler {
-    pub(super) phase: AtomicU32,
-    /// `ICorProfilerInfo12`, from loading to `ProfilerDetachSucceeded`.
-    pub(super) info: AtomicPtr<c_void>,
-    pub(super) load: AtomicU8,
-    /// When it was loaded, by `sys::tick_ns`.
-    pub(super) loaded_tick_ns: AtomicU64,
-    pub(super) blocks: AtomicBool,
-    /// The in-process session for GC events; 0: none.
-    pub(super) session: AtomicU64,
-    pub(super) mask: Mask,
-    pub(super) collection: Collection,
-    pub(super) slots: Slots,
-    pub(super) bounds: Bounds,
-    pub(super) events: Events,
-    pub(super) names: Names,
-    pub(super) lease: LeaseState,
-    pub(super) window: WindowState,
+zeroed! {
+    /// The profiler: the one object that the runtime calls.
+    #[derive(Debug)]
+    pub struct Profiler {
+        pub(super) phase: AtomicU32,
+        /// `ICorProfilerInfo12`, from loading to `ProfilerDetachSucceeded`.
+        pub(super) info: AtomicPtr<c_void>,
+        pub(super) load: AtomicU8,
+        /// When it was loaded, by `sys::tick_ns`.
+        pub(super) loaded_tick_ns: AtomicU64,
+        pub(super) blocks: AtomicBool,
+        /// The in-process session for GC events; 0: none.
+        pub(super) session: AtomicU64,
+        pub(super) mask: Mask,
+        pub(super) collection: Collection,
+        pub(super) slots: Slots,
+        pub(super) bounds: Bounds,
+        pub(super) events: Events,
+        pub(super) names: Names,
+        pub(super) lease: LeaseState,
+        pub(super) window: WindowState,
+    }
 }
 
-static STATE: Profiler = Profiler {
-    phase: AtomicU32::new(0),
-    info: AtomicPtr::new(ptr::null_mut()),
-    load: AtomicU8::new(0),
-    loaded_tick_ns: AtomicU64::new(0),
-    blocks: AtomicBool::new(false),
-    session: AtomicU64::new(0),
-    mask: Mask::new(),
-    collection: Collection::new(),
-    slots: Slots::new(),
-    bounds: Bounds::new(),
-    events: Events::new(),
-    names: Names::new(),
-    lease: LeaseState::new(),
-    window: WindowState::new(),
-};
+static STATE: Profiler = Profiler::ZERO;
 
 pub(super) static PROFILER: Object<Profiler> = Object::new(&STATE);
 

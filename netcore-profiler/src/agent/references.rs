@@ -52,9 +52,6 @@ impl Profiler {
         new: *const usize,
         lengths: *const usize,
     ) -> HResult {
-        if let Some(answer) = EMPTY_ANSWER {
-            return answer;
-        }
         // SAFETY: by the contract.
         let (old, new, lengths) = unsafe { (array(old, count), array(new, count), array(lengths, count)) };
         self.add_moved(old, new, lengths);
@@ -72,9 +69,6 @@ impl Profiler {
         new: *const usize,
         lengths: *const u32,
     ) -> HResult {
-        if let Some(answer) = EMPTY_ANSWER {
-            return answer;
-        }
         self.collection.flag(GcFlags::V1_CALLBACKS);
         // SAFETY: by the contract.
         let (old, new, lengths) = unsafe { (array(old, count), array(new, count), array(lengths, count)) };
@@ -99,9 +93,6 @@ impl Profiler {
         starts: *const usize,
         lengths: *const usize,
     ) -> HResult {
-        if let Some(answer) = EMPTY_ANSWER {
-            return answer;
-        }
         // SAFETY: by the contract.
         let (starts, lengths) = unsafe { (array(starts, count), array(lengths, count)) };
         self.add_surviving(starts, lengths);
@@ -118,9 +109,6 @@ impl Profiler {
         starts: *const usize,
         lengths: *const u32,
     ) -> HResult {
-        if let Some(answer) = EMPTY_ANSWER {
-            return answer;
-        }
         self.collection.flag(GcFlags::V1_CALLBACKS);
         // SAFETY: by the contract.
         let (starts, lengths) = unsafe { (array(starts, count), array(lengths, count)) };
@@ -147,9 +135,6 @@ impl Profiler {
         flags: *const u32,
         ids: *const usize,
     ) -> HResult {
-        if let Some(answer) = EMPTY_ANSWER {
-            return answer;
-        }
         if FIRST_VERSIONS_ONLY {
             return S_OK;
         }
@@ -165,9 +150,6 @@ impl Profiler {
     /// # Safety
     /// The array is null or has `count` entries.
     pub(crate) unsafe fn roots_v1(&self, count: u32, objects: *const usize) -> HResult {
-        if let Some(answer) = EMPTY_ANSWER {
-            return answer;
-        }
         const ROOTS: usize = 64;
         const KINDS: [u32; ROOTS] = [RootKind::UNKNOWN.0 as u32; ROOTS];
         const FLAGS: [u32; ROOTS] = [RootFlags::UNKNOWN.0 as u32; ROOTS];

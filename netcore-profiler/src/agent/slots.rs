@@ -67,12 +67,14 @@ impl Drop for Taken<'_> {
     }
 }
 
-/// All accumulators.
-#[derive(Debug)]
-pub(super) struct Slots {
-    memory: AtomicPtr<Slot>,
-    count: AtomicUsize,
-    raw_memory: AtomicPtr<u8>,
+zeroed! {
+    /// All accumulators.
+    #[derive(Debug)]
+    pub(super) struct Slots {
+        memory: AtomicPtr<Slot>,
+        count: AtomicUsize,
+        raw_memory: AtomicPtr<u8>,
+    }
 }
 
 /// What [`Slots::collect`] found.
@@ -84,14 +86,6 @@ pub(super) struct Collected<'a> {
 }
 
 impl Slots {
-    pub(super) const fn new() -> Self {
-        Self {
-            memory: AtomicPtr::new(ptr::null_mut()),
-            count: AtomicUsize::new(0),
-            raw_memory: AtomicPtr::new(ptr::null_mut()),
-        }
-    }
-
     /// Maps the accumulators, or finds those of an earlier attach, and empties them. No callback may run meanwhile.
     pub(super) fn prepare(&self, raw: bool) -> bool {
         if self.memory.load(Ordering::Acquire).is_null() {
@@ -173,10 +167,11 @@ impl Slots {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::zero::Zero;
 
     #[test]
     fn each_accumulator_is_given_to_one_thread_at_a_time() {
-        let slots = Slots::new();
+        let slots = Slots::ZERO;
         assert!(slots.prepare(false));
         assert!(slots.count() >= MIN_SLOTS);
         let mut taken: Vec<_> = (0..slots.count()).map(|thread| slots.take(thread << 12).unwrap()).collect();
@@ -193,7 +188,7 @@ mod tests {
 
     #[test]
     fn one_in_use_is_left_out_and_reported() {
-        let slots = Slots::new();
+        let slots = Slots::ZERO;
         assert!(slots.prepare(false));
         let mut seen = 0;
         let busy = slots.take(1).unwrap();

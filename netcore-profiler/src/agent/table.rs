@@ -1,8 +1,8 @@
 //! Tables of atomics, in memory that is mapped once and never unmapped.
 
-use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering::SeqCst};
 
+use super::zero::Zero;
 use crate::sys;
 
 /// Types of which all zeros is a valid value, and which threads may share.
@@ -18,11 +18,11 @@ unsafe impl Atomics for core::sync::atomic::AtomicU64 {}
 #[derive(Debug)]
 pub(super) struct Table<T, const N: usize>(AtomicPtr<T>);
 
-impl<T: Atomics, const N: usize> Table<T, N> {
-    pub(super) const fn new() -> Self {
-        Self(AtomicPtr::new(ptr::null_mut()))
-    }
+impl<T, const N: usize> Zero for Table<T, N> {
+    const ZERO: Self = Self(Zero::ZERO);
+}
 
+impl<T: Atomics, const N: usize> Table<T, N> {
     /// Maps the memory on the first call. `false`: there is not enough.
     pub(super) fn map(&self) -> bool {
         if self.0.load(SeqCst).is_null() {

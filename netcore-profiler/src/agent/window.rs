@@ -4,30 +4,21 @@ use core::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
 use crate::wire::Window;
 
-#[derive(Debug)]
-pub(super) struct WindowState {
-    /// 0: there is no window.
-    number: AtomicU32,
-    gcs: AtomicU32,
-    length_ms: AtomicU32,
-    every_ms: AtomicU32,
-    busy: AtomicU32,
-    /// How many collections were armed in the window.
-    armed: AtomicU32,
+zeroed! {
+    #[derive(Debug)]
+    pub(super) struct WindowState {
+        /// 0: there is no window.
+        number: AtomicU32,
+        gcs: AtomicU32,
+        length_ms: AtomicU32,
+        every_ms: AtomicU32,
+        busy: AtomicU32,
+        /// How many collections were armed in the window.
+        armed: AtomicU32,
+    }
 }
 
 impl WindowState {
-    pub(super) const fn new() -> Self {
-        Self {
-            number: AtomicU32::new(0),
-            gcs: AtomicU32::new(0),
-            length_ms: AtomicU32::new(0),
-            every_ms: AtomicU32::new(0),
-            busy: AtomicU32::new(0),
-            armed: AtomicU32::new(0),
-        }
-    }
-
     pub(super) fn begin(&self, window: Option<Window>) {
         let window = window.unwrap_or_default();
         self.number.store(window.number, SeqCst);

@@ -13,6 +13,8 @@ use core::ffi::c_void;
 use core::fmt;
 use core::sync::atomic::{AtomicU32, Ordering};
 
+pub(crate) use call::Out;
+
 use crate::hresult::{E_NOINTERFACE, E_POINTER, HResult, S_OK};
 
 /// A 128-bit identifier in COM's layout.

@@ -1,12 +1,14 @@
 //! The macro that makes a table of functions from one row for each slot.
 
 /// Makes `struct $table` and its one value for `$class`. A row with an expression evaluates it with `$this: &$class` in
-/// scope; a row without one returns `S_OK`.
+/// scope, a row with `unsafe` in an unsafe block; a row without one returns `S_OK`.
 macro_rules! com_table {
     (
         $(#[$meta:meta])*
         $vis:vis struct $table:ident for $class:ty as $this:ident {
-            $($method:ident($($argument:tt: $type:ty),* $(,)?) $(=> $body:expr)?;)*
+            $(
+                $method:ident($($argument:tt: $type:ty),* $(,)?) $(unsafe => $call:expr)? $(=> $body:expr)?;
+            )*
         }
     ) => {
         $(#[$meta])*
@@ -37,7 +39,7 @@ macro_rules! com_table {
                     unsafe extern "system" fn $method(
                         this: *mut core::ffi::c_void $(, $argument: $type)*
                     ) -> $crate::hresult::HResult {
-                        com_table!(@call $class, $this, this $(, $body)?)
+                        com_table!(@call $class, $this, this $(, $body)? $(, unsafe $call)?)
                     }
                     $method
                 },)*
@@ -48,6 +50,12 @@ macro_rules! com_table {
         let _ = $this;
         $crate::hresult::S_OK
     }};
+    (@call $class:ty, $name:ident, $this:ident, unsafe $call:expr) => {
+        com_table!(@call $class, $name, $this, {
+            // SAFETY: the runtime passes arguments as the interface documents them.
+            unsafe { $call }
+        })
+    };
     (@call $class:ty, $name:ident, $this:ident, $body:expr) => {{
         // SAFETY: only an `Object<$class>` has this table, so `$this` is one.
         let $name = unsafe { $crate::com::Object::<$class>::from_pointer($this) }.value();

@@ -159,9 +159,7 @@ impl Info {
     /// # Safety
     /// `object` is the address of an object, and the collection is over or at its end.
     pub unsafe fn class_of(self, object: usize) -> Result<usize, HResult> {
-        let mut class = 0;
-        let result = com_call!(self, 3, (object => usize, &raw mut class => *mut usize) -> HResult);
-        checked(result, class)
+        com_get!(self, 3, (object => usize, out class: usize) => class)
     }
 
     /// `GetObjectSize2`, slot 80.
@@ -169,9 +167,7 @@ impl Info {
     /// # Safety
     /// As [`Info::class_of`].
     pub unsafe fn object_size(self, object: usize) -> Result<usize, HResult> {
-        let mut bytes = 0;
-        let result = com_call!(self, 80, (object => usize, &raw mut bytes => *mut usize) -> HResult);
-        checked(result, bytes)
+        com_get!(self, 80, (object => usize, out bytes: usize) => bytes)
     }
 
     /// `GetFunctionFromIP3`, slot 88: the method whose code contains the address, dynamic methods included.
@@ -179,20 +175,16 @@ impl Info {
     /// # Errors
     /// `UNSUPPORTED_CALL_SEQUENCE` on .NET 8 and 9, which do not answer on a managed thread.
     pub fn function_at(self, address: usize) -> Result<usize, HResult> {
-        let (mut function, mut rejit) = (0, 0_usize);
-        let result = com_call!(self, 88, (
+        com_get!(self, 88, (
             address => usize,
-            &raw mut function => *mut usize,
-            &raw mut rejit => *mut usize,
-        ) -> HResult);
-        checked(result, function)
+            out function: usize,
+            out _rejit: usize,
+        ) => function)
     }
 
     /// `GetFunctionFromIP`, slot 7: the method with metadata whose code contains the address.
     pub fn method_at(self, address: usize) -> Result<usize, HResult> {
-        let mut function = 0;
-        let result = com_call!(self, 7, (address => usize, &raw mut function => *mut usize) -> HResult);
-        checked(result, function)
+        com_get!(self, 7, (address => usize, out function: usize) => function)
     }
 
     /// `GetDynamicFunctionInfo`, slot 89: writes the name of a dynamic method, and returns the length.
@@ -200,18 +192,15 @@ impl Info {
     /// # Safety
     /// As [`Info::function_info`].
     pub unsafe fn dynamic_name(self, function: usize, name: &mut [u16]) -> Result<usize, HResult> {
-        let (mut module, mut signature, mut bytes) = (0_usize, ptr::null::<u8>(), 0_u32);
-        let mut length = 0_u32;
-        let result = com_call!(self, 89, (
+        com_get!(self, 89, (
             function => usize,
-            &raw mut module => *mut usize,
-            &raw mut signature => *mut *const u8,
-            &raw mut bytes => *mut u32,
+            out _module: usize,
+            out _signature: *const u8,
+            out _bytes: u32,
             name.len() as u32 => u32,
-            &raw mut length => *mut u32,
+            out length: u32,
             start(name) => *mut u16,
-        ) -> HResult);
-        checked(result, (length as usize).min(name.len()).saturating_sub(1))
+        ) => (length as usize).min(name.len()).saturating_sub(1))
     }
 
     /// `DoStackSnapshot`, slot 36: the methods on the calling thread's stack, innermost first, as many as fit. It
@@ -248,18 +237,14 @@ impl Info {
     /// `GetCurrentThreadID` and `GetThreadInfo`, slots 13 and 12: the operating system's id of the
     /// calling thread.
     pub fn os_thread(self) -> Result<u32, HResult> {
-        let (mut thread, mut number) = (0_usize, 0_u32);
-        let found = com_call!(self, 13, (&raw mut thread => *mut usize) -> HResult);
-        checked(found, ())?;
-        let result = com_call!(self, 12, (thread => usize, &raw mut number => *mut u32) -> HResult);
-        checked(result, number)
+        let thread = com_get!(self, 13, (out thread: usize) => thread)?;
+        com_get!(self, 12, (thread => usize, out number: u32) => number)
     }
 
     /// `EnumModules`, slot 66.
     pub fn modules(self) -> Result<Modules, HResult> {
-        let mut out: *mut c_void = ptr::null_mut();
-        let result = com_call!(self, 66, (&raw mut out => *mut *mut c_void) -> HResult);
-        NonNull::new(checked(result, out)?).map(Modules).ok_or(E_NOINTERFACE)
+        let list = com_get!(self, 66, (out list: *mut c_void) => list)?;
+        NonNull::new(list).map(Enumeration).ok_or(E_NOINTERFACE)
     }
 
     /// `IsArrayClass`, slot 11; `None`: the class is no array.
@@ -282,17 +267,15 @@ impl Info {
     /// # Safety
     /// As [`Info::array_class`].
     pub unsafe fn class_info(self, class: usize, args: &mut [usize]) -> Result<ClassInfo, HResult> {
-        let (mut module, mut token, mut parent, mut count) = (0_usize, 0_u32, 0_usize, 0_u32);
-        let result = com_call!(self, 41, (
+        com_get!(self, 41, (
             class => usize,
-            &raw mut module => *mut usize,
-            &raw mut token => *mut u32,
-            &raw mut parent => *mut usize,
+            out module: usize,
+            out token: u32,
+            out _parent: usize,
             args.len() as u32 => u32,
-            &raw mut count => *mut u32,
+            out count: u32,
             start(args) => *mut usize,
-        ) -> HResult);
-        checked(result, ClassInfo { module, token, args: count })
+        ) => ClassInfo { module, token, args: count })
     }
 
     /// `GetFunctionInfo2`, slot 38, without a frame.
@@ -300,18 +283,16 @@ impl Info {
     /// # Safety
     /// `function` is a `FunctionID` that cannot be unloaded meanwhile.
     pub unsafe fn function_info(self, function: usize, args: &mut [usize]) -> Result<FunctionInfo, HResult> {
-        let (mut class, mut module, mut token, mut count) = (0_usize, 0_usize, 0_u32, 0_u32);
-        let result = com_call!(self, 38, (
+        com_get!(self, 38, (
             function => usize,
             0 => usize,
-            &raw mut class => *mut usize,
-            &raw mut module => *mut usize,
-            &raw mut token => *mut u32,
+            out class: usize,
+            out module: usize,
+            out token: u32,
             args.len() as u32 => u32,
-            &raw mut count => *mut u32,
+            out count: u32,
             start(args) => *mut usize,
-        ) -> HResult);
-        checked(result, FunctionInfo { class, module, token, args: count })
+        ) => FunctionInfo { class, module, token, args: count })
     }
 
     /// `IsFunctionDynamic`, slot 87: whether a method has no metadata.
@@ -319,9 +300,7 @@ impl Info {
     /// # Safety
     /// As [`Info::function_info`].
     pub unsafe fn is_dynamic(self, function: usize) -> Result<bool, HResult> {
-        let mut dynamic = 0_i32;
-        let result = com_call!(self, 87, (function => usize, &raw mut dynamic => *mut i32) -> HResult);
-        checked(result, dynamic != 0)
+        com_get!(self, 87, (function => usize, out dynamic: i32) => dynamic != 0)
     }
 
     /// `GetModuleInfo2`, slot 70.
@@ -329,19 +308,15 @@ impl Info {
     /// # Safety
     /// `module` is a `ModuleID` that cannot be unloaded meanwhile.
     pub unsafe fn module_info(self, module: usize, path: &mut [u16]) -> Result<ModuleInfo, HResult> {
-        let (mut base, mut assembly) = (ptr::null::<u8>(), 0_usize);
-        let (mut length, mut flags) = (0_u32, 0_u32);
-        let result = com_call!(self, 70, (
+        com_get!(self, 70, (
             module => usize,
-            &raw mut base => *mut *const u8,
+            out _base: *const u8,
             path.len() as u32 => u32,
-            &raw mut length => *mut u32,
+            out length: u32,
             start(path) => *mut u16,
-            &raw mut assembly => *mut usize,
-            &raw mut flags => *mut u32,
-        ) -> HResult);
-        let units = (length as usize).min(path.len()).saturating_sub(1);
-        checked(result, ModuleInfo { length: units, flags })
+            out _assembly: usize,
+            out flags: u32,
+        ) => ModuleInfo { length: (length as usize).min(path.len()).saturating_sub(1), flags })
     }
 
     /// `GetModuleMetaData`, slot 21, for reading.
@@ -350,14 +325,13 @@ impl Info {
     /// As [`Info::module_info`].
     pub unsafe fn module_metadata(self, module: usize, iid: &Guid) -> Result<NonNull<c_void>, HResult> {
         const READ: u32 = 0;
-        let mut out: *mut c_void = ptr::null_mut();
-        let result = com_call!(self, 21, (
+        let metadata = com_get!(self, 21, (
             module => usize,
             READ => u32,
             ptr::from_ref(iid) => *const Guid,
-            &raw mut out => *mut *mut c_void,
-        ) -> HResult);
-        NonNull::new(checked(result, out)?).ok_or(E_NOINTERFACE)
+            out metadata: *mut c_void,
+        ) => metadata)?;
+        NonNull::new(metadata).ok_or(E_NOINTERFACE)
     }
 
     /// `GetModuleInfo2` and `GetAssemblyInfo`, slots 70 and 26: the `AppDomainID` of a module.
@@ -365,35 +339,29 @@ impl Info {
     /// # Safety
     /// As [`Info::module_info`].
     pub unsafe fn domain_of(self, module: usize) -> Result<usize, HResult> {
-        let (mut base, mut assembly) = (ptr::null::<u8>(), 0_usize);
-        let (mut length, mut flags) = (0_u32, 0_u32);
-        let found = com_call!(self, 70, (
+        let assembly = com_get!(self, 70, (
             module => usize,
-            &raw mut base => *mut *const u8,
+            out _base: *const u8,
             0 => u32,
-            &raw mut length => *mut u32,
+            out _length: u32,
             ptr::null_mut() => *mut u16,
-            &raw mut assembly => *mut usize,
-            &raw mut flags => *mut u32,
-        ) -> HResult);
-        checked(found, ())?;
-        let (mut domain, mut manifest) = (0_usize, 0_usize);
-        let result = com_call!(self, 26, (
+            out assembly: usize,
+            out _flags: u32,
+        ) => assembly)?;
+        com_get!(self, 26, (
             assembly => usize,
             0 => u32,
-            &raw mut length => *mut u32,
+            out _length: u32,
             ptr::null_mut() => *mut u16,
-            &raw mut domain => *mut usize,
-            &raw mut manifest => *mut usize,
-        ) -> HResult);
-        checked(result, domain)
+            out domain: usize,
+            out _manifest: usize,
+        ) => domain)
     }
 
     /// `EnumJITedFunctions`, slot 57: the methods that the JIT has compiled.
     pub fn compiled_methods(self) -> Result<Methods, HResult> {
-        let mut out: *mut c_void = ptr::null_mut();
-        let result = com_call!(self, 57, (&raw mut out => *mut *mut c_void) -> HResult);
-        NonNull::new(checked(result, out)?).map(Methods).ok_or(E_NOINTERFACE)
+        let list = com_get!(self, 57, (out list: *mut c_void) => list)?;
+        NonNull::new(list).map(Enumeration).ok_or(E_NOINTERFACE)
     }
 
     /// `GetAppDomainStaticAddress`, slot 50: the address of a static field.
@@ -401,14 +369,12 @@ impl Info {
     /// # Safety
     /// As [`Info::array_class`].
     pub unsafe fn static_address(self, class: usize, field: u32, domain: usize) -> Result<usize, HResult> {
-        let mut address: *mut c_void = ptr::null_mut();
-        let result = com_call!(self, 50, (
+        com_get!(self, 50, (
             class => usize,
             field => u32,
             domain => usize,
-            &raw mut address => *mut *mut c_void,
-        ) -> HResult);
-        checked(result, address.expose_provenance())
+            out address: *mut c_void,
+        ) => address.expose_provenance())
     }
 
     /// `GetNonGCHeapBounds`, slot 112: fills the table and returns the number of ranges.
@@ -416,60 +382,39 @@ impl Info {
     /// # Safety
     /// The interface is an `ICorProfilerInfo14`.
     pub unsafe fn frozen_bounds(self, ranges: &mut [HeapRange]) -> Result<usize, HResult> {
-        let mut count = 0_u32;
-        let result = com_call!(self, 112, (
+        com_get!(self, 112, (
             ranges.len() as u32 => u32,
-            &raw mut count => *mut u32,
+            out count: u32,
             ranges.as_mut_ptr() => *mut HeapRange,
-        ) -> HResult);
-        checked(result, count as usize)
+        ) => count as usize)
     }
 }
 
-/// `ICorProfilerModuleEnum`: the loaded modules. Dropping it releases the reference.
+/// An enumeration of items of `WORDS` words. Dropping it releases the reference.
 #[derive(Debug)]
-pub struct Modules(NonNull<c_void>);
+pub struct Enumeration<const WORDS: usize>(NonNull<c_void>);
 
-impl Modules {
-    /// `Next`, slot 7.
+/// `ICorProfilerModuleEnum`: the `ModuleID`s of the loaded modules.
+pub type Modules = Enumeration<1>;
+
+/// `ICorProfilerFunctionEnum`: methods, as their `FunctionID`s, each with a `ReJITID`.
+pub type Methods = Enumeration<2>;
+
+impl<const WORDS: usize> Enumeration<WORDS> {
+    /// `Next`, slot 7: the identifier, which is the first word of the item.
     #[must_use]
     pub fn next(&self) -> Option<usize> {
-        let (mut module, mut count) = (0_usize, 0_u32);
+        let (mut item, mut count) = ([0_usize; WORDS], 0_u32);
         let result = com_call!(self, 7, (
             1 => u32,
-            &raw mut module => *mut usize,
+            &raw mut item => *mut [usize; WORDS],
             &raw mut count => *mut u32,
         ) -> HResult);
-        (succeeded(result) && count == 1).then_some(module)
+        item.first().copied().filter(|_| succeeded(result) && count == 1)
     }
 }
 
-impl Drop for Modules {
-    fn drop(&mut self) {
-        com_call!(self, 2, () -> u32);
-    }
-}
-
-/// `ICorProfilerFunctionEnum`: methods. Dropping it releases the reference.
-#[derive(Debug)]
-pub struct Methods(NonNull<c_void>);
-
-impl Methods {
-    /// `Next`, slot 7: a `FunctionID`.
-    #[must_use]
-    pub fn next(&self) -> Option<usize> {
-        let (mut function, mut count) = ([0_usize; 2], 0_u32);
-        let result = com_call!(self, 7, (
-            1 => u32,
-            &raw mut function => *mut [usize; 2],
-            &raw mut count => *mut u32,
-        ) -> HResult);
-        let [function, _rejit] = function;
-        (succeeded(result) && count == 1).then_some(function)
-    }
-}
-
-impl Drop for Methods {
+impl<const WORDS: usize> Drop for Enumeration<WORDS> {
     fn drop(&mut self) {
         com_call!(self, 2, () -> u32);
     }

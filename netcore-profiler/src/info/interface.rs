@@ -4,7 +4,7 @@ use core::ffi::c_void;
 use core::ptr::{self, NonNull};
 
 use crate::com::Guid;
-use crate::hresult::{E_FAIL, E_NOINTERFACE, E_POINTER, HResult, checked, succeeded};
+use crate::hresult::{E_FAIL, E_NOINTERFACE, E_POINTER, HResult, succeeded};
 
 /// `ICorProfilerInfo12`: EventPipe sessions and providers, .NET 5.
 pub const IID_INFO12: Guid = Guid::from_u128(0x27b24ccd_1cb1_47c5_96ee_98190dc30959);
@@ -118,12 +118,11 @@ impl Info {
     /// `unknown` is null or a COM object.
     pub unsafe fn query(unknown: *mut c_void, iid: &Guid) -> Result<Self, HResult> {
         let object = Self(NonNull::new(unknown).ok_or(E_POINTER)?);
-        let mut out: *mut c_void = ptr::null_mut();
-        let result = com_call!(object, 0, (
+        let found = com_get!(object, 0, (
             ptr::from_ref(iid) => *const Guid,
-            &raw mut out => *mut *mut c_void,
-        ) -> HResult);
-        NonNull::new(checked(result, out)?).map(Self).ok_or(E_NOINTERFACE)
+            out found: *mut c_void,
+        ) => found)?;
+        NonNull::new(found).map(Self).ok_or(E_NOINTERFACE)
     }
 
     /// The interface from [`Info::pointer`].
@@ -162,13 +161,11 @@ impl Info {
         ranges: *mut GenerationRange,
         capacity: u32,
     ) -> Result<u32, HResult> {
-        let mut count = 0;
-        let result = com_call!(self, 54, (
+        com_get!(self, 54, (
             capacity => u32,
-            &raw mut count => *mut u32,
+            out count: u32,
             ranges => *mut GenerationRange,
-        ) -> HResult);
-        checked(result, count)
+        ) => count)
     }
 
     /// `RequestProfilerDetach`, slot 58.
@@ -178,20 +175,18 @@ impl Info {
 
     /// `GetRuntimeInformation`, slot 67: the version; zeros on failure.
     pub fn runtime_version(self) -> [u16; 4] {
-        let (mut instance, mut kind, mut length) = (0_u16, 0_u32, 0_u32);
-        let [mut major, mut minor, mut build, mut qfe] = [0_u16; 4];
-        let result = com_call!(self, 67, (
-            &raw mut instance => *mut u16,
-            &raw mut kind => *mut u32,
-            &raw mut major => *mut u16,
-            &raw mut minor => *mut u16,
-            &raw mut build => *mut u16,
-            &raw mut qfe => *mut u16,
+        let version = com_get!(self, 67, (
+            out _instance: u16,
+            out _kind: u32,
+            out major: u16,
+            out minor: u16,
+            out build: u16,
+            out qfe: u16,
             0 => u32,
-            &raw mut length => *mut u32,
+            out _length: u32,
             ptr::null_mut() => *mut u16,
-        ) -> HResult);
-        if succeeded(result) { [major, minor, build, qfe] } else { [0; 4] }
+        ) => [major, minor, build, qfe]);
+        version.unwrap_or_default()
     }
 
     /// `SetEventMask2`, slot 82.
@@ -201,14 +196,12 @@ impl Info {
 
     /// `GetEnvironmentVariable`, slot 99: writes the value with its zero, and returns the length without it.
     pub fn environment_variable(self, name: &[u16], value: &mut [u16]) -> Result<usize, HResult> {
-        let mut length = 0;
-        let result = com_call!(self, 99, (
+        com_get!(self, 99, (
             name.as_ptr() => *const u16,
             value.len() as u32 => u32,
-            &raw mut length => *mut u32,
+            out _length: u32,
             value.as_mut_ptr() => *mut u16,
-        ) -> HResult);
-        checked(result, ())?;
+        ) => ())?;
         value.iter().position(|unit| *unit == 0).ok_or(E_FAIL)
     }
 
@@ -220,14 +213,12 @@ impl Info {
 
     /// `EventPipeStartSession`, slot 101.
     pub fn start_session(self, providers: &[ProviderConfig]) -> Result<u64, HResult> {
-        let mut session = 0;
-        let result = com_call!(self, 101, (
+        com_get!(self, 101, (
             providers.len() as u32 => u32,
             providers.as_ptr() => *const ProviderConfig,
             0 => i32,
-            &raw mut session => *mut u64,
-        ) -> HResult);
-        checked(result, session)
+            out session: u64,
+        ) => session)
     }
 
     /// `EventPipeStopSession`, slot 103.
@@ -237,12 +228,7 @@ impl Info {
 
     /// `EventPipeCreateProvider`, slot 104.
     pub fn create_provider(self, name: &[u16]) -> Result<usize, HResult> {
-        let mut provider = 0;
-        let result = com_call!(self, 104, (
-            name.as_ptr() => *const u16,
-            &raw mut provider => *mut usize,
-        ) -> HResult);
-        checked(result, provider)
+        com_get!(self, 104, (name.as_ptr() => *const u16, out provider: usize) => provider)
     }
 
     /// `EventPipeCreateProvider2`, slot 113.
@@ -250,13 +236,11 @@ impl Info {
     /// # Safety
     /// The interface is an `ICorProfilerInfo14`.
     pub unsafe fn create_provider2(self, name: &[u16], callback: ProviderCallback) -> Result<usize, HResult> {
-        let mut provider = 0;
-        let result = com_call!(self, 113, (
+        com_get!(self, 113, (
             name.as_ptr() => *const u16,
             callback => ProviderCallback,
-            &raw mut provider => *mut usize,
-        ) -> HResult);
-        checked(result, provider)
+            out provider: usize,
+        ) => provider)
     }
 
     /// `EventPipeGetProviderInfo`, slot 105: whether the provider exists and has this name, which is zero-terminated
@@ -275,8 +259,7 @@ impl Info {
 
     /// `EventPipeDefineEvent`, slot 106.
     pub fn define_event(self, provider: usize, event: &EventDefinition<'_>) -> Result<usize, HResult> {
-        let mut handle = 0;
-        let result = com_call!(self, 106, (
+        com_get!(self, 106, (
             provider => usize,
             event.name.as_ptr() => *const u16,
             event.id => u32,
@@ -287,9 +270,8 @@ impl Info {
             0 => i32,
             event.params.len() as u32 => u32,
             event.params.as_ptr() => *const ParamDesc,
-            &raw mut handle => *mut usize,
-        ) -> HResult);
-        checked(result, handle)
+            out handle: usize,
+        ) => handle)
     }
 
     /// `EventPipeWriteEvent`, slot 107.

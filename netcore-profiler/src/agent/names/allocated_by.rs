@@ -58,27 +58,20 @@ pub(super) struct Facts {
     pub(super) token: u32,
 }
 
-#[derive(Debug)]
-pub(super) struct AllocatingMethods {
-    table: Table<Entry, CAPACITY>,
-    /// Module of the helpers; 0: not known yet.
-    helper_module: AtomicUsize,
-    /// First and last method token of each helper type, in the high and low half.
-    helpers: [AtomicU64; HELPERS],
-    /// How many methods lost their place to another one.
-    evicted: AtomicUsize,
+zeroed! {
+    #[derive(Debug)]
+    pub(super) struct AllocatingMethods {
+        table: Table<Entry, CAPACITY>,
+        /// Module of the helpers; 0: not known yet.
+        helper_module: AtomicUsize,
+        /// First and last method token of each helper type, in the high and low half.
+        helpers: [AtomicU64; HELPERS],
+        /// How many methods lost their place to another one.
+        evicted: AtomicUsize,
+    }
 }
 
 impl AllocatingMethods {
-    pub(super) const fn new() -> Self {
-        Self {
-            table: Table::new(),
-            helper_module: AtomicUsize::new(0),
-            helpers: [const { AtomicU64::new(0) }; HELPERS],
-            evicted: AtomicUsize::new(0),
-        }
-    }
-
     pub(super) fn prepare(&self) -> bool {
         if !self.table.map() {
             return false;
@@ -253,9 +246,10 @@ impl Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::zero::Zero;
 
     fn methods() -> AllocatingMethods {
-        let methods = AllocatingMethods::new();
+        let methods = AllocatingMethods::ZERO;
         assert!(methods.prepare());
         methods
     }

@@ -7,18 +7,16 @@ const DIVISOR: u64 = 20;
 /// The largest budget, in ns.
 const MAX_NS: i64 = 100_000_000;
 
-/// Only the thread that ends a collection uses this.
-#[derive(Debug)]
-pub(super) struct Budget {
-    left_ns: AtomicI64,
-    since_ns: AtomicU64,
+zeroed! {
+    /// Only the thread that ends a collection uses this.
+    #[derive(Debug)]
+    pub(super) struct Budget {
+        left_ns: AtomicI64,
+        since_ns: AtomicU64,
+    }
 }
 
 impl Budget {
-    pub(super) const fn new() -> Self {
-        Self { left_ns: AtomicI64::new(0), since_ns: AtomicU64::new(0) }
-    }
-
     pub(super) fn reset(&self, now_ns: u64) {
         self.left_ns.store(MAX_NS, SeqCst);
         self.since_ns.store(now_ns, SeqCst);
@@ -43,11 +41,12 @@ impl Budget {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::zero::Zero;
 
     #[test]
     fn one_part_in_twenty_is_spent_in_the_long_run() {
         const EACH_NS: u64 = 3_000_000;
-        let budget = Budget::new();
+        let budget = Budget::ZERO;
         budget.reset(0);
         let (mut now_ns, mut spent_ns) = (0, 0);
         for _ in 0..10_000 {

@@ -49,26 +49,19 @@ impl Allocation {
     }
 }
 
-#[derive(Debug)]
-pub(super) struct Handles {
-    table: Table<Handle, CAPACITY>,
-    /// The in-process session for handle events; 0: none.
-    pub(super) session: AtomicU64,
-    /// Whether a thread is stopping the session.
-    pub(super) is_stopping: AtomicBool,
-    pub(super) pace: Pace,
+zeroed! {
+    #[derive(Debug)]
+    pub(super) struct Handles {
+        table: Table<Handle, CAPACITY>,
+        /// The in-process session for handle events; 0: none.
+        pub(super) session: AtomicU64,
+        /// Whether a thread is stopping the session.
+        pub(super) is_stopping: AtomicBool,
+        pub(super) pace: Pace,
+    }
 }
 
 impl Handles {
-    pub(super) const fn new() -> Self {
-        Self {
-            table: Table::new(),
-            session: AtomicU64::new(0),
-            is_stopping: AtomicBool::new(false),
-            pace: Pace::new(),
-        }
-    }
-
     pub(super) fn prepare(&self) -> bool {
         if !self.table.map() {
             return false;
@@ -146,9 +139,10 @@ impl Handles {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::zero::Zero;
 
     fn handles() -> Handles {
-        let handles = Handles::new();
+        let handles = Handles::ZERO;
         assert!(handles.prepare());
         handles
     }

@@ -31,23 +31,21 @@ pub(super) enum Added {
     Full,
 }
 
-/// `ClassID`s and `FunctionID`s. Several threads may add at once. An entry is the identifier with the round it was
-/// added in above it. Entries of other rounds are free places, so the set is emptied by raising the round.
-#[derive(Debug)]
-pub(super) struct Known {
-    table: Table<AtomicU64, CAPACITY>,
-    round: AtomicU64,
-    used: AtomicUsize,
+zeroed! {
+    /// `ClassID`s and `FunctionID`s. Several threads may add at once. An entry is the identifier with the round it
+    /// was added in above it. Entries of other rounds are free places, so the set is emptied by raising the round.
+    #[derive(Debug)]
+    pub(super) struct Known {
+        table: Table<AtomicU64, CAPACITY>,
+        round: AtomicU64,
+        used: AtomicUsize,
+    }
 }
 
 const ID_BITS: u32 = 48;
 const ROUNDS: u64 = 1 << (u64::BITS - ID_BITS);
 
 impl Known {
-    pub(super) const fn new() -> Self {
-        Self { table: Table::new(), round: AtomicU64::new(0), used: AtomicUsize::new(0) }
-    }
-
     pub(super) fn prepare(&self) -> bool {
         if !self.table.map() {
             return false;
@@ -104,11 +102,13 @@ impl Known {
     }
 }
 
-/// Definitions. Only our own thread uses this set.
-#[derive(Debug)]
-pub(super) struct Definitions {
-    table: Table<Definition, CAPACITY>,
-    used: AtomicUsize,
+zeroed! {
+    /// Definitions. Only our own thread uses this set.
+    #[derive(Debug)]
+    pub(super) struct Definitions {
+        table: Table<Definition, CAPACITY>,
+        used: AtomicUsize,
+    }
 }
 
 #[derive(Debug)]
@@ -122,10 +122,6 @@ struct Definition {
 unsafe impl Atomics for Definition {}
 
 impl Definitions {
-    pub(super) const fn new() -> Self {
-        Self { table: Table::new(), used: AtomicUsize::new(0) }
-    }
-
     pub(super) fn prepare(&self) -> bool {
         if !self.table.map() {
             return false;
@@ -181,9 +177,10 @@ impl Definitions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::zero::Zero;
 
     fn known() -> Known {
-        let known = Known::new();
+        let known = Known::ZERO;
         assert!(known.prepare());
         known
     }
@@ -240,7 +237,7 @@ mod tests {
 
     #[test]
     fn definitions_belong_to_one_life_of_a_module() {
-        let definitions = Definitions::new();
+        let definitions = Definitions::ZERO;
         assert!(definitions.prepare());
         assert!(definitions.add(0x1000, 0x0200_0001, 0));
         assert!(!definitions.add(0x1000, 0x0200_0001, 0));

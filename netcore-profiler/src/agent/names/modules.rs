@@ -11,17 +11,19 @@ use crate::sys;
 
 const CAPACITY: usize = 4096;
 
-/// When a module at each address was last unloaded.
-#[derive(Debug)]
-pub(super) struct Modules {
-    table: Table<Gone, CAPACITY>,
-    used: AtomicUsize,
-    /// Whether a thread is writing. Others that unload a module wait for it.
-    writing: AtomicBool,
-    /// How many unloads were recorded since the library was loaded.
-    unloads: AtomicU64,
-    /// That number when the table was last emptied: every stamp before it counts as too old.
-    lost: AtomicU64,
+zeroed! {
+    /// When a module at each address was last unloaded.
+    #[derive(Debug)]
+    pub(super) struct Modules {
+        table: Table<Gone, CAPACITY>,
+        used: AtomicUsize,
+        /// Whether a thread is writing. Others that unload a module wait for it.
+        writing: AtomicBool,
+        /// How many unloads were recorded since the library was loaded.
+        unloads: AtomicU64,
+        /// That number when the table was last emptied: every stamp before it counts as too old.
+        lost: AtomicU64,
+    }
 }
 
 #[derive(Debug)]
@@ -34,16 +36,6 @@ struct Gone {
 unsafe impl Atomics for Gone {}
 
 impl Modules {
-    pub(super) const fn new() -> Self {
-        Self {
-            table: Table::new(),
-            used: AtomicUsize::new(0),
-            writing: AtomicBool::new(false),
-            unloads: AtomicU64::new(0),
-            lost: AtomicU64::new(0),
-        }
-    }
-
     pub(super) fn prepare(&self) -> bool {
         if !self.table.map() {
             return false;
@@ -106,15 +98,17 @@ impl Modules {
     }
 }
 
-/// Makes a thread that unloads a module wait until our thread has read the definition that it is reading.
-///
-/// The wait has no limit, because the runtime frees the module afterwards. It is short: behind the gate our thread only
-/// looks up metadata. The locks for that are held by the runtime for one look-up at a time and never while it unloads,
-/// and collections can run while a thread waits here.
-#[derive(Debug)]
-pub(super) struct Gate {
-    /// Odd while our thread is reading.
-    turn: AtomicU32,
+zeroed! {
+    /// Makes a thread that unloads a module wait until our thread has read the definition that it is reading.
+    ///
+    /// The wait has no limit, because the runtime frees the module afterwards. It is short: behind the gate our thread
+    /// only looks up metadata. The locks for that are held by the runtime for one look-up at a time and never while it
+    /// unloads, and collections can run while a thread waits here.
+    #[derive(Debug)]
+    pub(super) struct Gate {
+        /// Odd while our thread is reading.
+        turn: AtomicU32,
+    }
 }
 
 /// Our thread is reading until this is dropped.
@@ -128,10 +122,6 @@ impl Drop for Inside<'_> {
 }
 
 impl Gate {
-    pub(super) const fn new() -> Self {
-        Self { turn: AtomicU32::new(0) }
-    }
-
     /// Begins a read. Only our own thread may call this, and reads do not nest.
     pub(super) fn enter(&self) -> Inside<'_> {
         self.turn.fetch_add(1, Ordering::SeqCst);
@@ -163,9 +153,10 @@ impl Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::zero::Zero;
 
     fn modules() -> Modules {
-        let modules = Modules::new();
+        let modules = Modules::ZERO;
         assert!(modules.prepare());
         modules
     }
@@ -199,7 +190,7 @@ mod tests {
 
     #[test]
     fn unloading_waits_for_the_current_read_only() {
-        let gate = Gate::new();
+        let gate = Gate::ZERO;
         gate.wait(None);
         let inside = gate.enter();
         let began = sys::tick_ns();
@@ -221,7 +212,7 @@ mod tests {
     #[test]
     fn no_unloaded_module_is_read() {
         const MODULES: usize = 3;
-        let (modules, gate) = (modules(), Gate::new());
+        let (modules, gate) = (modules(), Gate::ZERO);
         let flags = || -> [AtomicBool; MODULES] { std::array::from_fn(|_| AtomicBool::new(true)) };
         let (kept, there, stop) = (flags(), flags(), AtomicBool::new(false));
         let spin = || (0..200).for_each(|_| std::hint::spin_loop());

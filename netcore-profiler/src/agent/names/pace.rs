@@ -24,20 +24,18 @@ pub(super) enum Verdict {
     Storm,
 }
 
-/// On a cache line of its own, because every thread that allocates handles writes to it.
-#[derive(Debug)]
-#[repr(align(128))]
-pub(super) struct Pace {
-    began_ns: AtomicU64,
-    count: AtomicU64,
-    storm: AtomicBool,
+zeroed! {
+    /// On a cache line of its own, because every thread that allocates handles writes to it.
+    #[derive(Debug)]
+    #[repr(align(128))]
+    pub(super) struct Pace {
+        began_ns: AtomicU64,
+        count: AtomicU64,
+        storm: AtomicBool,
+    }
 }
 
 impl Pace {
-    pub(super) const fn new() -> Self {
-        Self { began_ns: AtomicU64::new(0), count: AtomicU64::new(0), storm: AtomicBool::new(false) }
-    }
-
     /// Whether there was a storm since the library was loaded.
     pub(super) fn is_storm(&self) -> bool {
         self.storm.load(Relaxed)
@@ -63,10 +61,11 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::zero::Zero;
 
     #[test]
     fn a_limited_number_of_each_interval_is_looked_up() {
-        let pace = Pace::new();
+        let pace = Pace::ZERO;
         for interval in 1..=50 {
             let now_ns = interval * INTERVAL_NS;
             let looked_up = (0..STORM).filter(|n| pace.judge(now_ns + n) == Verdict::Look).count();
@@ -77,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_storm_is_reported_once_and_is_final() {
-        let pace = Pace::new();
+        let pace = Pace::ZERO;
         let storms = std::thread::scope(|scope| {
             let make = || (0..STORM).filter(|_| pace.judge(INTERVAL_NS) == Verdict::Storm).count();
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(make)).collect();

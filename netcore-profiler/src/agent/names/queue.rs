@@ -29,18 +29,16 @@ struct Place {
 // SAFETY: atomics only.
 unsafe impl Atomics for Place {}
 
-#[derive(Debug)]
-pub(super) struct Queue {
-    table: Table<Place, { CAPACITY as usize }>,
-    put: AtomicU64,
-    taken: AtomicU64,
+zeroed! {
+    #[derive(Debug)]
+    pub(super) struct Queue {
+        table: Table<Place, { CAPACITY as usize }>,
+        put: AtomicU64,
+        taken: AtomicU64,
+    }
 }
 
 impl Queue {
-    pub(super) const fn new() -> Self {
-        Self { table: Table::new(), put: AtomicU64::new(0), taken: AtomicU64::new(0) }
-    }
-
     pub(super) fn prepare(&self) -> bool {
         if !self.table.map() {
             return false;
@@ -108,6 +106,7 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::zero::Zero;
 
     fn request(module: usize) -> Request {
         Request { module, token: 0x0600_0000 | module as u32, seen: module as u64 * 3 }
@@ -115,7 +114,7 @@ mod tests {
 
     #[test]
     fn requests_come_out_in_order_over_many_laps() {
-        let queue = Queue::new();
+        let queue = Queue::ZERO;
         assert!(!queue.put(request(1)), "nothing is mapped yet");
         assert!(queue.prepare());
         for lap in 0..5 {
@@ -133,7 +132,7 @@ mod tests {
     #[test]
     fn threads_that_put_at_once_lose_nothing() {
         const EACH: usize = 30_000;
-        let queue = Queue::new();
+        let queue = Queue::ZERO;
         assert!(queue.prepare());
         std::thread::scope(|scope| {
             for thread in 0..3 {

@@ -1,6 +1,5 @@
 //! The non-null roots of the collection under way, kept until its end, when their types are looked up.
 
-use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering::SeqCst};
 
 use crate::agent::accumulator::Roots as Batch;
@@ -20,14 +19,16 @@ pub(super) struct Kept {
     pub(super) repeats: u16,
 }
 
-#[derive(Debug)]
-pub(in crate::agent) struct Roots {
-    memory: AtomicPtr<Kept>,
-    count: AtomicUsize,
-    /// Roots that were not kept: the table was full or in use.
-    untyped: AtomicU64,
-    /// Whether a thread has the table.
-    busy: AtomicBool,
+zeroed! {
+    #[derive(Debug)]
+    pub(in crate::agent) struct Roots {
+        memory: AtomicPtr<Kept>,
+        count: AtomicUsize,
+        /// Roots that were not kept: the table was full or in use.
+        untyped: AtomicU64,
+        /// Whether a thread has the table.
+        busy: AtomicBool,
+    }
 }
 
 /// The table, exclusive to the thread that holds this.
@@ -85,15 +86,6 @@ impl Table<'_> {
 }
 
 impl Roots {
-    pub(super) const fn new() -> Self {
-        Self {
-            memory: AtomicPtr::new(ptr::null_mut()),
-            count: AtomicUsize::new(0),
-            untyped: AtomicU64::new(0),
-            busy: AtomicBool::new(false),
-        }
-    }
-
     pub(super) fn prepare(&self) -> bool {
         if self.memory.load(SeqCst).is_null() {
             let Some(memory) = sys::map(CAPACITY.saturating_mul(size_of::<Kept>())) else { return false };

@@ -8,26 +8,19 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// The longest time between two searches.
 const MAX_INTERVAL_NS: u64 = 64 * SECOND_NS;
 
-#[derive(Debug)]
-pub(super) struct Schedule {
-    next_ns: AtomicU64,
-    interval_ns: AtomicU64,
-    /// The last collection at the time of the last search.
-    gc_seq: AtomicU64,
-    /// [`Modules::now`](super::modules::Modules::now) when the profiler was loaded.
-    pub(super) unloads: AtomicU64,
+zeroed! {
+    #[derive(Debug)]
+    pub(super) struct Schedule {
+        next_ns: AtomicU64,
+        interval_ns: AtomicU64,
+        /// The last collection at the time of the last search.
+        gc_seq: AtomicU64,
+        /// [`Modules::now`](super::modules::Modules::now) when the profiler was loaded.
+        pub(super) unloads: AtomicU64,
+    }
 }
 
 impl Schedule {
-    pub(super) const fn new() -> Self {
-        Self {
-            next_ns: AtomicU64::new(0),
-            interval_ns: AtomicU64::new(0),
-            gc_seq: AtomicU64::new(0),
-            unloads: AtomicU64::new(0),
-        }
-    }
-
     pub(super) fn reset(&self, unloads: u64) {
         self.gc_seq.store(0, SeqCst);
         self.unloads.store(unloads, SeqCst);

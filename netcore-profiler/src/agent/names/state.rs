@@ -20,68 +20,43 @@ pub(super) const SHUTDOWN_TIMEOUT_MS: u32 = 1000;
 /// How long leaving waits for our thread.
 const THREAD_TIMEOUT_MS: u32 = 10_000;
 
-#[derive(Debug)]
-pub(in crate::agent) struct Names {
-    pub(super) on: AtomicBool,
-    /// The runtime tells where frozen objects are (`ICorProfilerInfo14`).
-    pub(super) knows_frozen: AtomicBool,
-    pub(super) known: Known,
-    pub(super) definitions: Definitions,
-    pub(super) queue: Queue,
-    pub(super) modules: Modules,
-    pub(super) gate: Gate,
-    pub(super) allocating_methods: AllocatingMethods,
-    pub(super) handles: Handles,
-    pub(super) budget: Budget,
-    pub(super) fields: Fields,
-    /// Classes whose static fields are all known.
-    pub(super) searched_classes: Definitions,
-    pub(super) schedule: Schedule,
-    pub(in crate::agent) roots: Roots,
-    /// The last collection for which `NamesDone` was asked for, and was sent.
-    pub(super) done_requested: AtomicU64,
-    pub(super) done_sent: AtomicU64,
-    /// Requests that were served, of [`Queue::count`].
-    pub(super) served: AtomicU64,
-    /// Our thread waits for this to change.
-    pub(super) wakeups: AtomicU32,
-    /// Identifiers that were sent are void, and `Forget` is still to be sent.
-    pub(super) forget_due: AtomicBool,
-    /// Definitions are to be sent again.
-    pub(super) resend: AtomicBool,
-    /// A request for a name did not fit into the queue.
-    pub(super) request_dropped: AtomicBool,
-    pub(super) thread_runs: AtomicBool,
+zeroed! {
+    #[derive(Debug)]
+    pub(in crate::agent) struct Names {
+        pub(super) on: AtomicBool,
+        /// The runtime tells where frozen objects are (`ICorProfilerInfo14`).
+        pub(super) knows_frozen: AtomicBool,
+        pub(super) known: Known,
+        pub(super) definitions: Definitions,
+        pub(super) queue: Queue,
+        pub(super) modules: Modules,
+        pub(super) gate: Gate,
+        pub(super) allocating_methods: AllocatingMethods,
+        pub(super) handles: Handles,
+        pub(super) budget: Budget,
+        pub(super) fields: Fields,
+        /// Classes whose static fields are all known.
+        pub(super) searched_classes: Definitions,
+        pub(super) schedule: Schedule,
+        pub(in crate::agent) roots: Roots,
+        /// The last collection for which `NamesDone` was asked for, and was sent.
+        pub(super) done_requested: AtomicU64,
+        pub(super) done_sent: AtomicU64,
+        /// Requests that were served, of [`Queue::count`].
+        pub(super) served: AtomicU64,
+        /// Our thread waits for this to change.
+        pub(super) wakeups: AtomicU32,
+        /// Identifiers that were sent are void, and `Forget` is still to be sent.
+        pub(super) forget_due: AtomicBool,
+        /// Definitions are to be sent again.
+        pub(super) resend: AtomicBool,
+        /// A request for a name did not fit into the queue.
+        pub(super) request_dropped: AtomicBool,
+        pub(super) thread_runs: AtomicBool,
+    }
 }
 
 impl Names {
-    pub(in crate::agent) const fn new() -> Self {
-        Self {
-            on: AtomicBool::new(false),
-            knows_frozen: AtomicBool::new(false),
-            known: Known::new(),
-            definitions: Definitions::new(),
-            queue: Queue::new(),
-            modules: Modules::new(),
-            gate: Gate::new(),
-            allocating_methods: AllocatingMethods::new(),
-            handles: Handles::new(),
-            budget: Budget::new(),
-            fields: Fields::new(),
-            searched_classes: Definitions::new(),
-            schedule: Schedule::new(),
-            roots: Roots::new(),
-            done_requested: AtomicU64::new(0),
-            done_sent: AtomicU64::new(0),
-            served: AtomicU64::new(0),
-            wakeups: AtomicU32::new(0),
-            forget_due: AtomicBool::new(false),
-            resend: AtomicBool::new(false),
-            request_dropped: AtomicBool::new(false),
-            thread_runs: AtomicBool::new(false),
-        }
-    }
-
     /// Prepares for loading with or without names. The thread does not run yet.
     pub(in crate::agent) fn prepare(&self, info: Info, on: bool, knows_frozen: bool) -> bool {
         self.on.store(on, SeqCst);

@@ -38,24 +38,17 @@ pub(super) struct Found {
     pub(super) slot: usize,
 }
 
-#[derive(Debug)]
-pub(super) struct Fields {
-    table: Table<Field, CAPACITY>,
-    count: AtomicUsize,
-    since_full: AtomicU32,
-    full_ns: AtomicU64,
+zeroed! {
+    #[derive(Debug)]
+    pub(super) struct Fields {
+        table: Table<Field, CAPACITY>,
+        count: AtomicUsize,
+        since_full: AtomicU32,
+        full_ns: AtomicU64,
+    }
 }
 
 impl Fields {
-    pub(super) const fn new() -> Self {
-        Self {
-            table: Table::new(),
-            count: AtomicUsize::new(0),
-            since_full: AtomicU32::new(0),
-            full_ns: AtomicU64::new(0),
-        }
-    }
-
     pub(super) fn prepare(&self) -> bool {
         if !self.table.map() {
             return false;
@@ -138,6 +131,7 @@ pub(super) fn is_reference(signature: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::zero::Zero;
 
     #[test]
     fn references_are_distinguished_from_values() {
@@ -169,7 +163,7 @@ mod tests {
 
     #[test]
     fn fields_are_numbered_and_bounded() {
-        let fields = Fields::new();
+        let fields = Fields::ZERO;
         assert!(fields.prepare());
         let found = |token| Found { module: 8, type_token: 0x0200_0001, token, slot: 0x1000 };
         for number in 0..CAPACITY as u32 {
