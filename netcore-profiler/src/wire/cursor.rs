@@ -2,8 +2,6 @@
 
 use core::fmt;
 
-use super::payload::Field;
-
 /// A payload that is too short for its event, or a buffer that is too small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -160,12 +158,12 @@ impl<'a> Writer<'a> {
     }
 
     /// A table, with its 16-bit number of rows in front.
-    pub(crate) fn rows<'b>(&mut self, rows: impl Iterator<Item = impl Field<'b>>) {
+    pub(crate) fn rows<T>(&mut self, rows: impl Iterator<Item = T>, write: impl Fn(&T, &mut Self)) {
         let at = self.length;
         self.u16(0);
         let mut count = 0_u16;
         rows.for_each(|row| {
-            row.write(self);
+            write(&row, self);
             count = count.saturating_add(1);
         });
         let end = at.saturating_add(2);

@@ -115,7 +115,7 @@ impl<'a> Field<'a> for Histogram<'a> {
 
     fn write(&self, writer: &mut Writer<'_>) {
         (self.min, self.max).write(writer);
-        writer.rows(self.iter());
+        writer.rows(self.iter(), Field::write);
     }
 }
 

@@ -69,7 +69,8 @@ impl<'a> Field<'a> for Text<'a> {
             Units::Native(units) => units.len(),
         };
         let kept = if length > MAX_TEXT_UNITS { MAX_TEXT_UNITS.saturating_sub(1) } else { length };
-        writer.rows(self.units().take(kept).chain((length > kept).then_some(ELLIPSIS)));
+        let end = (length > kept).then_some(ELLIPSIS);
+        writer.rows(self.units().take(kept).chain(end), Field::write);
     }
 }
 

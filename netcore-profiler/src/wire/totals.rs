@@ -143,7 +143,7 @@ impl<'a> Field<'a> for RootCounts<'a> {
     }
 
     fn write(&self, writer: &mut Writer<'_>) {
-        writer.rows(self.iter());
+        writer.rows(self.iter(), Field::write);
     }
 }
 
