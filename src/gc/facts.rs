@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::named::named;
 use super::record::Level;
 
 /// The process that is watched.
@@ -34,64 +35,31 @@ pub(crate) struct GcSettings {
     pub(crate) source: Option<&'static str>,
 }
 
-/// What watching did to background GC.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum BackgroundGc {
-    /// Left as it was.
-    #[default]
-    Untouched,
-    /// On, but each background collection has one more stop, in which the runtime walks the survivors.
-    Walked,
-    /// Off in the windows of `--sample`.
-    OffInWindows,
-    /// Off while gcwatch watched.
-    OffWhileWatched,
-    /// Off until the target ends.
-    OffUntilExit,
-    /// The target has none.
-    None,
-}
-
-impl BackgroundGc {
-    /// All values.
-    pub(crate) const ALL: [BackgroundGc; 6] = [
-        BackgroundGc::Untouched,
-        BackgroundGc::Walked,
-        BackgroundGc::OffInWindows,
-        BackgroundGc::OffWhileWatched,
-        BackgroundGc::OffUntilExit,
-        BackgroundGc::None,
-    ];
-
-    /// The name in JSON.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            BackgroundGc::Untouched => "untouched",
-            BackgroundGc::Walked => "walked",
-            BackgroundGc::OffInWindows => "off-in-windows",
-            BackgroundGc::OffWhileWatched => "off-while-watched",
-            BackgroundGc::OffUntilExit => "off-until-exit",
-            BackgroundGc::None => "none",
-        }
+named! {
+    /// What watching did to background GC.
+    #[derive(Default)]
+    BackgroundGc {
+        /// Left as it was.
+        #[default]
+        Untouched = "untouched",
+        /// On, but each background collection has one more stop, in which the runtime walks the survivors.
+        Walked = "walked",
+        /// Off in the windows of `--sample`.
+        OffInWindows = "off-in-windows",
+        /// Off while gcwatch watched.
+        OffWhileWatched = "off-while-watched",
+        /// Off until the target ends.
+        OffUntilExit = "off-until-exit",
+        /// The target has none.
+        None = "none",
     }
-}
 
-/// How the profiler was armed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Arming {
-    /// In each collection's mark phase.
-    Late,
-    /// All the time: slower, the fallback.
-    Always,
-}
-
-impl Arming {
-    /// The name in JSON.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Arming::Late => "late",
-            Arming::Always => "always",
-        }
+    /// How the profiler was armed.
+    Arming {
+        /// In each collection's mark phase.
+        Late = "late",
+        /// All the time: slower, the fallback.
+        Always = "always",
     }
 }
 

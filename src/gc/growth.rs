@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use super::named::named;
 use super::names::Name;
 use super::root_kind::{RootFlags, RootKind};
 use super::root_stats::RootStats;
@@ -12,24 +13,13 @@ const MAX_NAMES: usize = 10_000;
 /// Rows of the result.
 const SHOWN: usize = 20;
 
-/// What the root is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum RootSource {
-    Handle,
-    WeakHandle,
-    Static,
-    ThreadStatic,
-}
-
-impl RootSource {
-    /// The name in JSON.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            RootSource::Handle => "handle",
-            RootSource::WeakHandle => "weak handle",
-            RootSource::Static => "static",
-            RootSource::ThreadStatic => "thread-static",
-        }
+named! {
+    /// What the root is.
+    RootSource {
+        Handle = "handle",
+        WeakHandle = "weak handle",
+        Static = "static",
+        ThreadStatic = "thread-static",
     }
 }
 
@@ -142,13 +132,10 @@ impl Growth {
                 at_least: self.cut && matches!(source, RootSource::Handle | RootSource::WeakHandle),
             })
             .collect();
-        rows.sort_by(|a, b| {
-            let more = |r: &GrowthRow| {
-                let (first, last) = (r.first, r.last);
-                (last.bytes.saturating_sub(first.bytes), last.count.saturating_sub(first.count))
-            };
-            let names = |r: &GrowthRow| (r.source, r.field.clone(), r.type_name.clone());
-            Reverse(more(a)).cmp(&Reverse(more(b))).then_with(|| names(a).cmp(&names(b)))
+        rows.sort_by_cached_key(|row| {
+            let (first, last) = (row.first, row.last);
+            let more = (last.bytes.saturating_sub(first.bytes), last.count.saturating_sub(first.count));
+            (Reverse(more), row.source, row.field.clone(), row.type_name.clone())
         });
         rows.truncate(SHOWN);
         Some(rows)

@@ -40,10 +40,7 @@ impl InducedTotals {
             pause_ns: *pause_ns,
         };
         let mut rows: Vec<InducedBy> = self.0.iter().map(row).collect();
-        rows.sort_by(|a, b| {
-            let size = |r: &InducedBy| (Reverse(r.count), Reverse(r.pause_ns));
-            size(a).cmp(&size(b)).then_with(|| a.method.cmp(&b.method))
-        });
+        rows.sort_by_cached_key(|row| (Reverse(row.count), Reverse(row.pause_ns), row.method.clone()));
         (!rows.is_empty()).then_some(rows)
     }
 }

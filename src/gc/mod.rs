@@ -13,6 +13,7 @@ mod identity;
 pub(crate) mod induced;
 mod kept_rows;
 mod map;
+pub(crate) mod named;
 pub(crate) mod names;
 pub(crate) mod numbers;
 mod open;

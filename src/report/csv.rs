@@ -6,21 +6,39 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::model::{End, Facts, Filter, Report};
-use crate::gc::record::{Compacting, Gc};
+use crate::gc::record::{Compacting, Gc, Roots};
 use crate::gc::root_kind::{RootFlags, RootKind};
 
-/// The columns; their names contain the units.
-#[derive(Debug, Default, Serialize)]
-struct Row {
-    pid: Option<u32>,
+/// A row of the table. Its columns are named after the fields, whose names contain the units; a field without an
+/// expression is that of the collection.
+macro_rules! row {
+    ($facts:ident, $gc:ident: $($column:ident: $cell:ty $(= $value:expr)?,)*) => {
+        #[derive(Debug, Default, Serialize)]
+        struct Row {
+            $($column: $cell,)*
+        }
+
+        impl Row {
+            fn of($facts: &Facts, $gc: &Gc) -> Row {
+                Row { $($column: row!(@ $gc.$column $(, $value)?),)* }
+            }
+        }
+    };
+    (@ $same:expr) => { $same };
+    (@ $same:expr, $value:expr) => { $value };
+}
+
+row! {
+    facts, gc:
+    pid: Option<u32> = facts.target.pid,
     number: Option<u32>,
-    level: &'static str,
-    generation: Option<u8>,
-    kind: Option<&'static str>,
-    reason: Option<&'static str>,
-    induced: Option<bool>,
-    compacting: Option<&'static str>,
-    incomplete: Option<&'static str>,
+    level: &'static str = gc.level.name(),
+    generation: Option<u8> = gc.generation.map(|g| g.0),
+    kind: Option<&'static str> = gc.kind.map(|k| k.name()),
+    reason: Option<&'static str> = gc.reason.map(|r| r.names().0),
+    induced: Option<bool> = gc.reason.map(|r| r.induced()),
+    compacting: Option<&'static str> = gc.compacting.map(compacting),
+    incomplete: Option<&'static str> = gc.incomplete.map(|i| i.name()),
     at_ns: Option<u64>,
     pause_ns: Option<u64>,
     gc_ns: Option<u64>,
@@ -32,77 +50,31 @@ struct Row {
     heap_count: Option<u32>,
     handles: Option<u32>,
     pinned_objects: Option<u32>,
-    moved_blocks: Option<u64>,
-    moved_bytes: Option<u64>,
-    stayed_blocks: Option<u64>,
-    stayed_bytes: Option<u64>,
-    surviving_blocks: Option<u64>,
-    surviving_bytes: Option<u64>,
-    roots_total: Option<u64>,
-    roots_stack: Option<u64>,
-    roots_handle: Option<u64>,
-    roots_finalizer: Option<u64>,
-    roots_other: Option<u64>,
-    roots_pinning: Option<u64>,
-    roots_weak: Option<u64>,
-    roots_interior: Option<u64>,
-    roots_refcounted: Option<u64>,
-    callback_ns: Option<u64>,
-    walk_ns: Option<u64>,
+    moved_blocks: Option<u64> = gc.moved.as_ref().map(|m| m.count.blocks),
+    moved_bytes: Option<u64> = gc.moved.as_ref().map(|m| m.count.bytes),
+    stayed_blocks: Option<u64> = gc.moved.as_ref().map(|m| m.stayed.blocks),
+    stayed_bytes: Option<u64> = gc.moved.as_ref().map(|m| m.stayed.bytes),
+    surviving_blocks: Option<u64> = gc.surviving.as_ref().map(|s| s.count.blocks),
+    surviving_bytes: Option<u64> = gc.surviving.as_ref().map(|s| s.count.bytes),
+    roots_total: Option<u64> = gc.roots.as_ref().map(Roots::total),
+    roots_stack: Option<u64> = gc.roots.as_ref().and_then(|r| r.of_kind(RootKind::STACK)),
+    roots_handle: Option<u64> = gc.roots.as_ref().and_then(|r| r.of_kind(RootKind::HANDLE)),
+    roots_finalizer: Option<u64> = gc.roots.as_ref().and_then(|r| r.of_kind(RootKind::FINALIZER)),
+    roots_other: Option<u64> = gc.roots.as_ref().and_then(|r| r.of_kind(RootKind::OTHER)),
+    roots_pinning: Option<u64> = gc.roots.as_ref().and_then(|r| r.with_flag(RootFlags::PINNING)),
+    roots_weak: Option<u64> = gc.roots.as_ref().and_then(|r| r.with_flag(RootFlags::WEAK)),
+    roots_interior: Option<u64> = gc.roots.as_ref().and_then(|r| r.with_flag(RootFlags::INTERIOR)),
+    roots_refcounted: Option<u64> = gc.roots.as_ref().and_then(|r| r.with_flag(RootFlags::REFCOUNTED)),
+    callback_ns: Option<u64> = gc.cost.map(|c| c.callback_ns),
+    walk_ns: Option<u64> = gc.cost.map(|c| c.walk_ns),
     caused_by_watching_ns: Option<u64>,
 }
 
-impl Row {
-    fn of(facts: &Facts, gc: &Gc) -> Row {
-        let moved = gc.moved.as_ref();
-        let surviving = gc.surviving.as_ref();
-        let roots = gc.roots.as_ref();
-        let kind = |kind| roots?.of_kind(kind);
-        let flag = |flag| roots?.with_flag(flag);
-        Row {
-            pid: facts.target.pid,
-            number: gc.number,
-            level: gc.level.name(),
-            generation: gc.generation.map(|g| g.0),
-            kind: gc.kind.map(|k| k.name()),
-            reason: gc.reason.map(|r| r.names().0),
-            induced: gc.reason.map(|r| r.induced()),
-            compacting: gc.compacting.map(|c| match c {
-                Compacting::Yes => "true",
-                Compacting::No => "false",
-                Compacting::Mixed => "mixed",
-            }),
-            incomplete: gc.incomplete.map(|i| i.name()),
-            at_ns: gc.at_ns,
-            pause_ns: gc.pause_ns,
-            gc_ns: gc.gc_ns,
-            suspend_ns: gc.suspend_ns,
-            heap_before_bytes: gc.heap_before_bytes,
-            heap_after_bytes: gc.heap_after_bytes,
-            promoted_bytes: gc.promoted_bytes,
-            committed_bytes: gc.committed_bytes,
-            heap_count: gc.heap_count,
-            handles: gc.handles,
-            pinned_objects: gc.pinned_objects,
-            moved_blocks: moved.map(|m| m.count.blocks),
-            moved_bytes: moved.map(|m| m.count.bytes),
-            stayed_blocks: moved.map(|m| m.stayed.blocks),
-            stayed_bytes: moved.map(|m| m.stayed.bytes),
-            surviving_blocks: surviving.map(|s| s.count.blocks),
-            surviving_bytes: surviving.map(|s| s.count.bytes),
-            roots_total: roots.map(crate::gc::record::Roots::total),
-            roots_stack: kind(RootKind::STACK),
-            roots_handle: kind(RootKind::HANDLE),
-            roots_finalizer: kind(RootKind::FINALIZER),
-            roots_other: kind(RootKind::OTHER),
-            roots_pinning: flag(RootFlags::PINNING),
-            roots_weak: flag(RootFlags::WEAK),
-            roots_interior: flag(RootFlags::INTERIOR),
-            roots_refcounted: flag(RootFlags::REFCOUNTED),
-            callback_ns: gc.cost.map(|c| c.callback_ns),
-            walk_ns: gc.cost.map(|c| c.walk_ns),
-            caused_by_watching_ns: gc.caused_by_watching_ns,
-        }
+fn compacting(compacting: Compacting) -> &'static str {
+    match compacting {
+        Compacting::Yes => "true",
+        Compacting::No => "false",
+        Compacting::Mixed => "mixed",
     }
 }
 

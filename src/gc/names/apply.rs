@@ -2,16 +2,8 @@
 
 use netcore_profiler::wire::{self, Record};
 
-use super::definitions::{Class, Field, Method, MethodDef, Shape, Status, TypeDef};
+use super::definitions::{Class, Field, Method, MethodDef, TypeDef};
 use super::tables::Tables;
-
-fn status(of: wire::DefStatus) -> Status {
-    match of {
-        wire::DefStatus::OK => Status::Known,
-        wire::DefStatus::UNLOADED => Status::Unloaded,
-        _ => Status::Unreadable,
-    }
-}
 
 fn texts(of: &wire::Texts<'_>) -> Vec<String> {
     of.iter().map(|text| text.to_string()).collect()
@@ -21,13 +13,8 @@ fn texts(of: &wire::Texts<'_>) -> Vec<String> {
 pub(crate) fn apply(tables: &mut Tables, record: &Record<'_>) {
     match record {
         Record::Class(c) => {
-            let shape = match c.shape {
-                wire::ClassShape::PLAIN => Shape::Plain,
-                wire::ClassShape::ARRAY => Shape::Array,
-                _ => Shape::Unnamed,
-            };
             let class = Class {
-                shape,
+                shape: c.shape,
                 module: c.module_id,
                 token: c.token,
                 rank: c.rank,
@@ -38,24 +25,18 @@ pub(crate) fn apply(tables: &mut Tables, record: &Record<'_>) {
             tables.class(c.class_id, class);
         }
         Record::Method(m) => {
-            let shape = match m.shape {
-                wire::MethodShape::NAMED => Shape::Plain,
-                wire::MethodShape::DYNAMIC => Shape::Dynamic,
-                _ => Shape::Unnamed,
-            };
-            let (class, module, token) = (m.class_id, m.module_id, m.token);
-            tables
-                .method(m.function_id, Method { shape, class, module, token, args: m.args.iter().collect() });
+            let (shape, class, module, token) = (m.shape, m.class_id, m.module_id, m.token);
+            let method = Method { shape, class, module, token, args: m.args.iter().collect() };
+            tables.method(m.function_id, method);
         }
         Record::Module(m) => tables.module(m.module_id, &m.path.to_string()),
         Record::TypeDef(t) => {
-            let def =
-                TypeDef { status: status(t.status), name: t.name.to_string(), params: texts(&t.params) };
+            let def = TypeDef { status: t.status, name: t.name.to_string(), params: texts(&t.params) };
             tables.type_def(t.module_id, t.token, def);
         }
         Record::MethodDef(m) => {
             let def = MethodDef {
-                status: status(m.status),
+                status: m.status,
                 type_token: m.type_token,
                 name: m.name.to_string(),
                 is_async: m.is_async,

@@ -14,49 +14,31 @@ const IMPLIED: [&str; 7] = [
     "System.Threading.Tasks",
 ];
 
-const KEYWORDS: [(&str, &str); 18] = [
-    ("Object", "object"),
-    ("String", "string"),
-    ("Boolean", "bool"),
-    ("Char", "char"),
-    ("SByte", "sbyte"),
-    ("Byte", "byte"),
-    ("Int16", "short"),
-    ("UInt16", "ushort"),
-    ("Int32", "int"),
-    ("UInt32", "uint"),
-    ("Int64", "long"),
-    ("UInt64", "ulong"),
-    ("IntPtr", "nint"),
-    ("UIntPtr", "nuint"),
-    ("Single", "float"),
-    ("Double", "double"),
-    ("Decimal", "decimal"),
-    ("Void", "void"),
+/// CorElementType of a type that needs no class (0: it has none), name in the namespace `System`, keyword.
+const KEYWORDS: [(u8, &str, &str); 18] = [
+    (0x1c, "Object", "object"),
+    (0x0e, "String", "string"),
+    (0x02, "Boolean", "bool"),
+    (0x03, "Char", "char"),
+    (0x04, "SByte", "sbyte"),
+    (0x05, "Byte", "byte"),
+    (0x06, "Int16", "short"),
+    (0x07, "UInt16", "ushort"),
+    (0x08, "Int32", "int"),
+    (0x09, "UInt32", "uint"),
+    (0x0a, "Int64", "long"),
+    (0x0b, "UInt64", "ulong"),
+    (0x18, "IntPtr", "nint"),
+    (0x19, "UIntPtr", "nuint"),
+    (0x0c, "Single", "float"),
+    (0x0d, "Double", "double"),
+    (0, "Decimal", "decimal"),
+    (0x01, "Void", "void"),
 ];
 
-/// CorElementType of a type that needs no class.
+/// The keyword of a type that needs no class, by its CorElementType.
 pub(super) fn primitive(element_type: u8) -> Option<&'static str> {
-    Some(match element_type {
-        0x01 => "void",
-        0x02 => "bool",
-        0x03 => "char",
-        0x04 => "sbyte",
-        0x05 => "byte",
-        0x06 => "short",
-        0x07 => "ushort",
-        0x08 => "int",
-        0x09 => "uint",
-        0x0a => "long",
-        0x0b => "ulong",
-        0x0c => "float",
-        0x0d => "double",
-        0x0e => "string",
-        0x18 => "nint",
-        0x19 => "nuint",
-        0x1c => "object",
-        _ => return None,
-    })
+    KEYWORDS.iter().find(|(code, ..)| *code == element_type && *code != 0).map(|(.., keyword)| *keyword)
 }
 
 /// A type with everything that its text is made of.
@@ -117,14 +99,7 @@ impl Type<'_> {
         }
         let Parts { by_hand, made } = self.parts();
         let dot = if by_hand.is_empty() { "" } else { "." };
-        // The innermost says most.
-        let machine = made.iter().rev().find_map(|(made, own)| match made {
-            Made::StateMachine(written) => Some((written, own)),
-            _ => None,
-        });
-        if let Some((written, own)) = machine {
-            let mut written = written.clone();
-            written.path += &bracketed(own);
+        if let Some(mut written) = state_machine(&made) {
             written.what.push("state machine");
             return written.of(&by_hand);
         }
@@ -145,7 +120,7 @@ impl Type<'_> {
             return None;
         }
         let short = self.name.strip_prefix("System.")?;
-        if let Some((_, keyword)) = KEYWORDS.iter().find(|(name, _)| *name == short) {
+        if let Some((.., keyword)) = KEYWORDS.iter().find(|(_, name, _)| *name == short) {
             return Some((*keyword).to_owned());
         }
         match self.args {
@@ -165,13 +140,7 @@ impl Type<'_> {
     /// One of its methods.
     pub(super) fn method(&self, name: &str, is_async: bool, args: &[String]) -> String {
         let Parts { by_hand, made } = self.parts();
-        let machine = made.iter().rev().find_map(|(made, own)| match made {
-            Made::StateMachine(written) => Some((written, own)),
-            _ => None,
-        });
-        if let Some((written, own)) = machine {
-            let mut written = written.clone();
-            written.path += &bracketed(own);
+        if let Some(written) = state_machine(&made) {
             return written.made(if is_async { "async" } else { "iterator" }).of(&by_hand);
         }
         let mut written: Written = generated::method(name);
@@ -188,6 +157,16 @@ impl Type<'_> {
             Some(_) => written.of(&self.text()),
         }
     }
+}
+
+/// The method or lambda whose state the type keeps; the innermost says most.
+fn state_machine(made: &[(Made, Vec<String>)]) -> Option<Written> {
+    made.iter().rev().find_map(|(made, own)| match made {
+        Made::StateMachine(Written { path, what }) => {
+            Some(Written { path: path.clone() + &bracketed(own), what: what.clone() })
+        }
+        _ => None,
+    })
 }
 
 fn bracketed(args: &[String]) -> String {

@@ -1,21 +1,13 @@
 //! Definitions: what the profiler says of ids of classes, methods, modules and static fields.
 
-use crate::gc::map::HashMap;
+use netcore_profiler::wire::{ClassShape, DefStatus, MethodShape};
 
-/// What an id stands for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shape {
-    /// A type, or a method with a name.
-    Plain,
-    Array,
-    Dynamic,
-    Unnamed,
-}
+use crate::gc::map::HashMap;
 
 /// The definition of a class id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Class {
-    pub(crate) shape: Shape,
+    pub(crate) shape: ClassShape,
     pub(crate) module: u64,
     pub(crate) token: u32,
     pub(crate) rank: u8,
@@ -29,7 +21,7 @@ pub(crate) struct Class {
 /// The definition of a function id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Method {
-    pub(crate) shape: Shape,
+    pub(crate) shape: MethodShape,
     /// 0: unknown.
     pub(crate) class: u64,
     pub(crate) module: u64,
@@ -37,18 +29,10 @@ pub(crate) struct Method {
     pub(crate) args: Vec<u64>,
 }
 
-/// Whether metadata could be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Status {
-    Known,
-    Unloaded,
-    Unreadable,
-}
-
 /// A type in metadata.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TypeDef {
-    pub(crate) status: Status,
+    pub(crate) status: DefStatus,
     /// `Namespace.Outer+Inner`1`.
     pub(crate) name: String,
     pub(crate) params: Vec<String>,
@@ -57,7 +41,7 @@ pub(crate) struct TypeDef {
 /// A method in metadata.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MethodDef {
-    pub(crate) status: Status,
+    pub(crate) status: DefStatus,
     pub(crate) type_token: u32,
     pub(crate) name: String,
     /// It is the body of an async method.

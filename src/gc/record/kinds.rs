@@ -1,47 +1,28 @@
 //! How a collection ran, why, and how much of it is known.
 
-/// What is known of a collection. Ordered: each level has what the levels before it have.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Level {
-    /// The runtime's own GC events only.
-    #[default]
-    Basic,
-    /// Also the moved and surviving ranges, from the runtime's events.
-    Moves,
-    /// Also the roots, from the profiler.
-    Roots,
-}
+use crate::gc::named::named;
 
-impl Level {
-    /// The name on the command line and in JSON.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Level::Basic => "basic",
-            Level::Moves => "moves",
-            Level::Roots => "roots",
-        }
+named! {
+    /// What is known of a collection. Ordered: each level has what the levels before it have.
+    #[derive(Default)]
+    Level {
+        /// The runtime's own GC events only.
+        #[default]
+        Basic = "basic",
+        /// Also the moved and surviving ranges, from the runtime's events.
+        Moves = "moves",
+        /// Also the roots, from the profiler.
+        Roots = "roots",
     }
-}
 
-/// How a collection ran beside the program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Kind {
-    /// The program stood still from start to end.
-    Blocking,
-    /// Concurrent, with short pauses.
-    Background,
-    /// Ephemeral and blocking, while a background one was running.
-    Foreground,
-}
-
-impl Kind {
-    /// The name in JSON.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Kind::Blocking => "blocking",
-            Kind::Background => "background",
-            Kind::Foreground => "foreground",
-        }
+    /// How a collection ran beside the program.
+    Kind {
+        /// The program stood still from start to end.
+        Blocking = "blocking",
+        /// Concurrent, with short pauses.
+        Background = "background",
+        /// Ephemeral and blocking, while a background one was running.
+        Foreground = "foreground",
     }
 }
 
@@ -98,52 +79,28 @@ pub(crate) enum Compacting {
     Mixed,
 }
 
-/// Why a record is incomplete. Such a record is shown, but is in no sum.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Incomplete {
-    /// It was running when the watch began.
-    BeganBefore,
-    /// It was running when the watch ended.
-    EndedAfter,
-    /// Events that belong to it were lost.
-    Lost,
-    /// The profiler's event mask changed while it ran.
-    HalfArmed,
-}
-
-impl Incomplete {
-    /// The name in JSON.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Incomplete::BeganBefore => "began-before",
-            Incomplete::EndedAfter => "ended-after",
-            Incomplete::Lost => "lost",
-            Incomplete::HalfArmed => "half-armed",
-        }
+named! {
+    /// Why a record is incomplete. Such a record is shown, but is in no sum.
+    Incomplete {
+        /// It was running when the watch began.
+        BeganBefore = "began-before",
+        /// It was running when the watch ended.
+        EndedAfter = "ended-after",
+        /// Events that belong to it were lost.
+        Lost = "lost",
+        /// The profiler's event mask changed while it ran.
+        HalfArmed = "half-armed",
     }
-}
 
-/// What a pause was for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Phase {
-    /// The whole of a blocking collection.
-    Whole,
-    /// The start of a background collection.
-    Initial,
-    /// The end of a background collection's marking.
-    FinalMark,
-    /// The runtime walks the survivors of a background collection, which it does only for a listener.
-    SurvivorWalk,
-}
-
-impl Phase {
-    /// The name in JSON.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Phase::Whole => "whole",
-            Phase::Initial => "initial",
-            Phase::FinalMark => "final_mark",
-            Phase::SurvivorWalk => "survivor_walk",
-        }
+    /// What a pause was for.
+    Phase {
+        /// The whole of a blocking collection.
+        Whole = "whole",
+        /// The start of a background collection.
+        Initial = "initial",
+        /// The end of a background collection's marking.
+        FinalMark = "final_mark",
+        /// The runtime walks the survivors of a background collection, which it does only for a listener.
+        SurvivorWalk = "survivor_walk",
     }
 }

@@ -85,10 +85,9 @@ pub(super) fn pinned(
         pinned.seen_in_gcs = pinned.seen_in_gcs.max(pinned_for.get(&row.object).copied().unwrap_or(0));
     }
     let mut all: Vec<PinnedRow> = found.into_values().map(|(pinned, _)| pinned).collect();
-    all.sort_by(|a, b| {
-        let key = |p: &PinnedRow| (Reverse(p.bytes), Reverse(p.count), p.by, p.handle_type, p.generation);
-        let names = |p: &PinnedRow| (p.type_name.clone(), p.allocated_by.clone());
-        key(a).cmp(&key(b)).then_with(|| names(a).cmp(&names(b)))
+    all.sort_by_cached_key(|p| {
+        let size = (Reverse(p.bytes), Reverse(p.count));
+        (size, p.by, p.handle_type, p.generation, p.type_name.clone(), p.allocated_by.clone())
     });
     all
 }

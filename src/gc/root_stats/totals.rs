@@ -145,27 +145,23 @@ impl RootStatsTotals {
     /// Those with most slots first.
     pub(crate) fn methods(&self) -> Vec<&MethodTotals> {
         let mut all: Vec<&MethodTotals> = self.methods.values().collect();
-        all.sort_by(|a, b| Reverse(a.slots).cmp(&Reverse(b.slots)).then_with(|| a.name.cmp(&b.name)));
+        all.sort_by_key(|m| (Reverse(m.slots), &m.name));
         all
     }
 
     /// The largest first.
     pub(crate) fn types(&self) -> Vec<&TypeTotals> {
         let mut all: Vec<&TypeTotals> = self.types.values().collect();
-        all.sort_by(|a, b| {
-            let size = |t: &TypeTotals| (Reverse(t.max_bytes), Reverse(t.total_count), t.kind);
-            size(a).cmp(&size(b)).then_with(|| a.name.cmp(&b.name))
-        });
+        all.sort_by_key(|t| (Reverse(t.max_bytes), Reverse(t.total_count), t.kind, &t.name));
         all
     }
 
     /// The largest first.
     pub(crate) fn pinned(&self) -> Vec<&PinnedTotals> {
         let mut all: Vec<&PinnedTotals> = self.pinned.values().collect();
-        all.sort_by(|a, b| {
-            let size = |p: &PinnedTotals| (Reverse(p.max_bytes), Reverse(p.max_count), p.by, p.handle_type);
-            let names = |p: &PinnedTotals| (p.type_name.clone(), p.allocated_by.clone());
-            size(a).cmp(&size(b)).then_with(|| names(a).cmp(&names(b)))
+        all.sort_by_key(|p| {
+            let size = (Reverse(p.max_bytes), Reverse(p.max_count));
+            (size, p.by, p.handle_type, &p.type_name, &p.allocated_by)
         });
         all
     }

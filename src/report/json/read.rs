@@ -5,6 +5,7 @@ use serde::Deserialize;
 use super::types::document::SCHEMA;
 use crate::gc::facts::{BackgroundGc, Lost, Watch};
 use crate::gc::generation::Generation;
+use crate::gc::named::Named;
 use crate::gc::record::{
     BlockCount, Gc, GenerationStats, Incomplete, Kind, Level, Moved, Reason, RootCount, Roots, Surviving,
 };
@@ -118,9 +119,9 @@ pub(crate) fn read(input: impl std::io::Read) -> Result<Read, String> {
         title: document.target.and_then(|t| t.command_line),
         gcs: document.gcs.into_iter().map(gc).collect(),
         watch: watch.map_or_else(Watch::default, |w| Watch {
-            level: level(&w.level),
+            level: Level::named(&w.level).unwrap_or_default(),
             duration_ns: w.duration_ns,
-            background_gc: background(&w.background_gc),
+            background_gc: BackgroundGc::named(&w.background_gc).unwrap_or_default(),
             ..Watch::default()
         }),
         lost: lost.map_or_else(Lost::default, |l| Lost {
@@ -134,21 +135,11 @@ pub(crate) fn read(input: impl std::io::Read) -> Result<Read, String> {
     })
 }
 
-fn level(name: &str) -> Level {
-    [Level::Roots, Level::Moves].into_iter().find(|level| level.name() == name).unwrap_or(Level::Basic)
-}
-
-fn background(name: &str) -> BackgroundGc {
-    BackgroundGc::ALL.into_iter().find(|b| b.name() == name).unwrap_or(BackgroundGc::Untouched)
-}
-
 fn gc(of: GcIn) -> Gc {
-    let mut gc = Gc::unknown(level(&of.level));
+    let mut gc = Gc::unknown(Level::named(&of.level).unwrap_or_default());
     gc.number = of.number;
     gc.generation = of.generation.map(Generation);
-    gc.kind = of.kind.and_then(|name| {
-        [Kind::Blocking, Kind::Background, Kind::Foreground].into_iter().find(|kind| kind.name() == name)
-    });
+    gc.kind = of.kind.and_then(|name| Kind::named(&name));
     gc.reason = of.reason.and_then(|name| (0..32).map(Reason).find(|reason| reason.names().0 == name));
     // Which of the reasons does not matter: it counts nowhere.
     gc.incomplete = (!of.complete).then_some(Incomplete::EndedAfter);

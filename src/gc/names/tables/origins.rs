@@ -1,8 +1,9 @@
 //! From an id to the origin of what it stands for.
 
+use netcore_profiler::wire::{ClassShape, DefStatus, MethodShape};
+
 use super::Tables;
 use crate::gc::names::budget::Budget;
-use crate::gc::names::definitions::{Shape, Status};
 use crate::gc::names::origin::{self, Origin};
 
 /// How far arguments of arguments are followed.
@@ -29,19 +30,19 @@ impl Tables {
         let class = self.own.classes.get(&id).filter(|_| depth > 0 && budget.spend(1));
         let Some(class) = class else { return Origin::Unknown };
         match class.shape {
-            Shape::Array => self.class_origin_within(class.element, depth - 1, budget),
-            Shape::Plain => {
+            ClassShape::ARRAY => self.class_origin_within(class.element, depth - 1, budget),
+            ClassShape::PLAIN => {
                 let own = self.type_origin(class.module, class.token);
                 let args = class.args.iter().map(|&arg| self.class_origin_within(arg, depth - 1, budget));
                 if args.into_iter().any(|origin| origin == Origin::App) { Origin::App } else { own }
             }
-            Shape::Dynamic | Shape::Unnamed => Origin::Unknown,
+            _ => Origin::Unknown,
         }
     }
 
     fn type_origin(&self, module: u64, token: u32) -> Origin {
         match self.type_def_of(module, token) {
-            Some(def) if def.status == Status::Known && self.known_module(module).is_some() => {
+            Some(def) if def.status == DefStatus::OK && self.known_module(module).is_some() => {
                 origin::of(self.framework(module), &def.name)
             }
             _ => Origin::Unknown,
@@ -62,7 +63,7 @@ impl Tables {
         if id == 0 {
             return Origin::Runtime;
         }
-        let Some(method) = self.own.methods.get(&id).filter(|m| m.shape == Shape::Plain) else {
+        let Some(method) = self.own.methods.get(&id).filter(|m| m.shape == MethodShape::NAMED) else {
             return Origin::Unknown;
         };
         match self.method_def_of(method.module, method.token) {

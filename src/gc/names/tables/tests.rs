@@ -1,17 +1,18 @@
+use netcore_profiler::wire::{ClassShape, DefStatus, MethodShape};
+
 use super::*;
-use crate::gc::names::definitions::{Shape, Status};
 
 const CORE: u64 = 1;
 const APP: u64 = 2;
 
 fn plain(module: u64, token: u32, args: &[u64]) -> Class {
     let args = args.to_vec();
-    Class { shape: Shape::Plain, module, token, rank: 0, element: 0, element_type: 0, args }
+    Class { shape: ClassShape::PLAIN, module, token, rank: 0, element: 0, element_type: 0, args }
 }
 
 fn array(rank: u8, element: u64, element_type: u8) -> Class {
     let (module, token, args) = (0, 0, Vec::new());
-    Class { shape: Shape::Array, module, token, rank, element, element_type, args }
+    Class { shape: ClassShape::ARRAY, module, token, rank, element, element_type, args }
 }
 
 fn tables() -> Tables {
@@ -19,7 +20,7 @@ fn tables() -> Tables {
     t.module(CORE, "/d/shared/Microsoft.NETCore.App/9.0.0/System.Private.CoreLib.dll");
     t.module(APP, "/app/app.dll");
     let def = |name: &str, params: &[&str]| TypeDef {
-        status: Status::Known,
+        status: DefStatus::OK,
         name: name.to_owned(),
         params: params.iter().map(|p| (*p).to_owned()).collect(),
     };
@@ -28,7 +29,7 @@ fn tables() -> Tables {
     t.type_def(CORE, 3, def("System.String", &[]));
     t.type_def(APP, 4, def("Demo.Order", &[]));
     t.type_def(APP, 5, def("evil\u{1b}[31m\n", &[]));
-    t.type_def(APP, 6, TypeDef { status: Status::Unloaded, ..def("", &[]) });
+    t.type_def(APP, 6, TypeDef { status: DefStatus::UNLOADED, ..def("", &[]) });
     t.class(10, plain(CORE, 1, &[]));
     t.class(11, plain(CORE, 2, &[10]));
     t.class(12, plain(CORE, 2, &[13]));
@@ -81,7 +82,7 @@ fn an_array_of_itself_and_an_argument_of_itself_end() {
 fn methods() {
     let mut t = tables();
     let def = |type_token, name: &str, params: &[&str]| MethodDef {
-        status: Status::Known,
+        status: DefStatus::OK,
         type_token,
         name: name.to_owned(),
         is_async: false,
@@ -97,12 +98,12 @@ fn methods() {
         token,
         args: args.to_vec(),
     };
-    t.method(100, method(Shape::Plain, 11, CORE, 1, &[]));
-    t.method(101, method(Shape::Plain, 12, CORE, 1, &[]));
-    t.method(102, method(Shape::Plain, 0, APP, 2, &[10]));
-    t.method(103, method(Shape::Plain, 0, APP, 2, &[14]));
-    t.method(104, method(Shape::Dynamic, 0, 0, 0, &[]));
-    t.method(105, method(Shape::Plain, 0, APP, 3, &[]));
+    t.method(100, method(MethodShape::NAMED, 11, CORE, 1, &[]));
+    t.method(101, method(MethodShape::NAMED, 12, CORE, 1, &[]));
+    t.method(102, method(MethodShape::NAMED, 0, APP, 2, &[10]));
+    t.method(103, method(MethodShape::NAMED, 0, APP, 2, &[14]));
+    t.method(104, method(MethodShape::DYNAMIC, 0, 0, 0, &[]));
+    t.method(105, method(MethodShape::NAMED, 0, APP, 3, &[]));
     for (id, text) in [
         (0, "(no frame)"),
         (100, "List<T>.Add"),
@@ -125,7 +126,7 @@ fn a_text_follows_what_is_told_later_and_ids_that_mean_something_else() {
     let mut t = tables();
     t.class(40, plain(APP, 7, &[]));
     assert_eq!(&*t.class_name(40), "(unnamed)");
-    let def = |name: &str| TypeDef { status: Status::Known, name: name.to_owned(), params: vec![] };
+    let def = |name: &str| TypeDef { status: DefStatus::OK, name: name.to_owned(), params: vec![] };
     t.type_def(APP, 7, def("Late"));
     assert_eq!(&*t.class_name(40), "Late");
     t.class(41, plain(APP, 8, &[]));

@@ -1,10 +1,12 @@
 //! From an id to a text.
 
+use netcore_profiler::wire::{ClassShape, DefStatus, MethodShape};
+
 use super::Tables;
 use crate::escape::{LONGEST, cut};
 use crate::gc::names::budget::Budget;
 use crate::gc::names::compose::{self, Type};
-use crate::gc::names::definitions::{Class, Shape, Status};
+use crate::gc::names::definitions::Class;
 use crate::gc::names::generated;
 use crate::gc::names::name::{DYNAMIC, NO_FRAME, Name, UNLOADED, UNNAMED};
 
@@ -30,11 +32,11 @@ impl Tables {
             return CUT.to_owned();
         }
         match class.shape {
-            Shape::Plain => {
+            ClassShape::PLAIN => {
                 let args = self.class_args(class, depth, budget);
                 self.type_text(class.module, class.token, &args)
             }
-            Shape::Array => {
+            ClassShape::ARRAY => {
                 // C# writes the outermost brackets first.
                 let mut brackets = String::new();
                 let (mut class, mut left) = (class, DEPTH);
@@ -44,7 +46,7 @@ impl Tables {
                     brackets += "]";
                     left -= 1;
                     match self.own.classes.get(&class.element) {
-                        Some(inner) if inner.shape == Shape::Array && left > 0 => class = inner,
+                        Some(inner) if inner.shape == ClassShape::ARRAY && left > 0 => class = inner,
                         _ => break,
                     }
                 }
@@ -54,16 +56,16 @@ impl Tables {
                 };
                 element + &brackets
             }
-            Shape::Dynamic | Shape::Unnamed => UNNAMED.to_owned(),
+            _ => UNNAMED.to_owned(),
         }
     }
 
     fn type_text(&self, module: u64, token: u32, args: &[String]) -> String {
         match self.type_def_of(module, token) {
-            Some(def) if def.status == Status::Known => {
+            Some(def) if def.status == DefStatus::OK => {
                 Type { name: &def.name, args, framework: self.framework(module) }.text()
             }
-            Some(def) if def.status == Status::Unloaded => UNLOADED.to_owned(),
+            Some(def) if def.status == DefStatus::UNLOADED => UNLOADED.to_owned(),
             _ => UNNAMED.to_owned(),
         }
     }
@@ -108,17 +110,17 @@ impl Tables {
         }
         let Some(method) = self.own.methods.get(&id) else { return UNNAMED.to_owned() };
         match method.shape {
-            Shape::Plain => {}
-            Shape::Dynamic => return DYNAMIC.to_owned(),
-            Shape::Array | Shape::Unnamed => return UNNAMED.to_owned(),
+            MethodShape::NAMED => {}
+            MethodShape::DYNAMIC => return DYNAMIC.to_owned(),
+            _ => return UNNAMED.to_owned(),
         }
         let Some(def) = self.method_def_of(method.module, method.token) else {
             return UNNAMED.to_owned();
         };
         match def.status {
-            Status::Known => {}
-            Status::Unloaded => return UNLOADED.to_owned(),
-            Status::Unreadable => return UNNAMED.to_owned(),
+            DefStatus::OK => {}
+            DefStatus::UNLOADED => return UNLOADED.to_owned(),
+            _ => return UNNAMED.to_owned(),
         }
         let budget = Budget::of_a_text();
         let args = self.args(&method.args, &def.params, DEPTH, &budget);
