@@ -4,14 +4,13 @@ use std::io;
 
 use serde::Serialize;
 
-use super::json::Number;
+use super::json::{Number, TOOL, Tool};
 use super::style::{Role, Style, Terminal, wrapped};
 use super::table::{Cell, Column, table};
 use super::units::{Units, count, duration, in_unit};
 use crate::assertion::{Row, Test, Unit};
 use crate::escape::{escape_untrusted, to_json_pretty};
 use crate::gc::record::Level;
-use crate::version::VERSION;
 
 /// One of the two watches.
 #[derive(Debug, Clone, Serialize)]
@@ -219,11 +218,6 @@ impl DiffReport<'_> {
             exit: Exit,
         }
         #[derive(Serialize)]
-        struct Tool {
-            name: &'static str,
-            version: &'static str,
-        }
-        #[derive(Serialize)]
         struct Exit {
             gcwatch: u8,
         }
@@ -265,7 +259,7 @@ impl DiffReport<'_> {
         };
         let wire = Wire {
             schema: "gcwatch-diff/1",
-            tool: Tool { name: "gcwatch", version: VERSION },
+            tool: TOOL,
             before: &self.before,
             after: &self.after,
             metrics: self

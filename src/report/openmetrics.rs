@@ -145,6 +145,13 @@ impl Page {
         }
     }
 
+    /// A family with one sample; a counter's has a suffix.
+    fn single(&mut self, name: &str, kind: &str, unit: &str, help: &str, value: impl fmt::Display) {
+        self.family(name, kind, unit, help);
+        let suffix = if kind == "counter" { "_total" } else { "" };
+        self.sample(&format!("{name}{suffix}"), &[], value);
+    }
+
     fn text(self) -> String {
         let families = self.families.into_iter().map(|(_, head, samples)| head + &samples);
         families.chain(["# EOF\n".to_owned()]).collect()
@@ -172,12 +179,8 @@ impl Page {
         for ((generation, kind), group) in &sum.groups {
             p.sample("gcwatch_collections_total", &group_labels(*generation, *kind), group.count);
         }
-        p.family(
-            "gcwatch_pause_seconds",
-            "summary",
-            "seconds",
-            "Time the program stood still per collection.",
-        );
+        let help = "Time the program stood still per collection.";
+        p.family("gcwatch_pause_seconds", "summary", "seconds", help);
         for ((generation, kind), group) in &sum.groups {
             let labels = group_labels(*generation, *kind);
             for (quantile, percent) in [("0.5", 50.0), ("0.9", 90.0), ("0.99", 99.0), ("1", 100.0)] {
@@ -190,28 +193,26 @@ impl Page {
             p.sample("gcwatch_pause_seconds_sum", &labels, seconds(group.pauses.total()));
             p.sample("gcwatch_pause_seconds_count", &labels, group.count);
         }
-        p.family(
+        let help = "Stops of the program that gcwatch caused; they are in no pause.";
+        p.single(
             "gcwatch_caused_by_watching_seconds",
             "counter",
             "seconds",
-            "Stops of the program that gcwatch caused; they are in no pause.",
+            help,
+            seconds(sum.extra_stops.ns),
         );
-        p.sample("gcwatch_caused_by_watching_seconds_total", &[], seconds(sum.extra_stops.ns));
         if let Some(bytes) = sum.heap_after_last_bytes {
-            p.family("gcwatch_heap_after_bytes", "gauge", "bytes", "Heap after the last collection.");
-            p.sample("gcwatch_heap_after_bytes", &[], bytes);
+            p.single("gcwatch_heap_after_bytes", "gauge", "bytes", "Heap after the last collection.", bytes);
         }
         for (what, count) in [
             ("moved", sum.moved.as_ref().map(|m| m.count)),
             ("surviving", sum.surviving.as_ref().map(|s| s.count)),
         ] {
             let Some(count) = count else { continue };
-            let name = format!("gcwatch_{what}_bytes");
-            p.family(&name, "counter", "bytes", &format!("Bytes of {what} blocks."));
-            p.sample(&format!("{name}_total"), &[], count.bytes);
-            let name = format!("gcwatch_{what}_blocks");
-            p.family(&name, "counter", "", &format!("{what} blocks."));
-            p.sample(&format!("{name}_total"), &[], count.blocks);
+            let (name, help) = (format!("gcwatch_{what}_bytes"), format!("Bytes of {what} blocks."));
+            p.single(&name, "counter", "bytes", &help, count.bytes);
+            let (name, help) = (format!("gcwatch_{what}_blocks"), format!("{what} blocks."));
+            p.single(&name, "counter", "", &help, count.blocks);
         }
         if let Some(roots) = &sum.roots {
             p.family("gcwatch_roots", "gauge", "", "Roots of a collection by kind, median and maximum.");
@@ -234,27 +235,22 @@ impl Page {
         for (what, n) in kinds {
             p.sample("gcwatch_lost_total", &[("what", what.to_owned())], n);
         }
-        p.family("gcwatch_incomplete_collections", "counter", "", "Collections that were cut off.");
-        p.sample("gcwatch_incomplete_collections_total", &[], sum.incomplete_gcs());
+        let help = "Collections that were cut off.";
+        p.single("gcwatch_incomplete_collections", "counter", "", help, sum.incomplete_gcs());
         if let Some(ns) = facts.watch.duration_ns {
-            p.family("gcwatch_watch_seconds", "gauge", "seconds", "Length of the watch.");
-            p.sample("gcwatch_watch_seconds", &[], seconds(ns));
+            p.single("gcwatch_watch_seconds", "gauge", "seconds", "Length of the watch.", seconds(ns));
         }
         if facts.watch.sample.is_some() {
             let windows = facts.watch.windows;
-            p.family(
-                "gcwatch_windows",
-                "counter",
-                "",
-                "Windows in which roots were looked at, and those skipped.",
-            );
+            let help = "Windows in which roots were looked at, and those skipped.";
+            p.family("gcwatch_windows", "counter", "", help);
             let skipped = [("background_gc", windows.busy), ("refused", windows.refused)];
             for (outcome, n) in [("taken", windows.taken)].into_iter().chain(skipped) {
                 p.sample("gcwatch_windows_total", &[("outcome", outcome.to_owned())], n);
             }
-            p.family("gcwatch_collections_with_roots", "counter", "", "Collections that showed their roots.");
-            let seen = sum.roots.as_ref().map_or(0, |roots| roots.gcs);
-            p.sample("gcwatch_collections_with_roots_total", &[], seen);
+            let (help, seen) =
+                ("Collections that showed their roots.", sum.roots.as_ref().map_or(0, |r| r.gcs));
+            p.single("gcwatch_collections_with_roots", "counter", "", help, seen);
         }
         p.family("gcwatch_watch", "info", "", "How the process is watched.");
         let background = facts.watch.background_gc.name().to_owned();

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
 
-use crate::gc::facts::{Arming, BackgroundGc, GcSettings, Lost, Target, Watch};
+use crate::gc::facts::{Arming, BackgroundGc, Exit, GcSettings, Lost, Target, Watch};
 use crate::gc::generation::Generation;
 use crate::gc::histogram::Histogram;
 use crate::gc::record::{
@@ -14,7 +14,7 @@ use crate::gc::record::{
 use crate::gc::root_kind::{RootFlags, RootKind};
 use crate::gc::root_stats::{MethodRow, Origins, PinnedRow, RootStats, StaticRow, TypeRow};
 use crate::gc::summary::{StopTotals, Summary};
-use crate::report::model::Facts;
+use crate::report::model::{End, Facts, Report};
 
 const MS: u64 = 1_000_000;
 const MIB: u64 = 1 << 20;
@@ -328,6 +328,15 @@ pub(super) fn summed(gcs: &[Gc]) -> Summary {
 
 /// Nothing.
 pub(super) const NOTHING_LOST: Lost = Lost { gcs: 0, events: 0, ranges: 0, roots: 0, gap: None };
+
+/// The end of a watch.
+pub(super) const EXIT: Exit = Exit { gcwatch: 0, child: Some(0), reason: "target-ended" };
+
+/// Ends the report of these collections.
+pub(super) fn end(report: &mut dyn Report, facts: &Facts, gcs: &[Gc], lost: &Lost) {
+    let end = End { summary: &summed(gcs), lost, verdicts: &[], exit: &EXIT };
+    report.end(facts, &end).expect("memory takes it");
+}
 
 /// A writer whose text can be read while a report owns a copy of it.
 #[derive(Debug, Clone, Default)]

@@ -42,19 +42,13 @@ const CONDEMN_CONDITIONS: [&str; 31] = [
 pub(crate) fn condemned_reasons(reasons: [u32; 2], generation: Generation) -> Vec<&'static str> {
     let level = |shift: u32| (reasons[0] >> shift) & 3;
     let mut names = Vec::new();
-    if generation > Generation::GEN0 && level(4) == u32::from(generation.0) {
-        names.push("alloc_budget");
+    for (shift, name) in [(4, "alloc_budget"), (6, "time_tuning")] {
+        if generation > Generation::GEN0 && level(shift) == u32::from(generation.0) {
+            names.push(name);
+        }
     }
-    if generation > Generation::GEN0 && level(6) == u32::from(generation.0) {
-        names.push("time_tuning");
-    }
-    names.extend(
-        CONDEMN_CONDITIONS
-            .iter()
-            .enumerate()
-            .filter(|(bit, _)| reasons[1] & (1 << bit) != 0)
-            .map(|(_, n)| *n),
-    );
+    let conditions = (0..).zip(CONDEMN_CONDITIONS).filter(|(bit, _)| reasons[1] & (1 << bit) != 0);
+    names.extend(conditions.map(|(_, name)| name));
     names
 }
 

@@ -6,7 +6,6 @@ mod budget;
 mod compose;
 mod definitions;
 mod generated;
-mod memory;
 mod name;
 mod origin;
 mod tables;

@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use std::hash::Hash;
 
 use super::definitions::{Class, Definitions, Field, Method, MethodDef, TypeDef};
-use super::memory::{entry_bytes, replaced, text_bytes};
 use super::name::Name;
 use super::origin::{self, Origin};
 use crate::escape::{LONGEST, cut, escape_untrusted};
@@ -17,6 +16,25 @@ use crate::gc::map::HashMap;
 fn make_printable(name: &mut String, params: &mut [String]) {
     *name = cut(escape_untrusted(name), LONGEST);
     params.iter_mut().for_each(|param| *param = cut(escape_untrusted(param), LONGEST));
+}
+
+/// What the allocator, and the room that a map keeps free, add to an entry.
+const OVERHEAD_BYTES: usize = 32;
+
+/// A map's entry, without the memory that it points to.
+fn entry_bytes<Entry>() -> usize {
+    size_of::<Entry>() + OVERHEAD_BYTES
+}
+
+/// The texts that an entry points to.
+fn text_bytes(name: &str, params: &[String]) -> usize {
+    let param = |param: &String| size_of::<String>() + OVERHEAD_BYTES + param.len();
+    name.len() + params.iter().map(param).sum::<usize>()
+}
+
+/// Updates the total `all` where an entry is added, or replaces another.
+fn replaced(all: &mut usize, before: Option<usize>, now: usize) {
+    *all = all.saturating_sub(before.unwrap_or(0)).saturating_add(now);
 }
 
 /// The definitions since ids were last void.
@@ -64,6 +82,21 @@ fn insert<K: Eq + Hash, V>(
 }
 
 impl Tables {
+    /// What a map has for a key; `make` makes it where it is not there yet.
+    fn cached<K: Copy + Eq + Hash, V: Clone>(
+        &mut self,
+        map: fn(&mut Tables) -> &mut HashMap<K, V>,
+        key: K,
+        make: fn(&Tables, K) -> V,
+    ) -> V {
+        if let Some(known) = map(self).get(&key) {
+            return known.clone();
+        }
+        let made = make(self, key);
+        map(self).insert(key, made.clone());
+        made
+    }
+
     fn names_changed(&mut self) {
         empty(&mut self.class_texts);
         empty(&mut self.method_texts);

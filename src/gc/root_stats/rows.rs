@@ -2,7 +2,6 @@
 
 use netcore_profiler::wire;
 
-use super::statics::Value;
 use crate::gc::generation::Generation;
 use crate::gc::map::HashMap;
 use crate::gc::root_kind::{RootFlags, RootKind};
@@ -30,6 +29,15 @@ impl Row {
     pub(crate) fn pinning(&self) -> bool {
         self.flags.has(RootFlags::PINNING)
     }
+}
+
+/// The object that a field holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Value {
+    pub(crate) field: u32,
+    pub(crate) class: u64,
+    pub(crate) bytes: u64,
+    pub(crate) generation: Option<Generation>,
 }
 
 /// The rows of one collection.

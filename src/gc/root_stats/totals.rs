@@ -2,8 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::origins::Origins;
-use super::stats::RootStats;
+use super::stats::{Origins, RootStats};
 use super::types::TypeRow;
 use crate::gc::generation::Generation;
 use crate::gc::map::{HashMap, bounded_entry};

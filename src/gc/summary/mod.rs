@@ -1,9 +1,7 @@
 //! The summary of a watch.
 
-mod parts;
 mod samples;
 mod totals;
 
-pub(crate) use parts::{Group, RootsSummary, StopTotals};
 pub(crate) use samples::{Samples, Tally, nearest_rank};
-pub(crate) use totals::{INCOMPLETE, Summary, survived};
+pub(crate) use totals::{Group, INCOMPLETE, RootsSummary, StopTotals, Summary, survived};

@@ -243,25 +243,19 @@ fn hello() -> Vec<u8> {
 fn fold(plan: &Plan, seen: &[Seen], keep: bool) -> (Vec<Gc>, u64) {
     let mut fold = Fold::new(keep);
     let mut records = Vec::new();
-    fn occurrence<'a>(
-        provider: &'static str,
-        id: u32,
-        thread: u64,
-        at_ns: u64,
-        payload: &'a [u8],
-    ) -> StreamEvent<'a> {
-        StreamEvent { provider, id, pointer_size: 8, thread, at_ns, payload }
-    }
-    fold.event(occurrence(wire::PROVIDER_NAME, event_id::HELLO, 99, 0, &hello()));
+    let tell = |fold: &mut Fold, provider, id, thread, at_ns, payload: &[u8]| {
+        fold.event(StreamEvent { provider, id, pointer_size: 8, thread, at_ns, payload });
+    };
+    tell(&mut fold, wire::PROVIDER_NAME, event_id::HELLO, 99, 0, &hello());
     for event in runtime::run(plan) {
         if let What::End { number, .. } = event.what {
             let seen = &seen[number as usize - 1];
             for (id, payload) in seen.records(number.into(), number, keep) {
-                fold.event(occurrence(wire::PROVIDER_NAME, id, event.thread, event.at_ns, &payload));
+                tell(&mut fold, wire::PROVIDER_NAME, id, event.thread, event.at_ns, &payload);
             }
         }
         let (id, payload) = payload::encode(&event.what, 8);
-        fold.event(occurrence(RUNTIME_PROVIDER, id, event.thread, event.at_ns, &payload));
+        tell(&mut fold, RUNTIME_PROVIDER, id, event.thread, event.at_ns, &payload);
         records.extend(std::iter::from_fn(|| fold.take()));
     }
     fold.end();

@@ -14,6 +14,7 @@ pub(crate) use number::Number;
 pub(crate) use processes::JsonProcesses;
 pub(crate) use read::read;
 pub(crate) use schema::schema;
+pub(crate) use types::document::{TOOL, Tool};
 pub(crate) use writer::JsonReport;
 
 #[cfg(test)]

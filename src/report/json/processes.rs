@@ -177,25 +177,15 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::gc::record::Gc;
-    use crate::report::json::schema::schema;
-    use crate::report::model::{End, Facts};
+    use crate::report::json::tests::{problems, validator};
     use crate::report::multi_process::MultiProcess;
-    use crate::report::sample::{Memory, NOTHING_LOST, facts, quiet_run, summed, tiny};
+    use crate::report::sample::{EXIT, Memory, NOTHING_LOST, end, facts, quiet_run, tiny};
 
     fn document(memory: &Memory) -> Value {
         let document: Value = serde_json::from_str(&memory.text()).expect("it is JSON");
-        let all = serde_json::to_value(schema()).expect("a schema is JSON");
-        let schema = serde_json::json!({
-            "$schema": all["$schema"], "$ref": "#/$defs/Processes", "$defs": all["$defs"]
-        });
-        let validator = jsonschema::validator_for(&schema).expect("the schema is a schema");
-        let wrong: Vec<String> = validator.iter_errors(&document).map(|e| e.to_string()).collect();
-        assert_eq!(wrong, [] as [String; 0]);
+        assert_eq!(problems(&validator("#/$defs/Processes"), &document), [] as [&str; 0]);
         document
     }
-
-    const EXIT: Exit = Exit { gcwatch: 0, child: Some(0), reason: "target-ended" };
 
     #[test]
     fn processes_side_by_side_stand_in_the_order_of_their_ends() {
@@ -211,13 +201,8 @@ mod tests {
             a.gc(&first, &gc).expect("memory takes it");
         }
         b.gc(&second, &tiny()).expect("memory takes it");
-        let end = |gcs: &[Gc], report: &mut dyn Report, facts: &Facts| {
-            let summary = summed(gcs);
-            let end = End { summary: &summary, lost: &NOTHING_LOST, verdicts: &[], exit: &EXIT };
-            report.end(facts, &end).expect("memory takes it");
-        };
-        end(&[tiny()], b.as_mut(), &second);
-        end(&quiet_run(), a.as_mut(), &first);
+        end(b.as_mut(), &second, &[tiny()], &NOTHING_LOST);
+        end(a.as_mut(), &first, &quiet_run(), &NOTHING_LOST);
         let why = "it ended before it could be watched";
         processes
             .not_watched(Target { pid: Some(3), ..Target::default() }, why, &[], &EXIT)

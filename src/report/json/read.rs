@@ -166,11 +166,8 @@ fn gc(of: GcIn) -> Gc {
             flags: RootFlags::named(r.flags.iter().map(String::as_str)),
             count: r.count,
         };
-        roots(counts.into_iter().map(root).collect())
+        let counts = counts.into_iter().map(root).collect();
+        Roots { counts, kinds_known: true, ..Roots::default() }
     });
     gc
-}
-
-fn roots(counts: Vec<RootCount>) -> Roots {
-    Roots { counts, kinds_known: true, ..Roots::default() }
 }

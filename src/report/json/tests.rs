@@ -6,15 +6,13 @@ use serde_json::Value;
 use super::ndjson::NdjsonReport;
 use super::schema::schema;
 use super::writer::JsonReport;
-use crate::gc::facts::{Exit, Lost};
+use crate::gc::facts::Lost;
 use crate::gc::generation::Generation;
 use crate::gc::record::{Gc, Incomplete, Level};
-use crate::report::model::{End, Facts, Filter, Report};
-use crate::report::sample::{NOTHING_LOST, facts, quiet_run, summed, tiny};
+use crate::report::model::{Facts, Filter, Report};
+use crate::report::sample::{NOTHING_LOST, end, facts, quiet_run, tiny};
 
-const EXIT: Exit = Exit { gcwatch: 0, child: Some(0), reason: "target-ended" };
-
-fn validator(of: &str) -> Validator {
+pub(super) fn validator(of: &str) -> Validator {
     let mut schema = serde_json::to_value(schema()).expect("a schema is JSON");
     if of != "#" {
         let definitions = schema["$defs"].clone();
@@ -25,16 +23,14 @@ fn validator(of: &str) -> Validator {
     jsonschema::validator_for(&schema).expect("the schema is a schema")
 }
 
-fn problems(validator: &Validator, value: &Value) -> Vec<String> {
+pub(super) fn problems(validator: &Validator, value: &Value) -> Vec<String> {
     validator.iter_errors(value).map(|e| format!("{}: {e}", e.instance_path())).collect()
 }
 
 fn write(report: &mut dyn Report, facts: &Facts, gcs: &[Gc], lost: &Lost) {
     report.start(facts).expect("memory takes it");
     gcs.iter().for_each(|gc| report.gc(facts, gc).expect("memory takes it"));
-    report
-        .end(facts, &End { summary: &summed(gcs), lost, verdicts: &[], exit: &EXIT })
-        .expect("memory takes it");
+    end(report, facts, gcs, lost);
 }
 
 fn document(facts: &Facts, gcs: &[Gc]) -> String {

@@ -147,16 +147,7 @@ impl Lines {
         let mut line = Line::default();
         line.space(1);
         for slot in &self.slots {
-            line.space(slot.gap);
-            let name = name(slot.column);
-            match left(slot.column) {
-                true => {
-                    let end = line.width() + slot.width;
-                    line.push(self.style, Role::Dim, name);
-                    line.pad_to(end);
-                }
-                false => line.push_right(self.style, Role::Dim, name, slot.width),
-            }
+            self.put(&mut line, *slot, name(slot.column), Role::Dim);
         }
         line.into_string()
     }
@@ -178,23 +169,28 @@ impl Lines {
                 line.push(style, Role::Dim, note);
                 break;
             }
-            line.space(slot.gap);
             let (text, role) = self.cell(slot, gc, mark);
-            if left(slot.column) {
-                let end = line.width() + slot.width;
-                line.push(style, role, &text);
-                line.pad_to(end);
-            } else {
-                line.push_right(style, role, &text, slot.width);
-            }
+            self.put(&mut line, slot, &text, role);
         }
         line.into_string()
+    }
+
+    fn put(&self, line: &mut Line, slot: Slot, text: &str, role: Role) {
+        line.space(slot.gap);
+        if left(slot.column) {
+            let end = line.width() + slot.width;
+            line.push(self.style, role, text);
+            line.pad_to(end);
+        } else {
+            line.push_right(self.style, role, text, slot.width);
+        }
     }
 
     fn cell(&mut self, slot: Slot, gc: &Gc, mark: Mark) -> (String, Role) {
         let gen2 = gc.generation == Some(Generation::GEN2);
         let routine = if gen2 { Role::Strong } else { Role::Dim };
         let known = |text: Option<String>, role| text.map(|t| (t, role)).unwrap_or(unknown());
+        let (roots, count) = (gc.roots.as_ref(), |n| compact(n, slot.width));
         match slot.column {
             Column::Number => {
                 known(gc.number.map(|n| n.to_string()), if gen2 { Role::Strong } else { Role::Plain })
@@ -215,19 +211,17 @@ impl Lines {
             }
             Column::Suspension => known(gc.suspend_ns.map(millis), Role::Dim),
             Column::Heap => (self.heap_cell(slot, gc), Role::Plain),
-            Column::Promoted => sized(gc.promoted_bytes, &mut self.promoted),
+            Column::Promoted => shown(gc.promoted_bytes, |bytes| self.promoted.one(bytes)),
             Column::Fragmentation => known(fragmentation(gc), Role::Plain),
             Column::Moved => blocks(gc.moved.as_ref().map(|m| m.count), &mut self.moved, slot.width),
             Column::Survived => blocks(survived(gc), &mut self.survived, slot.width),
-            Column::Roots => counted(gc.roots.as_ref().map(|r| r.total()), slot.width),
-            Column::RootKind(kind) => counted(gc.roots.as_ref().and_then(|r| r.of_kind(kind)), slot.width),
+            Column::Roots => shown(roots.map(|r| r.total()), count),
+            Column::RootKind(kind) => shown(roots.and_then(|r| r.of_kind(kind)), count),
             Column::TopMethod => match top_method(gc) {
                 Some((name, role)) => (root_stats::fits(name, slot.width, self.style), role),
                 None => unknown(),
             },
-            Column::Pinning => {
-                counted(gc.roots.as_ref().and_then(|r| r.with_flag(RootFlags::PINNING)), slot.width)
-            }
+            Column::Pinning => shown(roots.and_then(|r| r.with_flag(RootFlags::PINNING)), count),
         }
     }
 
@@ -290,19 +284,11 @@ fn unknown() -> (String, Role) {
     ("-".to_owned(), Role::Dim)
 }
 
-fn counted(count: Option<u64>, width: usize) -> (String, Role) {
-    match count {
+fn shown(value: Option<u64>, text: impl FnOnce(u64) -> String) -> (String, Role) {
+    match value {
         None => unknown(),
         Some(0) => ("0".to_owned(), Role::Dim),
-        Some(n) => (compact(n, width), Role::Plain),
-    }
-}
-
-fn sized(bytes: Option<u64>, scale: &mut Scale) -> (String, Role) {
-    match bytes {
-        None => unknown(),
-        Some(0) => ("0".to_owned(), Role::Dim),
-        Some(n) => (scale.one(n), Role::Plain),
+        Some(n) => (text(n), Role::Plain),
     }
 }
 

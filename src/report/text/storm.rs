@@ -16,7 +16,7 @@ const MAX_GEN2: usize = 5;
 const MAX_RECENT: usize = 1 << 14;
 
 /// Collections that share a line.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Fold {
     first: Option<u32>,
     last: Option<u32>,
@@ -70,17 +70,8 @@ impl Storm {
     pub(super) fn add(&mut self, gc: &Gc, line: impl FnOnce() -> String) {
         let at = gc.at_ns.unwrap_or(0);
         let pause = gc.pause_ns.unwrap_or(0);
-        let fold = self.fold.get_or_insert(Fold {
-            first: gc.number,
-            last: None,
-            from_ns: at,
-            to_ns: at,
-            counts: [0; 4],
-            shortest_ns: None,
-            longest_ns: None,
-            paused_ns: 0,
-            single: None,
-        });
+        let new = Fold { first: gc.number, from_ns: at, to_ns: at, ..Fold::default() };
+        let fold = self.fold.get_or_insert(new);
         // Only the line of the first one may be shown.
         fold.single = fold.counts.iter().all(|n| *n == 0).then(line);
         fold.last = gc.number;

@@ -253,10 +253,8 @@ impl Page<'_> {
 
     /// Sentences; each begins with its subject.
     fn notes(&self) -> Vec<String> {
-        let mut lines = Vec::new();
-        let mut note = |about: &str, role: Role, text: String| {
-            lines.extend(wrap(self.style, role, &format!("{about}: {text}"), 2, self.columns));
-        };
+        let mut notes = Vec::new();
+        let mut note = |about: &str, role: Role, text: String| notes.push((role, format!("{about}: {text}")));
         if let Some(text) = self.why() {
             note("why", Role::Plain, text);
         }
@@ -305,22 +303,13 @@ impl Page<'_> {
             note("not counted", if lost + half_armed > 0 { Role::Alarm } else { Role::Plain }, text);
         }
         if let Some(stepped_back) = &self.facts.watch.stepped_back {
-            let text = format!("at {}: {}", self.time(stepped_back.at_ns), stepped_back.reason);
-            lines.extend(wrap(
-                self.style,
-                Role::High,
-                &format!("stepped back to windows {text}"),
-                2,
-                self.columns,
-            ));
+            let at = format!("stepped back to windows at {}", self.time(stepped_back.at_ns));
+            note(&at, Role::High, stepped_back.reason.clone());
         }
-        if let Some(text) = self.windows() {
-            lines.extend(wrap(self.style, Role::Plain, &text, 2, self.columns));
-        }
-        if let Some(text) = self.background() {
-            lines.extend(wrap(self.style, Role::High, &text, 2, self.columns));
-        }
-        lines
+        notes.extend(self.windows().map(|text| (Role::Plain, text)));
+        notes.extend(self.background().map(|text| (Role::High, text)));
+        let wrapped = |(role, text): (Role, String)| wrap(self.style, role, &text, 2, self.columns);
+        notes.into_iter().flat_map(wrapped).collect()
     }
 
     /// The reasons of the collections by their short names, the most frequent first.

@@ -1,15 +1,14 @@
 use super::{TextOptions, TextReport};
 use std::time::Duration;
 
-use crate::gc::facts::{BackgroundGc, Exit, Gap, Lost, Sample, WindowCounts, WindowLength};
+use crate::gc::facts::{BackgroundGc, Gap, Lost, Sample, WindowCounts, WindowLength};
 use crate::gc::generation::Generation;
 use crate::gc::record::{Gc, Kind, Level, Pause, Phase};
-use crate::report::model::{End, Facts, LiveState, Report};
-use crate::report::sample::{NOTHING_LOST, facts, quiet_run, summed, tiny};
+use crate::report::model::{Facts, LiveState, Report};
+use crate::report::sample::{NOTHING_LOST, end, facts, quiet_run, tiny};
 use crate::report::style::Terminal;
 use crate::report::units::Units;
 
-const EXIT: Exit = Exit { gcwatch: 0, child: Some(0), reason: "target-ended" };
 const FILE: Terminal = Terminal { columns: 80, rows: None, colour: false, live: false, unicode: true };
 
 fn render(terminal: Terminal, options: TextOptions, facts: &Facts, gcs: &[Gc], lost: &Lost) -> String {
@@ -21,9 +20,7 @@ fn render(terminal: Terminal, options: TextOptions, facts: &Facts, gcs: &[Gc], l
         let elapsed_ns = gc.at_ns.unwrap_or(0) + 20_000_000;
         report.tick(&LiveState { elapsed_ns, lost: *lost }).expect("memory takes it");
     }
-    report
-        .end(facts, &End { summary: &summed(gcs), lost, verdicts: &[], exit: &EXIT })
-        .expect("memory takes it");
+    end(&mut report, facts, gcs, lost);
     drop(report);
     String::from_utf8(out).expect("text is UTF-8")
 }

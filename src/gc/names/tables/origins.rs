@@ -18,12 +18,8 @@ impl Tables {
     /// The origin of a class. That of an array is the origin of its elements; a generic type with an argument of the
     /// program is the program's.
     pub(crate) fn class_origin(&mut self, id: u64) -> Origin {
-        if let Some(origin) = self.class_origins.get(&id) {
-            return *origin;
-        }
-        let origin = self.class_origin_within(id, DEPTH, &Budget::of_an_origin());
-        self.class_origins.insert(id, origin);
-        origin
+        let origin = |t: &Tables, id| t.class_origin_within(id, DEPTH, &Budget::of_an_origin());
+        self.cached(|t| &mut t.class_origins, id, origin)
     }
 
     fn class_origin_within(&self, id: u64, depth: usize, budget: &Budget) -> Origin {
@@ -51,12 +47,7 @@ impl Tables {
 
     /// The origin of a method. A root without a frame is the runtime's.
     pub(crate) fn method_origin(&mut self, id: u64) -> Origin {
-        if let Some(origin) = self.method_origins.get(&id) {
-            return *origin;
-        }
-        let origin = self.origin_of_method(id);
-        self.method_origins.insert(id, origin);
-        origin
+        self.cached(|t| &mut t.method_origins, id, Tables::origin_of_method)
     }
 
     fn origin_of_method(&self, id: u64) -> Origin {

@@ -18,12 +18,8 @@ const CUT: &str = "…";
 impl Tables {
     /// The type of an object.
     pub(crate) fn class_name(&mut self, id: u64) -> Name {
-        if let Some(text) = self.class_texts.get(&id) {
-            return text.clone();
-        }
-        let text: Name = cut(self.class_text(id, DEPTH, &Budget::of_a_text()), LONGEST).into();
-        self.class_texts.insert(id, text.clone());
-        text
+        let text = |t: &Tables, id| cut(t.class_text(id, DEPTH, &Budget::of_a_text()), LONGEST).into();
+        self.cached(|t| &mut t.class_texts, id, text)
     }
 
     fn class_text(&self, id: u64, depth: usize, budget: &Budget) -> String {
@@ -96,12 +92,7 @@ impl Tables {
 
     /// The method of a frame.
     pub(crate) fn method_name(&mut self, id: u64) -> Name {
-        if let Some(text) = self.method_texts.get(&id) {
-            return text.clone();
-        }
-        let text: Name = cut(self.method_text(id), LONGEST).into();
-        self.method_texts.insert(id, text.clone());
-        text
+        self.cached(|t| &mut t.method_texts, id, |t, id| cut(t.method_text(id), LONGEST).into())
     }
 
     fn method_text(&self, id: u64) -> String {
@@ -143,12 +134,7 @@ impl Tables {
 
     /// `Class.field` of a static field.
     pub(crate) fn field_name(&mut self, number: u32) -> Name {
-        if let Some(text) = self.field_texts.get(&number) {
-            return text.clone();
-        }
-        let text: Name = cut(self.field_text(number), LONGEST).into();
-        self.field_texts.insert(number, text.clone());
-        text
+        self.cached(|t| &mut t.field_texts, number, |t, number| cut(t.field_text(number), LONGEST).into())
     }
 
     fn field_text(&self, number: u32) -> String {
