@@ -46,7 +46,7 @@ fn run(clr: &Clr, filter: &str) -> Result<()> {
     program.send_line("exit")?;
     let status = program.wait(DEADLINE)?;
     ensure!(status.success(), "{status}: {program:?}");
-    check(&std::fs::read(&path)?, &numbers)
+    check(&std::fs::read(&path)?, &numbers, 0)
 }
 
 fn attach(clr: &Clr) -> Result<()> {
@@ -60,7 +60,7 @@ fn attach(clr: &Clr) -> Result<()> {
     let mut gcwatch =
         Gcwatch::on(clr).args("attach --level roots --format ndjson -o").arg(&path).arg(&pid).spawn()?;
     wait_for_start(&mut gcwatch, &path)?;
-    let mut numbers = Vec::new();
+    let (mut numbers, seen) = first_seen(&mut program, &path)?;
     for _ in 0..5 {
         numbers.push(number(&program.ask("collect", "collected ", DEADLINE)?, "index")?);
     }
@@ -71,36 +71,61 @@ fn attach(clr: &Clr) -> Result<()> {
     program.ask("collect", "collected ", DEADLINE)?;
     program.send_line("exit")?;
     ensure!(program.wait(DEADLINE)?.success(), "{program:?}");
-    check(&std::fs::read(&path)?, &numbers)
+    check(&std::fs::read(&path)?, &numbers, seen)
+}
+
+/// Collects until the profiler has seen a handle being made: on a busy machine it begins to watch handles after the report
+/// has begun. The number of that collection, and how many handles it shows with their maker.
+fn first_seen(program: &mut Target, document: &Path) -> Result<(Vec<u64>, u64)> {
+    let mut seen = (Vec::new(), 0);
+    until("a handle with its maker", DEADLINE, || {
+        let index = number(&program.ask("collect", "collected ", DEADLINE)?, "index")?;
+        seen = (vec![index], made_by_hold(&line_of(document, index)?)?);
+        Ok(seen.1 > 0)
+    })?;
+    Ok(seen)
 }
 
 /// Collects until the last collection has all its names: on a busy machine they may come late.
 fn until_named(program: &mut Target, document: &Path, numbers: &mut Vec<u64>) -> Result<()> {
     until("a collection with all its names", DEADLINE, || {
-        let last = *numbers.last().context("no collection")?;
-        let mut named = None;
-        until("the collection's line", DEADLINE, || {
-            let text = std::fs::read_to_string(document)?;
-            let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
-            for line in whole.lines() {
-                let line: Value = serde_json::from_str(line)?;
-                if line["type"] == "gc" && line["number"] == last {
-                    let unnamed = |part: &Value| part.to_string().contains("(unnamed)");
-                    named = Some(!unnamed(&line["roots"]) && !unnamed(&line["triggered_by"]));
-                }
-            }
-            Ok(named.is_some())
-        })?;
-        if named != Some(true) {
+        let line = line_of(document, *numbers.last().context("no collection")?)?;
+        let unnamed = |part: &Value| part.to_string().contains("(unnamed)");
+        let named = !unnamed(&line["roots"]) && !unnamed(&line["triggered_by"]);
+        if !named {
             repeated::again();
             numbers.push(number(&program.ask("collect", "collected ", DEADLINE)?, "index")?);
         }
-        Ok(named == Some(true))
+        Ok(named)
     })
 }
 
+/// The line of a collection, as soon as it is written.
+fn line_of(document: &Path, number: u64) -> Result<Value> {
+    let mut found = None;
+    until("the collection's line", DEADLINE, || {
+        let text = std::fs::read_to_string(document)?;
+        let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
+        for line in whole.lines() {
+            let line: Value = serde_json::from_str(line)?;
+            if line["type"] == "gc" && line["number"] == number {
+                found = Some(line);
+            }
+        }
+        Ok(found.is_some())
+    })?;
+    found.context("no line")
+}
+
+/// Pinned handles that the program is known to have made.
+fn made_by_hold(gc: &Value) -> Result<u64> {
+    let made = gc.list("/roots/pinned")?.iter().filter(|row| row["created_by"] == "Demo.Sandbox.Hold");
+    made.map(|row| row.uint("/count")).sum()
+}
+
 /// Every collection has roots and the name of the method that induced it; the last one has every handle by its maker.
-fn check(document: &[u8], numbers: &[u64]) -> Result<()> {
+/// `seen`: handles with their maker in the first collection.
+fn check(document: &[u8], numbers: &[u64], seen: u64) -> Result<()> {
     let lines = lines(document)?;
     let gc = |number: u64| {
         let found = lines.iter().find(|line| line["type"] == "gc" && line["number"] == number);
@@ -115,10 +140,9 @@ fn check(document: &[u8], numbers: &[u64]) -> Result<()> {
         ensure!(asked, "GC {number}: {frames:?}");
     }
     let last = gc(*numbers.last().context("no collection")?)?;
-    let made = last.list("/roots/pinned")?.iter().filter(|row| row["created_by"] == "Demo.Sandbox.Hold");
-    let count: u64 = made.map(|row| row.uint("/count")).sum::<Result<u64>>()?;
+    let (count, expected) = (made_by_hold(last)?, seen + numbers.len() as u64 - 1);
     // One handle was made after the last collection.
-    ensure!(count == numbers.len() as u64 - 1, "{count} of {}: {}", numbers.len() - 1, last["roots"]);
+    ensure!(count == expected, "{count} of {expected}: {}", last["roots"]);
     Ok(())
 }
 
