@@ -60,12 +60,13 @@ pub(super) struct Blob {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BlobReader {
     blob: Blob,
-    at: usize,
-    compressed: bool,
+    /// Where the next event starts. After [`header`](Self::header), the caller sets it.
+    pub(super) at: usize,
+    pub(super) compressed: bool,
     version6: bool,
-    /// Deferred payloads so far, and their bytes.
+    /// Deferred payloads before the next event, and their bytes.
     deferred: usize,
-    deferred_bytes: usize,
+    pub(super) deferred_bytes: usize,
 }
 
 impl BlobReader {
@@ -89,20 +90,6 @@ impl BlobReader {
         })
     }
 
-    /// Where the next event starts.
-    pub(super) fn position(&self) -> usize {
-        self.at
-    }
-
-    /// Bytes of deferred payloads before the next event.
-    pub(super) fn deferred_bytes(&self) -> usize {
-        self.deferred_bytes
-    }
-
-    pub(super) fn is_compressed(&self) -> bool {
-        self.compressed
-    }
-
     /// Reads the next header in a block of version 4 with compressed headers, of which only the beginning has come.
     /// Gives the metadata id, and offset and size of the payload. `None` at the end of `block`.
     pub(super) fn header(&mut self, block: &[u8]) -> Result<Option<(u32, usize, usize)>> {
@@ -112,11 +99,6 @@ impl BlobReader {
         }
         self.blob.compressed(&mut bytes, false)?;
         Ok(Some((self.blob.metadata_id, bytes.position(), self.blob.payload_size as usize)))
-    }
-
-    /// Sets where the next event starts, after [`header`](Self::header).
-    pub(super) fn continue_at(&mut self, at: usize) {
-        self.at = at;
     }
 
     /// The next event of `block`, which must be the block given to [`new`](Self::new). `None` at its end.

@@ -46,7 +46,8 @@ pub(super) struct Blocks {
     free: Vec<u32>,
     spare: Vec<Vec<u8>>,
     spare_bytes: usize,
-    bytes: usize,
+    /// Memory of all blocks in use.
+    pub(super) bytes: usize,
 }
 
 impl Blocks {
@@ -129,11 +130,5 @@ impl Blocks {
             self.bytes += block.size();
             self.recycle(buffer);
         }
-    }
-
-    /// Memory of all blocks in use, in bytes.
-    #[inline]
-    pub(super) fn bytes(&self) -> usize {
-        self.bytes
     }
 }

@@ -76,39 +76,26 @@ pub(super) struct Container {
     offset: u64,
     content_offset: u64,
     /// Offset after the last complete object.
-    boundary: u64,
+    pub(super) boundary: u64,
     /// Offset up to which everything was handed on or counted as unparsed.
     accounted: u64,
     has_trace: bool,
-    version6: bool,
+    pub(super) version6: bool,
     max_block_bytes: usize,
     objects: VecDeque<Object>,
-    queued_bytes: usize,
+    /// Memory in bytes of the blocks that wait to be read.
+    pub(super) queued_bytes: usize,
     pub(super) unparsed_bytes: u64,
     /// Kind and padding of the incomplete object.
     kind: Option<BlockKind>,
     padding: Option<Range<u64>>,
     /// The objects that the last bytes completed.
-    spans: Vec<ObjectSpan>,
+    pub(super) spans: Vec<ObjectSpan>,
 }
 
 impl Container {
     pub(super) fn new(limits: &Limits) -> Self {
         Self { max_block_bytes: limits.max_block_bytes, ..Self::default() }
-    }
-
-    /// The objects that the last bytes completed.
-    pub(super) fn spans(&self) -> &[ObjectSpan] {
-        &self.spans
-    }
-
-    pub(super) fn is_version6(&self) -> bool {
-        self.version6
-    }
-
-    /// Memory in bytes of the blocks that wait to be read.
-    pub(super) fn queued_bytes(&self) -> usize {
-        self.queued_bytes
     }
 
     /// The next object.
@@ -129,7 +116,7 @@ impl Container {
     pub(super) fn skippable_bytes(&self) -> u64 {
         match &self.state {
             State::Skip(left) => *left,
-            State::Content(_) => self.scanner.skippable_bytes() as u64,
+            State::Content(_) => self.scanner.to_come as u64,
             _ => 0,
         }
     }
@@ -150,12 +137,7 @@ impl Container {
 
     /// Bytes of the incomplete block that have come, including those of deferred payloads.
     fn content_come(&self) -> usize {
-        self.content.len() + self.scanner.deferred_bytes()
-    }
-
-    /// Offset after the last complete object.
-    pub(super) fn boundary(&self) -> u64 {
-        self.boundary
+        self.content.len() + self.scanner.payloads.bytes
     }
 
     /// Whether the bytes so far end within an object.
@@ -177,8 +159,8 @@ impl Container {
                     *left -= used as u64;
                     used
                 }
-                State::Content(_) if self.scanner.skippable_bytes() > 0 => {
-                    let used = self.scanner.skippable_bytes().min(bytes.len());
+                State::Content(_) if self.scanner.to_come > 0 => {
+                    let used = self.scanner.to_come.min(bytes.len());
                     self.scanner.skip(used);
                     used
                 }

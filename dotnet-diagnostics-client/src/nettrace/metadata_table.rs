@@ -80,7 +80,7 @@ impl MetadataTable {
         let mut blobs = BlobReader::new(block, false).map_err(|why| (0, why))?;
         let mut first_damage = Ok(());
         loop {
-            let at = blobs.position();
+            let at = blobs.at;
             let Some(blob) = blobs.next(block, &DeferredPayloads::default()).map_err(|why| (at, why))? else {
                 return first_damage;
             };

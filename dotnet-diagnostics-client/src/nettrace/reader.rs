@@ -211,19 +211,19 @@ impl Reader {
 
     /// The number of events that are held at present.
     pub fn held_events(&self) -> usize {
-        self.sorter.len()
+        self.sorter.len
     }
 
     /// Offset in bytes after the last complete object. A file that is cut here and ends with the byte 0x01 (in version
     /// 6, with four bytes 0) is a complete nettrace file.
     pub fn boundary(&self) -> u64 {
-        self.container.boundary()
+        self.container.boundary
     }
 
     /// The objects that the last [`feed`](Self::feed) completed, in order. They are given as soon as their bytes have
     /// come, even if their events are still held.
     pub fn objects(&self) -> &[ObjectSpan] {
-        self.container.spans()
+        &self.container.spans
     }
 
     /// Continues with the next file of a recording that was cut at its sequence points. Call it after [`Item::End`].

@@ -23,9 +23,10 @@ pub(super) struct Scanner {
     is_on: bool,
     /// Blocks since the last one with a deferred payload.
     blocks_without: u32,
-    payloads: DeferredPayloads,
+    /// Those that are missing in the block so far.
+    pub(super) payloads: DeferredPayloads,
     /// Bytes of the last deferred payload that have not come yet.
-    to_come: usize,
+    pub(super) to_come: usize,
     /// Bytes of the last deferred payload that are left out in all.
     last_bytes: usize,
 }
@@ -49,20 +50,10 @@ impl Scanner {
         self.is_on
     }
 
-    /// How many of the next bytes belong to a deferred payload.
-    pub(super) fn skippable_bytes(&self) -> usize {
-        self.to_come
-    }
-
-    /// Skips so many of them.
+    /// Skips so many of the bytes to come.
     pub(super) fn skip(&mut self, bytes: usize) {
         self.to_come -= bytes;
         self.payloads.bytes += bytes;
-    }
-
-    /// Bytes that are missing in the block so far.
-    pub(super) fn deferred_bytes(&self) -> usize {
-        self.payloads.bytes
     }
 
     /// The stream ends here. A payload that is cut off cannot be deferred. Returns how many of its bytes were skipped.
@@ -90,11 +81,11 @@ impl Scanner {
                 if content.len() < MAX_HEADER_BYTES.min(size) {
                     return;
                 }
-                self.events = BlobReader::new(content, false).ok().filter(BlobReader::is_compressed);
+                self.events = BlobReader::new(content, false).ok().filter(|events| events.compressed);
                 self.is_on = self.events.is_some();
                 continue;
             };
-            let at = events.position();
+            let at = events.at;
             let mut ahead = *events;
             let Ok(header) = ahead.header(content) else {
                 self.is_on = content.len() - at < MAX_HEADER_BYTES;
@@ -117,12 +108,12 @@ impl Scanner {
                 self.payloads.bytes += come - PREFIX_BYTES;
                 self.last_bytes = payload_size - PREFIX_BYTES;
                 self.to_come = payload_size - come;
-                ahead.continue_at(payload + PREFIX_BYTES);
+                ahead.at = payload + PREFIX_BYTES;
             } else {
                 if come < payload_size {
                     return;
                 }
-                ahead.continue_at(payload + payload_size);
+                ahead.at = payload + payload_size;
             }
             *events = ahead;
         }

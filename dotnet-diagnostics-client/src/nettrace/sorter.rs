@@ -76,18 +76,11 @@ pub(super) struct Sorter {
     free: Vec<u32>,
     heads: BinaryHeap<Reverse<Head>>,
     arrivals: u64,
-    len: usize,
+    /// How many they are.
+    pub(super) len: usize,
 }
 
 impl Sorter {
-    pub(super) fn len(&self) -> usize {
-        self.len
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     #[inline]
     pub(super) fn push(&mut self, held: Held, queue_index: u32, queue: &mut Queue) {
         let queued = Queued { held, arrival: self.arrivals, next: NONE };

@@ -99,18 +99,10 @@ impl Container {
             State::Content(kind) => State::ContentEndTag(kind),
             State::ContentEndTag(kind) => {
                 self.push_block(kind, true, blocks);
-                if head != [TAG_END] {
-                    return Err(self.damaged(1, "an object does not end where its size says"));
-                }
-                self.object_is_complete();
-                State::Tag
+                self.after_end_tag(head)?
             }
             State::Skip(_) => self.after_content(),
-            State::EndTag if head == [TAG_END] => {
-                self.object_is_complete();
-                State::Tag
-            }
-            State::EndTag => return Err(self.damaged(1, "an object does not end where its size says")),
+            State::EndTag => self.after_end_tag(head)?,
             State::Header6 => {
                 let header = u32_at(head, 0);
                 let kind = BlockKind::from_number((header >> 24) as u8);
@@ -171,6 +163,14 @@ impl Container {
             return State::Header6;
         }
         State::EndTag
+    }
+
+    fn after_end_tag(&mut self, head: &[u8]) -> Result<State, Error> {
+        if head != [TAG_END] {
+            return Err(self.damaged(1, "an object does not end where its size says"));
+        }
+        self.object_is_complete();
+        Ok(State::Tag)
     }
 
     fn object_is_complete(&mut self) {

@@ -74,7 +74,7 @@ impl Reader {
             if let Some(ready) = self.earliest() {
                 return Ok(Some(ready));
             }
-            if self.sorter.is_empty() {
+            if self.sorter.len == 0 {
                 self.draining = false;
                 if let Some(point) = self.sequence_point.take() {
                     self.apply(point);
@@ -98,7 +98,7 @@ impl Reader {
                 self.read_event()?;
             } else if let Some(object) = self.container.pop(&self.blocks) {
                 self.open(object)?;
-            } else if std::mem::take(&mut self.release) && !self.sorter.is_empty() {
+            } else if std::mem::take(&mut self.release) && self.sorter.len > 0 {
                 self.draining = true;
             } else {
                 return Ok(None);
@@ -109,8 +109,8 @@ impl Reader {
     /// The earliest held event, if its turn has come, or the events that were lost before it.
     #[inline]
     fn earliest(&mut self) -> Option<Ready> {
-        let too_many = self.sorter.len() > self.limits.max_held_events
-            || self.blocks.bytes() - self.container.queued_bytes() > self.limits.max_held_bytes;
+        let too_many = self.sorter.len > self.limits.max_held_events
+            || self.blocks.bytes - self.container.queued_bytes > self.limits.max_held_bytes;
         let (held, queue) = self.sorter.earliest()?;
         if held.blob.timestamp > self.complete_until && !self.draining {
             if !too_many {
@@ -135,14 +135,14 @@ impl Reader {
     fn read_event(&mut self) -> Result<(), Error> {
         let Some(cursor) = &mut self.cursor else { return Ok(()) };
         let slot = cursor.slot;
-        let at = cursor.events.position();
-        let offset = (at + cursor.events.deferred_bytes()) as u64;
+        let at = cursor.events.at;
+        let offset = (at + cursor.events.deferred_bytes) as u64;
         let blob = match cursor.events.next(self.blocks.data(slot), self.blocks.deferred(slot)) {
             Ok(Some(blob)) => *blob,
             Ok(None) => {
                 let size = self.blocks.data(slot).len() + self.blocks.deferred(slot).bytes;
                 let room = size <= MAX_BYTES_WITH_ROOM;
-                self.flush_ended = room && cursor.whole && !self.container.is_version6();
+                self.flush_ended = room && cursor.whole && !self.container.version6;
                 self.cursor = None;
                 self.blocks.release(slot);
                 return Ok(());
@@ -204,12 +204,12 @@ impl Reader {
             Object::End { clean } => {
                 self.end = EndState::Reached { clean };
                 self.draining = true;
-                if !self.sorter.is_empty() && !self.flush_ended && !self.container.is_version6() {
+                if self.sorter.len > 0 && !self.flush_ended && !self.container.version6 {
                     self.ready.push_back(Ready::Truncated);
                 }
             }
             Object::Block { kind: BlockKind::EVENT, slot, whole } => {
-                match BlobReader::new(self.blocks.data(slot), self.container.is_version6()) {
+                match BlobReader::new(self.blocks.data(slot), self.container.version6) {
                     Ok(events) => {
                         self.flush_ended = false;
                         self.cursor = Some(Cursor { slot, events, whole });
@@ -257,7 +257,7 @@ impl Reader {
 
     /// Reads a block that has no events or stacks. An error comes with its offset in the block.
     fn read_table(&mut self, kind: BlockKind, slot: Slot) -> Result<(), (usize, Malformed)> {
-        let version6 = self.container.is_version6();
+        let version6 = self.container.version6;
         let limit = self.limits.max_threads;
         let data = self.blocks.data(slot);
         let mut bytes = Bytes::new(data);
