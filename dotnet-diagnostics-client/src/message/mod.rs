@@ -15,8 +15,6 @@ mod error;
 mod reader;
 mod writer;
 
-use byteorder::{ByteOrder, LittleEndian};
-
 use crate::hresult::HResult;
 
 pub(crate) use error::HEADER_SIZE;
@@ -82,7 +80,7 @@ pub(crate) fn decode_header(header: &[u8; HEADER_SIZE]) -> Result<(ReplyKind, us
     if !header.starts_with(MAGIC) {
         return Err(ProtocolError::BadMagic);
     }
-    let size = LittleEndian::read_u16(&header[14..16]);
+    let size = u16::from_le_bytes([header[14], header[15]]);
     let (set, id) = (header[16], header[17]);
     let length = usize::from(size).checked_sub(HEADER_SIZE).ok_or(ProtocolError::BadSize { size })?;
     match (set, id) {

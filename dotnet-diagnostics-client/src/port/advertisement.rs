@@ -1,11 +1,9 @@
 //! The advertisement of a runtime, 34 bytes: `"ADVR_V1\0"`, cookie, process id, two reserved bytes.
 
-use byteorder::{ByteOrder, LittleEndian};
-
-use crate::client::read_exact;
-use crate::error::{Error, Result};
+use crate::client::{self, read_exact};
+use crate::error::Result;
 use crate::guid::Guid;
-use crate::message::ProtocolError;
+use crate::message::{PayloadReader, ProtocolError};
 use crate::transport::Stream;
 
 pub(super) const OPERATION: &str = "the port's accept";
@@ -29,18 +27,13 @@ impl Advertised {
     pub(crate) async fn read(mut stream: Stream) -> Result<Self> {
         let mut bytes = [0; SIZE];
         read_exact(&mut stream, &mut bytes, OPERATION).await?;
-        let (cookie, pid) =
-            decode(&bytes).map_err(|source| Error::Protocol { operation: OPERATION, source })?;
+        let (cookie, pid) = client::decode(OPERATION, decode(&bytes))?;
         Ok(Self { cookie, pid, stream })
     }
 }
 
 fn decode(bytes: &[u8; SIZE]) -> Result<(Guid, u64), ProtocolError> {
-    let (magic, rest) = bytes.split_at(MAGIC.len());
-    match rest.split_first_chunk::<16>() {
-        Some((cookie, rest)) if magic == MAGIC => {
-            Ok((Guid::from_bytes(*cookie), LittleEndian::read_u64(rest)))
-        }
-        _ => Err(ProtocolError::BadAdvertisement),
-    }
+    let rest = bytes.strip_prefix(MAGIC).ok_or(ProtocolError::BadAdvertisement)?;
+    let mut reader = PayloadReader::new(rest);
+    Ok((reader.guid()?, reader.u64()?))
 }
