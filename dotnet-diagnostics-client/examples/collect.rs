@@ -42,14 +42,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 /// Writes the stream to a file, until the stream ends.
 async fn save(mut session: EventSession, mut file: File) -> std::io::Result<usize> {
-    let mut buffer = vec![0; 64 << 10];
+    let mut buffer = Vec::with_capacity(64 << 10);
     let mut total = 0;
-    loop {
-        let count = session.read(&mut buffer).await?;
-        if count == 0 {
-            return Ok(total);
-        }
-        file.write_all(&buffer[..count])?;
-        total += count;
+    while session.read_buf(&mut buffer).await? > 0 {
+        file.write_all(&buffer)?;
+        total += buffer.len();
+        buffer.clear();
     }
+    Ok(total)
 }

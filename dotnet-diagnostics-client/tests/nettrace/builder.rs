@@ -39,6 +39,10 @@ impl Bytes {
         bytes.u8(value as u8)
     }
 
+    pub(crate) fn vars(self, values: impl IntoIterator<Item = u64>) -> Self {
+        values.into_iter().fold(self, Self::var)
+    }
+
     /// UTF-8 after its length.
     pub(crate) fn utf8(self, text: &str) -> Self {
         self.var(text.len() as u64).raw(text)
@@ -110,20 +114,10 @@ pub(crate) fn uncompressed(events: &[Ev]) -> Bytes {
     events.iter().fold(block_header(false), |bytes, event| {
         let len = event.payload.len();
         let size = 4 + 4 + 8 + 8 + 4 + 4 + 8 + 16 + 16 + 4 + len;
-        bytes
-            .u32(size as u32)
-            .u32(event.metadata | u32::from(!event.sorted) << 31)
-            .u32(event.sequence)
-            .u64(event.thread)
-            .u64(event.thread)
-            .u32(3)
-            .u32(event.stack)
-            .i64(event.at)
-            .raw([0xaa; 16])
-            .raw([0xbb; 16])
-            .u32(len as u32)
-            .raw(event.payload)
-            .raw(vec![0; size.wrapping_neg() % 4])
+        let bytes = bytes.u32(size as u32).u32(event.metadata | u32::from(!event.sorted) << 31);
+        let bytes = bytes.u32(event.sequence).u64(event.thread).u64(event.thread).u32(3).u32(event.stack);
+        let bytes = bytes.i64(event.at).raw([0xaa; 16]).raw([0xbb; 16]);
+        bytes.u32(len as u32).raw(event.payload).raw(vec![0; size.wrapping_neg() % 4])
     })
 }
 

@@ -26,15 +26,8 @@ fn compressed_headers_carry_over_what_they_leave_out() {
     let block = block_header(true)
         // All fields.
         .u8(0xff)
-        .var(1)
-        .var(4)
-        .var(77)
-        .var(1)
-        .var(78)
-        .var(9)
-        .var(1_000)
-        .raw([0x11; 16])
-        .raw([0x22; 16])
+        .vars([1, 4, 77, 1, 78, 9, 1_000])
+        .raw([[0x11; 16], [0x22; 16]].concat())
         .var(2)
         .raw("ab")
         // Only the time, sorted.
@@ -84,16 +77,8 @@ fn an_event_in_time_goes_at_once_only_if_it_is_sorted() {
 
 #[test]
 fn metadata_records() {
-    let v1_fields = metadata(1, "Old", 3)
-        .u32(2)
-        .u32(18)
-        .text("text")
-        .u32(1)
-        .u32(1)
-        .u32(9)
-        .text("inner")
-        .text("object")
-        .raw(b"\x01\0\0\0\x01\x07");
+    let text = metadata(1, "Old", 3).u32(2).u32(18).text("text");
+    let v1_fields = text.u32(1).u32(1).u32(9).text("inner").text("object").raw(b"\x01\0\0\0\x01\x07");
     let array = Bytes::new().text("list").u32(19).u32(7).raw("padding");
     let v2 = Bytes::new().u32(1).u32(array.0.len() as u32 + 4).raw(&array.0);
     let tagged =
