@@ -35,7 +35,7 @@ impl Pinned {
 
     /// The id of the process, as this process sees it.
     pub fn pid(&self) -> u32 {
-        self.0.pid()
+        self.0.pid
     }
 
     /// Checks that the process still runs.
@@ -64,7 +64,7 @@ impl Pinned {
         &self,
         work: impl FnOnce(&sys::ProcessFiles) -> io::Result<R> + Send + 'static,
     ) -> io::Result<R> {
-        sys::run_as_user(Arc::clone(&self.0), work).await
+        sys::run_with(Arc::clone(&self.0), sys::RightsOf::Process, work).await
     }
 
     /// As [`run_as_user`](Self::run_as_user), but blocks the calling thread for at most `timeout`.

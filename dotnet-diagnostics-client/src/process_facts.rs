@@ -62,14 +62,9 @@ impl ProcessFacts {
 
     /// The runtime reads `DOTNET_x`, or else `COMPlus_x`, as a hexadecimal number.
     fn switched_off(&self, setting: &str) -> Option<String> {
-        ["DOTNET_", "COMPlus_"]
-            .into_iter()
-            .find_map(|prefix| {
-                let name = format!("{prefix}{setting}");
-                let value = self.variable(&name)?;
-                Some((name, is_zero(value)))
-            })
-            .and_then(|(name, off)| off.then_some(name))
+        let names = ["DOTNET_", "COMPlus_"].map(|prefix| format!("{prefix}{setting}"));
+        let name = names.into_iter().find(|name| self.variable(name).is_some())?;
+        self.variable(&name).is_some_and(is_zero).then_some(name)
     }
 
     /// Version of the runtime from the name of its installation directory, for example "10.0.12". `None` for
@@ -121,16 +116,14 @@ mod tests {
 
     #[test]
     fn zero_switches_diagnostics_off_and_dotnet_goes_before_complus() {
-        let off = |environ| with(environ).ipc_disabled_by();
-        assert_eq!(off(&[("DOTNET_EnableDiagnostics", "0")]).as_deref(), Some("DOTNET_EnableDiagnostics"));
-        assert_eq!(
-            off(&[("COMPlus_EnableDiagnostics", "0x0")]).as_deref(),
-            Some("COMPlus_EnableDiagnostics")
-        );
-        assert_eq!(
-            off(&[("DOTNET_EnableDiagnostics_IPC", "00")]).as_deref(),
-            Some("DOTNET_EnableDiagnostics_IPC")
-        );
+        let off = |environ: &[_]| with(environ).ipc_disabled_by();
+        for (name, zero) in [
+            ("DOTNET_EnableDiagnostics", "0"),
+            ("COMPlus_EnableDiagnostics", "0x0"),
+            ("DOTNET_EnableDiagnostics_IPC", "00"),
+        ] {
+            assert_eq!(off(&[(name, zero)]).as_deref(), Some(name));
+        }
         assert_eq!(off(&[("COMPlus_EnableDiagnostics", "0"), ("DOTNET_EnableDiagnostics", "1")]), None);
         assert_eq!(off(&[("DOTNET_EnableDiagnostics", "")]), None);
         assert_eq!(off(&[("DOTNET_EnableDiagnostics_Profiler", "0")]), None);

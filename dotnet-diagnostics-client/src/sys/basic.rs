@@ -30,24 +30,22 @@ pub(crate) fn has_variable(_pid: u32, _name: &str, _wanted: impl FnMut(&OsStr) -
 
 /// A process by its id alone. Whether the id has been given to another process is not noticed.
 #[derive(Debug)]
-pub(crate) struct Pin(u32);
+pub(crate) struct Pin {
+    pub(crate) pid: u32,
+}
 
 impl Pin {
     pub(crate) fn new(pid: u32) -> io::Result<Self> {
-        let pin = Self(pid);
+        let pin = Self { pid };
         pin.check().map(|()| pin)
     }
 
-    pub(crate) fn pid(&self) -> u32 {
-        self.0
-    }
-
     pub(crate) fn check(&self) -> io::Result<()> {
-        if exists(self.0) { Ok(()) } else { Err(io::ErrorKind::NotFound.into()) }
+        if exists(self.pid) { Ok(()) } else { Err(io::ErrorKind::NotFound.into()) }
     }
 
     /// Whether the peer of a connection is this process.
     pub(crate) fn is_peer(&self, pid: Option<u32>, _uid: u32) -> bool {
-        pid.is_none_or(|pid| pid == self.0)
+        pid.is_none_or(|pid| pid == self.pid)
     }
 }

@@ -22,7 +22,7 @@ pub(crate) struct Roots {
     /// The current directory of the process, if this process may open it.
     current: io::Result<OwnedFd>,
     /// The root directory of this process.
-    own: OwnedFd,
+    pub(crate) own: OwnedFd,
     /// Both processes are in one mount namespace.
     same_mounts: bool,
 }
@@ -49,11 +49,6 @@ impl Roots {
 
     pub(crate) fn current(&self) -> io::Result<&OwnedFd> {
         opened(&self.current)
-    }
-
-    /// The root directory of this process.
-    pub(crate) fn own(&self) -> &OwnedFd {
-        &self.own
     }
 
     /// Whether absolute paths mean the same to both processes.

@@ -40,6 +40,6 @@ pub(crate) use pin::Pin;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub use process_files::{ProcessFiles, ProcessRights};
 #[cfg(any(target_os = "linux", target_os = "android"))]
-pub(crate) use process_files::{connect, run_as_user, run_as_user_within};
+pub(crate) use process_files::{RightsOf, connect, run_as_user_within, run_with};
 #[cfg(unix)]
 pub(crate) use socket_place::{SocketDirectory, SocketPlace, shared_directories};

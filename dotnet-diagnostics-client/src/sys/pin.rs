@@ -12,7 +12,7 @@ use super::rights::Rights;
 /// A process, identified by its id and its start.
 #[derive(Debug)]
 pub(crate) struct Pin {
-    pid: u32,
+    pub(crate) pid: u32,
     /// `None` before Linux 5.3, and where a seccomp filter forbids it: only the start time then identifies the process.
     pidfd: Option<OwnedFd>,
     /// In clock ticks since boot.
@@ -29,10 +29,6 @@ impl Pin {
         let pin = Self { pid, pidfd, start_time };
         pin.check()?;
         Ok(pin)
-    }
-
-    pub(crate) fn pid(&self) -> u32 {
-        self.pid
     }
 
     /// # Errors

@@ -19,7 +19,7 @@ use super::rights::Rights;
 
 /// Whose rights a thread works with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum RightsOf {
+pub(crate) enum RightsOf {
     /// Those of the process. Without them the work is not done.
     Process,
     /// This process's own. The work then only looks at files and connects to sockets.
@@ -102,7 +102,7 @@ impl ProcessFiles {
     fn root(&self) -> io::Result<&OwnedFd> {
         match self.roots.root() {
             // Both processes have the same, unprivileged user: paths are taken to mean the same to both.
-            Err(_) if self.is_unprivileged => Ok(self.roots.own()),
+            Err(_) if self.is_unprivileged => Ok(&self.roots.own),
             root => root,
         }
     }
@@ -143,7 +143,7 @@ impl ProcessRights {
     }
 }
 
-async fn run_with<R: Send + 'static>(
+pub(crate) async fn run_with<R: Send + 'static>(
     pin: Arc<Pin>,
     rights_of: RightsOf,
     work: impl FnOnce(&ProcessFiles) -> io::Result<R> + Send + 'static,
@@ -152,13 +152,6 @@ async fn run_with<R: Send + 'static>(
     // If sending fails, the caller has stopped waiting.
     spawn(move || drop(sender.send(enter(&pin, rights_of).and_then(|files| work(&files)))))?;
     receiver.await.map_err(|_| io::Error::other("the thread that worked for it has ended early"))?
-}
-
-pub(crate) async fn run_as_user<R: Send + 'static>(
-    pin: Arc<Pin>,
-    work: impl FnOnce(&ProcessFiles) -> io::Result<R> + Send + 'static,
-) -> io::Result<R> {
-    run_with(pin, RightsOf::Process, work).await
 }
 
 pub(crate) fn run_as_user_within<R: Send + 'static>(
@@ -173,8 +166,8 @@ pub(crate) fn run_as_user_within<R: Send + 'static>(
 }
 
 fn enter(pin: &Pin, rights_of: RightsOf) -> io::Result<ProcessFiles> {
-    let roots = Roots::of(pin.pid())?;
-    let rights = Rights::of(pin.pid())?;
+    let roots = Roots::of(pin.pid)?;
+    let rights = Rights::of(pin.pid)?;
     // After both were read: they are those of the pinned process, not of a later one with its id.
     pin.check()?;
     if rights_of == RightsOf::Process {

@@ -42,12 +42,8 @@ pub(crate) fn has_variable(pid: u32, name: &str, wanted: impl FnMut(&OsStr) -> b
 }
 
 fn parse_command_line(bytes: &[u8]) -> Vec<OsString> {
-    match bytes {
-        [] => Vec::new(),
-        bytes => {
-            split_nul(bytes).take(MAX_ENTRIES).map(|argument| OsString::from_vec(argument.to_vec())).collect()
-        }
-    }
+    let most = if bytes.is_empty() { 0 } else { MAX_ENTRIES };
+    split_nul(bytes).take(most).map(|argument| OsString::from_vec(argument.to_vec())).collect()
 }
 
 pub(super) fn command_line(pid: u32) -> Option<Vec<OsString>> {

@@ -1,5 +1,6 @@
 //! Where processes have their sockets: `TMPDIR`, and the mount, PID and time namespaces decide.
 
+use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -7,18 +8,14 @@ use super::super::socket_place::{SocketDirectory, SocketPlace, shared_directorie
 use super::environ::temporary_directory;
 use super::proc::{proc, start_time, status};
 
-/// Identifies a namespace of a process. `None` where it cannot be read.
-fn namespace(pid: u32, kind: &str) -> Option<PathBuf> {
-    fs::read_link(proc(pid, "ns").join(kind)).ok()
-}
-
-fn own_namespace(kind: &str) -> Option<PathBuf> {
-    fs::read_link(Path::new("/proc/self/ns").join(kind)).ok()
+/// Identifies a namespace of a process: of a process id, or of "self". `None` where it cannot be read.
+fn namespace(process: impl Display, kind: &str) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{process}/ns/{kind}")).ok()
 }
 
 /// Whether the process is in the same namespace of this kind as this one. `None` where that cannot be read.
 fn shares_namespace(pid: u32, kind: &str) -> Option<bool> {
-    Some(namespace(pid, kind)? == own_namespace(kind)?)
+    Some(namespace(pid, kind)? == namespace("self", kind)?)
 }
 
 /// The name that a directory of another process has in this process's file system.
@@ -66,8 +63,8 @@ impl OwnNamespaces {
             && status(pid).is_some_and(|status| status.namespace_pid == Some(pid));
         Self {
             directories: shared_directories(),
-            mounts: own_namespace("mnt"),
-            pids: if proc_is_own { own_namespace("pid") } else { None },
+            mounts: namespace("self", "mnt"),
+            pids: if proc_is_own { namespace("self", "pid") } else { None },
         }
     }
 
