@@ -42,9 +42,8 @@ fn main() {
     let is_bench = std::env::args().any(|arg| arg == "--bench");
     let (rounds, ranges) = if is_bench { (9, 2_000_000) } else { (1, 10_000) };
     let libraries = [("", "gcwatch=3"), (" --blocks", "gcwatch=3 blocks=1")].map(|(name, config)| {
-        let (library, clr) = (Library::load(), Clr::new());
+        let (library, clr) = Library::attached(config);
         *lock(&clr.bounds) = regions(64);
-        assert_eq!(library.attach(clr, config), 0);
         (name, library, clr)
     });
     let batches = batches(ranges);

@@ -5,7 +5,7 @@ use std::ptr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::SeqCst};
 
-use netcore_profiler::hresult::{E_FAIL, HResult, S_OK, succeeded};
+use netcore_profiler::hresult::{HResult, S_OK, succeeded};
 use netcore_profiler::info::HIGH_EVENT_PIPE;
 
 use super::info::{RUNTIME_PROVIDER, clr, lock};
@@ -88,74 +88,42 @@ impl Library {
 
 type Callback = unsafe extern "system" fn(usize, usize, usize, u32, *const u8, *mut c_void) -> HResult;
 
-unsafe extern "system" fn stack_snapshot(
-    this: *mut c_void,
-    thread: usize,
-    callback: Callback,
-    _flags: u32,
-    data: *mut c_void,
-    _context: *const u8,
-    _context_bytes: u32,
-) -> HResult {
-    assert_eq!(thread, 0, "the calling thread's own");
-    // SAFETY: the profiler passes valid pointers, here and below.
-    unsafe {
-        let calls = &clr(this).calls;
-        calls.walks.fetch_add(1, SeqCst);
-        for function in lock(&calls.stack).clone() {
+functions! {
+    /// The functions of `ICorProfilerInfo` that walk stacks.
+    pub fn functions, clr = clr;
+    36 stack_snapshot(
+        thread: usize,
+        callback: Callback,
+        _flags: u32,
+        data: *mut c_void,
+        _context: *const u8,
+        _context_bytes: u32,
+    ) {
+        assert_eq!(thread, 0, "the calling thread's own");
+        clr.calls.walks.fetch_add(1, SeqCst);
+        for function in lock(&clr.calls.stack).clone() {
             let answer = callback(function, 0, 0, 0, ptr::null(), data);
             if !succeeded(answer) || answer != S_OK {
                 return answer;
             }
         }
     }
-    S_OK
-}
-
-/// The next one of `linked`, whatever the address.
-unsafe extern "system" fn function_from_ip(
-    this: *mut c_void,
-    _ip: *const u8,
-    function: *mut usize,
-    _rejit: *mut usize,
-) -> HResult {
-    // SAFETY: as above.
-    unsafe {
-        let calls = &clr(this).calls;
-        let at = calls.asked.fetch_add(1, SeqCst);
-        *function = lock(&calls.linked).get(at).copied().unwrap_or(0);
+    /// The next one of `linked`, whatever the address.
+    88 function_from_ip(_ip: *const u8, function: *mut usize, _rejit: *mut usize) {
+        let at = clr.calls.asked.fetch_add(1, SeqCst);
+        *function = lock(&clr.calls.linked).get(at).copied().unwrap_or(0);
     }
-    S_OK
-}
-
-/// Dynamic methods only have a name.
-unsafe extern "system" fn dynamic_info(
-    _this: *mut c_void,
-    function: usize,
-    _module: *mut usize,
-    _signature: *mut *const u8,
-    _bytes: *mut u32,
-    room: u32,
-    length: *mut u32,
-    name: *mut u16,
-) -> HResult {
-    let text = if function == STUB { "IL_STUB_PInvoke" } else { "lambda_method" };
-    // SAFETY: as above.
-    unsafe { *length = write_text(text, name, room) };
-    S_OK
-}
-
-/// Threads have no ids here.
-unsafe extern "system" fn current_thread(_this: *mut c_void, _thread: *mut usize) -> HResult {
-    E_FAIL
-}
-
-/// The functions of `ICorProfilerInfo` that walk stacks, by slot.
-pub fn functions() -> [(usize, *const c_void); 4] {
-    [
-        (13, current_thread as *const c_void),
-        (36, stack_snapshot as *const c_void),
-        (88, function_from_ip as *const c_void),
-        (89, dynamic_info as *const c_void),
-    ]
+    /// Dynamic methods only have a name.
+    89 dynamic_info(
+        function: usize,
+        _module: *mut usize,
+        _signature: *mut *const u8,
+        _bytes: *mut u32,
+        room: u32,
+        length: *mut u32,
+        name: *mut u16,
+    ) {
+        let text = if function == STUB { "IL_STUB_PInvoke" } else { "lambda_method" };
+        *length = write_text(text, name, room);
+    }
 }

@@ -230,6 +230,13 @@ impl Library {
         }
     }
 
+    /// A runtime into which the profiler was attached.
+    pub fn attached(config: &str) -> (Self, &'static Clr) {
+        let (library, clr) = (Self::load(), Clr::new());
+        assert_eq!(library.attach(clr, config), 0);
+        (library, clr)
+    }
+
     /// `ProfilerDetachSucceeded`.
     pub fn detached(&self) {
         // SAFETY: no arguments.

@@ -7,6 +7,36 @@
 
 #![allow(unreachable_pub, reason = "a module of every test program that includes it")]
 
+use std::ffi::c_void;
+
+/// The functions of an interface, with their slots.
+pub type Functions = Vec<(usize, *const c_void)>;
+
+/// Makes `fn $list`, which returns the functions of an interface by slot. Each has `$object`, made of the interface
+/// pointer by `$of`, and returns `S_OK` at its end.
+macro_rules! functions {
+    ($(#[$doc:meta])* $vis:vis fn $list:ident, $object:ident = $of:path;
+        $($(#[$note:meta])* $slot:literal $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block)*
+    ) => {
+        $(#[$doc])*
+        $vis fn $list() -> $crate::mock::Functions {
+            $(
+                $(#[$note])*
+                unsafe extern "system" fn $name(this: *mut c_void, $($argument: $type),*) -> HResult {
+                    // SAFETY: the profiler passes the pointer that it got, and pointers that are valid for the call.
+                    unsafe {
+                        let $object = $of(this);
+                        let _ = $object;
+                        $body
+                    }
+                    S_OK
+                }
+            )*
+            vec![$(($slot, $name as *const c_void)),*]
+        }
+    };
+}
+
 pub mod calls;
 pub mod gc;
 pub mod info;

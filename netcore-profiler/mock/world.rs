@@ -10,7 +10,8 @@ use netcore_profiler::com::Guid;
 use netcore_profiler::hresult::{E_FAIL, HResult, S_OK};
 use netcore_profiler::metadata::IID_METADATA_IMPORT2;
 
-use super::info::{clr, lock};
+use super::Functions;
+use super::info::{Clr, Table, clr, lock};
 
 const CLASSES: usize = 0x5000_0000;
 const METHODS: usize = 0x6000_0000;
@@ -89,121 +90,8 @@ pub fn definition(id: usize) -> (usize, u32) {
     (module(number % 4), number as u32 + 1)
 }
 
-unsafe extern "system" fn object_class(this: *mut c_void, object: usize, class: *mut usize) -> HResult {
-    // SAFETY: the profiler passes valid pointers, here and below.
-    unsafe {
-        let clr = clr(this);
-        let bounds = lock(&clr.bounds);
-        assert!(
-            bounds.iter().any(|range| object.wrapping_sub(range.start) < range.length),
-            "{object:x} is in no generation"
-        );
-        clr.world.looked_at.fetch_add(1, SeqCst);
-        *class = class_of(object, clr.world.classes.load(SeqCst));
-    }
-    S_OK
-}
-
-unsafe extern "system" fn object_size(_this: *mut c_void, object: usize, bytes: *mut usize) -> HResult {
-    // SAFETY: as above.
-    unsafe { *bytes = size_of_object(object) };
-    S_OK
-}
-
-unsafe extern "system" fn array_class(
-    _this: *mut c_void,
-    class: usize,
-    element_type: *mut u32,
-    element_class: *mut usize,
-    rank: *mut u32,
-) -> HResult {
-    if !is_array(class) {
-        return S_FALSE;
-    }
-    // SAFETY: as above.
-    unsafe { (*element_type, *element_class, *rank) = (0x12, class - 8, 1) };
-    S_OK
-}
-
-unsafe extern "system" fn class_info(
-    this: *mut c_void,
-    class: usize,
-    found: *mut usize,
-    token: *mut u32,
-    _parent: *mut usize,
-    _room: u32,
-    args: *mut u32,
-    _list: *mut usize,
-) -> HResult {
-    if class == 0 {
-        return E_FAIL;
-    }
-    let (module, row) = definition(class);
-    // SAFETY: as above.
-    unsafe {
-        assert_loaded(this, module);
-        (*found, *token, *args) = (module, 0x0200_0000 | row, 0);
-    }
-    S_OK
-}
-
-unsafe extern "system" fn function_info(
-    this: *mut c_void,
-    function: usize,
-    _frame: usize,
-    class: *mut usize,
-    found: *mut usize,
-    token: *mut u32,
-    _room: u32,
-    args: *mut u32,
-    _list: *mut usize,
-) -> HResult {
-    let (module, row) = definition(function);
-    let row = if is_dynamic(function) { 0 } else { row };
-    // SAFETY: as above.
-    unsafe {
-        assert_loaded(this, module);
-        (*class, *found, *token, *args) = (0, module, 0x0600_0000 | row, 0);
-    }
-    S_OK
-}
-
-unsafe extern "system" fn function_is_dynamic(
-    _this: *mut c_void,
-    function: usize,
-    answer: *mut i32,
-) -> HResult {
-    // SAFETY: as above.
-    unsafe { *answer = is_dynamic(function).into() };
-    S_OK
-}
-
-unsafe fn assert_loaded(this: *mut c_void, module: usize) {
-    // SAFETY: as above.
-    let clr = unsafe { clr(this) };
+fn assert_loaded(clr: &Clr, module: usize) {
     assert!(!lock(&clr.world.unloaded).contains(&module), "{module:x} was unloaded");
-}
-
-unsafe extern "system" fn module_info(
-    this: *mut c_void,
-    module: usize,
-    _base: *mut *const u8,
-    room: u32,
-    length: *mut u32,
-    path: *mut u16,
-    _assembly: *mut usize,
-    flags: *mut u32,
-) -> HResult {
-    // SAFETY: as above.
-    unsafe {
-        assert_loaded(this, module);
-        (*length, *flags) = (write_text(&format!("/module{module:x}.dll"), path, room), 1);
-    }
-    S_OK
-}
-
-unsafe extern "system" fn none(_this: *mut c_void, _out: *mut *mut c_void) -> HResult {
-    E_FAIL
 }
 
 /// Writes text with its zero, and returns the length with the zero.
@@ -215,41 +103,102 @@ pub(super) unsafe fn write_text(text: &str, to: *mut u16, room: u32) -> u32 {
     units.len() as u32
 }
 
-struct Table([*const c_void; 73]);
-
-// SAFETY: the pointers are to functions.
-unsafe impl Sync for Table {}
-// SAFETY: as above.
-unsafe impl Send for Table {}
+functions! {
+    /// The functions of `ICorProfilerInfo` for classes, methods and modules.
+    pub fn functions, clr = clr;
+    3 object_class(object: usize, class: *mut usize) {
+        let bounds = lock(&clr.bounds);
+        assert!(
+            bounds.iter().any(|range| object.wrapping_sub(range.start) < range.length),
+            "{object:x} is in no generation"
+        );
+        clr.world.looked_at.fetch_add(1, SeqCst);
+        *class = class_of(object, clr.world.classes.load(SeqCst));
+    }
+    11 array_class(class: usize, element_type: *mut u32, element_class: *mut usize, rank: *mut u32) {
+        if !is_array(class) {
+            return S_FALSE;
+        }
+        (*element_type, *element_class, *rank) = (0x12, class - 8, 1);
+    }
+    21 module_metadata(module: usize, _flags: u32, iid: *const Guid, out: *mut *mut c_void) {
+        assert_eq!(*iid, IID_METADATA_IMPORT2);
+        assert_loaded(clr, module);
+        let world = &clr.world;
+        assert_eq!(world.open.swap(module, SeqCst), 0, "one at a time");
+        world.wait_to_read();
+        assert_loaded(clr, module);
+        static TABLE: OnceLock<Table<73>> = OnceLock::new();
+        let table = TABLE.get_or_init(|| Table::of(metadata_functions(), nothing as *const c_void));
+        *out = Box::into_raw(Box::new(Metadata { table, world, module })).cast();
+    }
+    38 function_info(
+        function: usize,
+        _frame: usize,
+        class: *mut usize,
+        found: *mut usize,
+        token: *mut u32,
+        _room: u32,
+        args: *mut u32,
+        _list: *mut usize,
+    ) {
+        let (module, row) = definition(function);
+        let row = if is_dynamic(function) { 0 } else { row };
+        assert_loaded(clr, module);
+        (*class, *found, *token, *args) = (0, module, 0x0600_0000 | row, 0);
+    }
+    41 class_info(
+        class: usize,
+        found: *mut usize,
+        token: *mut u32,
+        _parent: *mut usize,
+        _room: u32,
+        args: *mut u32,
+        _list: *mut usize,
+    ) {
+        if class == 0 {
+            return E_FAIL;
+        }
+        let (module, row) = definition(class);
+        assert_loaded(clr, module);
+        (*found, *token, *args) = (module, 0x0200_0000 | row, 0);
+    }
+    70 module_info(
+        module: usize,
+        _base: *mut *const u8,
+        room: u32,
+        length: *mut u32,
+        path: *mut u16,
+        _assembly: *mut usize,
+        flags: *mut u32,
+    ) {
+        assert_loaded(clr, module);
+        (*length, *flags) = (write_text(&format!("/module{module:x}.dll"), path, room), 1);
+    }
+    80 object_size(object: usize, bytes: *mut usize) {
+        *bytes = size_of_object(object);
+    }
+    87 function_is_dynamic(function: usize, answer: *mut i32) {
+        *answer = is_dynamic(function).into();
+    }
+    112 no_frozen(_room: u32, count: *mut u32, _list: *mut c_void) {
+        *count = 0;
+    }
+}
 
 /// `IMetaDataImport2` of one module.
 #[repr(C)]
 struct Metadata {
-    table: &'static [*const c_void; 73],
+    table: &'static Table<73>,
     world: &'static World,
     module: usize,
 }
 
-unsafe extern "system" fn module_metadata(
-    this: *mut c_void,
-    module: usize,
-    _flags: u32,
-    iid: *const Guid,
-    out: *mut *mut c_void,
-) -> HResult {
-    // SAFETY: as above.
-    unsafe {
-        assert_eq!(*iid, IID_METADATA_IMPORT2);
-        assert_loaded(this, module);
-        let world: &'static World = &(*ptr::from_ref(clr(this))).world;
-        assert_eq!(world.open.swap(module, SeqCst), 0, "one at a time");
-        world.wait_to_read();
-        assert_loaded(this, module);
-        static TABLE: OnceLock<Table> = OnceLock::new();
-        let table = &TABLE.get_or_init(|| Table(metadata_table())).0;
-        *out = Box::into_raw(Box::new(Metadata { table, world, module })).cast();
-    }
-    S_OK
+/// # Safety
+/// `this` came from `module_metadata`.
+unsafe fn metadata<'a>(this: *mut c_void) -> &'a Metadata {
+    // SAFETY: by the contract.
+    unsafe { &*this.cast_const().cast() }
 }
 
 unsafe extern "system" fn close_metadata(this: *mut c_void) -> u32 {
@@ -259,116 +208,62 @@ unsafe extern "system" fn close_metadata(this: *mut c_void) -> u32 {
     0
 }
 
-unsafe extern "system" fn type_props(
-    _this: *mut c_void,
-    token: u32,
-    name: *mut u16,
-    room: u32,
-    length: *mut u32,
-    _flags: *mut u32,
-    _base: *mut u32,
-) -> HResult {
-    // SAFETY: as above.
-    unsafe { *length = write_text(&format!("Ns.Type{}", token & 0xff_ffff), name, room) };
-    S_OK
+/// Nothing is found.
+pub(super) unsafe extern "system" fn nothing(_this: *mut c_void) -> HResult {
+    E_FAIL
 }
 
-unsafe extern "system" fn method_props(
-    _this: *mut c_void,
-    token: u32,
-    type_token: *mut u32,
-    name: *mut u16,
-    room: u32,
-    length: *mut u32,
-    _attributes: *mut u32,
-    _signature: *mut *const u8,
-    _bytes: *mut u32,
-    _rva: *mut u32,
-    _flags: *mut u32,
-) -> HResult {
-    // SAFETY: as above.
-    unsafe {
-        *type_token = 0x0200_0000 | (token & 0xff_ffff);
-        *length = write_text(&format!("Method{}", token & 0xff_ffff), name, room);
-    }
-    S_OK
+fn metadata_functions() -> Functions {
+    let mut functions = definitions();
+    functions.push((2, close_metadata as *const c_void));
+    functions
 }
 
-/// Module 9 is the framework's library, which has every type that is searched.
-unsafe extern "system" fn find_type(
-    this: *mut c_void,
-    _name: *const u16,
-    _around: u32,
-    token: *mut u32,
-) -> HResult {
-    // SAFETY: it came from `module_metadata`; the rest as above.
-    unsafe {
-        let metadata = &*this.cast::<Metadata>();
+functions! {
+    /// The functions of `IMetaDataImport2`.
+    fn definitions, metadata = metadata;
+    /// Module 9 is the framework's library, which has every type that is searched.
+    9 find_type(_name: *const u16, _around: u32, token: *mut u32) {
         let number = metadata.world.types_sought.fetch_add(1, SeqCst);
         if metadata.module != module(9) {
             return E_FAIL;
         }
         *token = 0x0200_ff00 + number % 0xff;
     }
-    S_OK
-}
-
-/// Each of these types has one method, whose row is the type's.
-unsafe extern "system" fn enum_methods(
-    _this: *mut c_void,
-    _list: *mut *mut c_void,
-    type_token: u32,
-    tokens: *mut u32,
-    _room: u32,
-    count: *mut u32,
-) -> HResult {
-    // SAFETY: as above.
-    unsafe {
+    12 type_props(
+        token: u32,
+        name: *mut u16,
+        room: u32,
+        length: *mut u32,
+        _flags: *mut u32,
+        _base: *mut u32,
+    ) {
+        *length = write_text(&format!("Ns.Type{}", token & 0xff_ffff), name, room);
+    }
+    /// Each of these types has one method, whose row is the type's.
+    18 enum_methods(
+        _list: *mut *mut c_void,
+        type_token: u32,
+        tokens: *mut u32,
+        _room: u32,
+        count: *mut u32,
+    ) {
         *tokens = 0x0600_0000 | (type_token & 0xff_ffff);
         *count = 1;
     }
-    S_OK
-}
-
-/// Nothing is found.
-unsafe extern "system" fn nothing(_this: *mut c_void) -> HResult {
-    E_FAIL
-}
-
-fn metadata_table() -> [*const c_void; 73] {
-    let mut table = [nothing as *const c_void; 73];
-    table[2] = close_metadata as *const c_void;
-    table[9] = find_type as *const c_void;
-    table[18] = enum_methods as *const c_void;
-    table[12] = type_props as *const c_void;
-    table[30] = method_props as *const c_void;
-    table
-}
-
-/// The functions of `ICorProfilerInfo` for classes, methods and modules, by slot.
-pub fn functions() -> [(usize, *const c_void); 11] {
-    [
-        (3, object_class as *const c_void),
-        (11, array_class as *const c_void),
-        (21, module_metadata as *const c_void),
-        (38, function_info as *const c_void),
-        (41, class_info as *const c_void),
-        (57, none as *const c_void),
-        (66, none as *const c_void),
-        (70, module_info as *const c_void),
-        (80, object_size as *const c_void),
-        (87, function_is_dynamic as *const c_void),
-        (112, no_frozen as *const c_void),
-    ]
-}
-
-unsafe extern "system" fn no_frozen(
-    _this: *mut c_void,
-    _room: u32,
-    count: *mut u32,
-    _list: *mut c_void,
-) -> HResult {
-    // SAFETY: as above.
-    unsafe { *count = 0 };
-    S_OK
+    30 method_props(
+        token: u32,
+        type_token: *mut u32,
+        name: *mut u16,
+        room: u32,
+        length: *mut u32,
+        _attributes: *mut u32,
+        _signature: *mut *const u8,
+        _bytes: *mut u32,
+        _rva: *mut u32,
+        _flags: *mut u32,
+    ) {
+        *type_token = 0x0200_0000 | (token & 0xff_ffff);
+        *length = write_text(&format!("Method{}", token & 0xff_ffff), name, room);
+    }
 }

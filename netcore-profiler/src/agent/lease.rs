@@ -83,16 +83,21 @@ impl LeaseState {
     }
 
     pub(super) fn start_thread(&self, thread: extern "C" fn()) -> bool {
-        self.thread_runs.store(true, SeqCst);
-        let started = sys::spawn(thread);
-        if !started {
-            self.thread_runs.store(false, SeqCst);
-        }
-        started
+        start_thread(&self.thread_runs, thread)
     }
 
     /// The thread's last call.
     pub(super) fn set_thread_ended(&self) {
         self.thread_runs.store(false, SeqCst);
     }
+}
+
+/// Starts a thread, and notes in `runs` that it runs.
+pub(super) fn start_thread(runs: &AtomicBool, thread: extern "C" fn()) -> bool {
+    runs.store(true, SeqCst);
+    let started = sys::spawn(thread);
+    if !started {
+        runs.store(false, SeqCst);
+    }
+    started
 }

@@ -22,8 +22,7 @@ fn some_ranges() -> Collection {
 
 #[test]
 fn attached_it_is_armed_from_mark_to_end() {
-    let (library, clr) = (Library::load(), Clr::new());
-    assert_eq!(library.attach(clr, "gcwatch=3 arming=late"), 0);
+    let (library, clr) = Library::attached("gcwatch=3 arming=late");
     assert_eq!(take_masks(clr), [ON, OFF], "first with the flag, then without");
     for _ in 0..3 {
         library.collect(clr, &some_ranges());
@@ -46,8 +45,7 @@ fn started_with_the_process_the_first_collection_switches_it_off() {
 
 #[test]
 fn always_means_always() {
-    let (library, clr) = (Library::load(), Clr::new());
-    assert_eq!(library.attach(clr, "gcwatch=3 arming=always"), 0);
+    let (library, clr) = Library::attached("gcwatch=3 arming=always");
     clr.take_written();
     for _ in 0..3 {
         library.collect(clr, &some_ranges());
@@ -58,8 +56,7 @@ fn always_means_always() {
 
 #[test]
 fn a_background_collection_is_not_armed() {
-    let (library, clr) = (Library::load(), Clr::new());
-    assert_eq!(library.attach(clr, "gcwatch=3"), 0);
+    let (library, clr) = Library::attached("gcwatch=3");
     take_masks(clr);
     library.collect(clr, &Collection { kind: 1, ..some_ranges() });
     assert_eq!(take_masks(clr), []);
@@ -67,8 +64,7 @@ fn a_background_collection_is_not_armed() {
 
 #[test]
 fn a_refused_mask_costs_one_collection() {
-    let (library, clr) = (Library::load(), Clr::new());
-    assert_eq!(library.attach(clr, "gcwatch=3"), 0);
+    let (library, clr) = Library::attached("gcwatch=3");
     clr.take_written();
     clr.refusals.store(1, std::sync::atomic::Ordering::SeqCst);
     library.collect(clr, &some_ranges());
@@ -94,8 +90,7 @@ fn a_refused_mask_costs_one_collection() {
 
 #[test]
 fn after_three_refusals_in_a_row_it_stays_on() {
-    let (library, clr) = (Library::load(), Clr::new());
-    assert_eq!(library.attach(clr, "gcwatch=3"), 0);
+    let (library, clr) = Library::attached("gcwatch=3");
     clr.take_written();
     clr.refusals.store(3, std::sync::atomic::Ordering::SeqCst);
     for _ in 0..3 {
@@ -118,8 +113,7 @@ fn after_three_refusals_in_a_row_it_stays_on() {
 /// The same runtime without `ICorProfilerCallback10`, or with a session that delivers nothing.
 #[test]
 fn without_delivered_events_the_flag_stays_on() {
-    let (library, clr) = (Library::load(), Clr::new());
-    assert_eq!(library.attach(clr, "gcwatch=3"), 0);
+    let (library, clr) = Library::attached("gcwatch=3");
     for _ in 0..3 {
         library.collect(clr, &Collection { is_old: true, ..some_ranges() });
     }

@@ -13,8 +13,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 
 /// Attaches the profiler, and a listener to its provider.
 fn attach_with_listener(config: &str) -> (Library, &'static Clr) {
-    let (library, clr) = (Library::load(), Clr::new());
-    assert_eq!(library.attach(clr, config), 0);
+    let (library, clr) = Library::attached(config);
     clr.switch_provider(true);
     wait_for("a second hello", LIMIT, || hellos(&lock(&clr.written)).len() == 2);
     (library, clr)
@@ -57,8 +56,7 @@ fn it_leaves_when_nobody_listens_any_more() {
 /// gcwatch gave up before a suspended runtime loaded the profiler: there is no lease, and nobody listens.
 #[test]
 fn it_leaves_when_nobody_has_ever_listened() {
-    let (library, clr) = (Library::load(), Clr::new());
-    assert_eq!(library.attach(clr, "gcwatch=3 lease=/nonexistent/socket"), 0);
+    let (library, clr) = Library::attached("gcwatch=3 lease=/nonexistent/socket");
     wait_until_left(clr, 1);
     assert!(clr.has_note(NoteCode::PROVIDER_OFF));
     library.detached();

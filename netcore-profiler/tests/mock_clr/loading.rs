@@ -44,8 +44,7 @@ fn other_classes_are_not_available() {
 
 #[test]
 fn hello_describes_the_profiler() {
-    let (library, clr) = (Library::load(), Clr::new());
-    assert_eq!(library.attach(clr, "gcwatch=3 arming=always blocks=1"), 0);
+    let (_library, clr) = Library::attached("gcwatch=3 arming=always blocks=1");
     let [hello] = hellos(&clr.take_written())[..] else { panic!("one hello") };
     assert_eq!((hello.abi, hello.load, hello.arming), (ABI_VERSION, Load::ATTACH, Arming::ALWAYS));
     assert_eq!((hello.blocks, hello.clr_version), (true, [9, 8, 7, 6]));
@@ -78,7 +77,7 @@ fn a_refused_load_leaves_nothing_behind() {
     assert_eq!(answer, CONFIG_MISSING, "the variable is not set");
     assert_untouched(clr);
     let clr = Clr::new();
-    clr.has_info12.store(false, SeqCst);
+    clr.lacks_info12.store(true, SeqCst);
     assert_eq!(library.attach(clr, "gcwatch=3"), RUNTIME_TOO_OLD);
     assert_untouched(clr);
     // After all refusals a load succeeds.
@@ -109,7 +108,7 @@ fn a_refused_mask_refuses_the_attach() {
 #[test]
 fn a_lease_that_cannot_be_connected_is_refused_if_it_is_needed() {
     let (library, clr) = (Library::load(), Clr::new());
-    clr.has_info14.store(false, SeqCst);
+    clr.lacks_info14.store(true, SeqCst);
     let config = "gcwatch=3 lease=/nonexistent/socket";
     assert_eq!(library.attach(clr, config), NO_LEASE);
     assert_eq!(clr.references.load(SeqCst), 0);

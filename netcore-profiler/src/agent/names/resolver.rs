@@ -58,14 +58,6 @@ impl Params {
     }
 }
 
-/// Result of [`Profiler::read`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reading {
-    Done(DefStatus),
-    /// It was sent before.
-    Known,
-}
-
 /// Writes a type's name with those of its enclosing types; returns the length.
 fn full_name(metadata: &Metadata, token: u32, name: &mut [u16]) -> Option<usize> {
     let mut chain = [token; NESTED];
@@ -132,43 +124,35 @@ impl Profiler {
         }
     }
 
-    /// Reads a definition behind the gate, unless its module was unloaded. Nothing is sent there.
-    fn read(&self, info: Info, request: Request, read: impl FnOnce(&Metadata) -> Option<()>) -> Reading {
-        let names = &self.names;
-        let _inside = names.gate.enter();
-        let unloaded_at = names.modules.unloaded_at(request.module);
-        if request.seen < unloaded_at || self.phase() != Phase::ACTIVE {
-            return Reading::Done(DefStatus::UNLOADED);
-        }
-        if !names.definitions.add(request.module, request.token, unloaded_at) {
-            return Reading::Known;
-        }
-        // SAFETY: the module was loaded when it was seen and has not been unloaded since; the gate keeps it loaded
-        // until this returns.
-        let metadata = unsafe { Metadata::of(info, request.module) };
-        match metadata.ok().and_then(|metadata| read(&metadata)) {
-            Some(()) => Reading::Done(DefStatus::OK),
-            None => Reading::Done(DefStatus::UNREADABLE),
-        }
+    /// Reads a definition behind the gate. Nothing is sent there. `None`: it was sent before.
+    fn read(
+        &self,
+        info: Info,
+        request: Request,
+        read: impl FnOnce(&Metadata) -> Option<()>,
+    ) -> Option<DefStatus> {
+        let status = self.with_module(request, |unloaded_at| {
+            if !self.names.definitions.add(request.module, request.token, unloaded_at) {
+                return None;
+            }
+            // SAFETY: the module was loaded when it was seen and has not been unloaded since; the gate keeps it loaded
+            // until this returns.
+            let metadata = unsafe { Metadata::of(info, request.module) };
+            let found = metadata.ok().and_then(|metadata| read(&metadata));
+            Some(if found.is_some() { DefStatus::OK } else { DefStatus::UNREADABLE })
+        });
+        status.unwrap_or(Some(DefStatus::UNLOADED))
     }
 
     /// Sends a module before the first of its definitions.
     fn resolve_module(&self, info: Info, request: Request) {
-        let names = &self.names;
         let mut path = [0; NAME_UNITS];
-        let found = {
-            let _inside = names.gate.enter();
-            let unloaded_at = names.modules.unloaded_at(request.module);
-            if request.seen < unloaded_at
-                || self.phase() != Phase::ACTIVE
-                || !names.definitions.add(request.module, 0, unloaded_at)
-            {
-                return;
-            }
+        let found = self.with_module(request, |unloaded_at| {
+            let is_new = self.names.definitions.add(request.module, 0, unloaded_at);
             // SAFETY: as in `read`.
-            unsafe { info.module_info(request.module, &mut path) }
-        };
-        if let Ok(found) = found {
+            is_new.then(|| unsafe { info.module_info(request.module, &mut path) })
+        });
+        if let Some(Some(Ok(found))) = found {
             let path = Text::new(path.get(..found.length).unwrap_or_default());
             let module = Module { module_id: request.module as u64, flags: found.flags, path };
             self.events.send::<BYTES>(info, &module);
@@ -178,12 +162,12 @@ impl Profiler {
     pub(super) fn resolve_type(&self, info: Info, request: Request) {
         self.resolve_module(info, request);
         let (mut name, mut length, mut params) = ([0; NAME_UNITS], 0, Params::new());
-        let reading = self.read(info, request, |metadata| {
+        let status = self.read(info, request, |metadata| {
             length = full_name(metadata, request.token, &mut name)?;
             params.read(metadata, request.token);
             Some(())
         });
-        let Reading::Done(status) = reading else { return };
+        let Some(status) = status else { return };
         let texts = params.texts();
         let def = TypeDef {
             module_id: request.module as u64,
@@ -200,7 +184,7 @@ impl Profiler {
         const SET_STATE_MACHINE: [u16; 16] = utf16("SetStateMachine");
         let (mut name, mut length, mut params) = ([0; NAME_UNITS], 0, Params::new());
         let (mut type_token, mut is_async) = (0, false);
-        let reading = self.read(info, request, |metadata| {
+        let status = self.read(info, request, |metadata| {
             let method = metadata.method(request.token, &mut name).ok()?;
             (type_token, length) = (method.type_token, method.length);
             params.read(metadata, request.token);
@@ -208,7 +192,7 @@ impl Profiler {
                 && metadata.has_method(type_token, &SET_STATE_MACHINE);
             Some(())
         });
-        let Reading::Done(status) = reading else { return };
+        let Some(status) = status else { return };
         if type_token != 0 {
             self.resolve_type(info, Request { token: type_token, ..request });
         }
@@ -252,26 +236,20 @@ impl Profiler {
     /// Searches a module for helpers, while they are not known.
     fn find_helpers_in(&self, info: Info, request: Request) {
         if !self.names.allocating_methods.knows_helpers() {
-            self.behind_gate(info, request, |metadata| self.find_helpers(request.module, metadata));
+            self.with_module(request, |_| {
+                // SAFETY: as in `read`.
+                if let Ok(metadata) = unsafe { Metadata::of(info, request.module) } {
+                    self.find_helpers(request.module, &metadata);
+                }
+            });
         }
     }
 
-    /// Reads a module's metadata behind the gate, unless the module was unloaded.
-    fn behind_gate(&self, info: Info, request: Request, read: impl FnOnce(&Metadata)) {
-        self.with_module(request, || {
-            // SAFETY: as in `read`.
-            if let Ok(metadata) = unsafe { Metadata::of(info, request.module) } {
-                read(&metadata);
-            }
-        });
-    }
-
-    /// Does something behind the gate, unless the module was unloaded.
-    pub(super) fn with_module(&self, request: Request, action: impl FnOnce()) {
-        let names = &self.names;
-        let _inside = names.gate.enter();
-        if request.seen >= names.modules.unloaded_at(request.module) && self.phase() == Phase::ACTIVE {
-            action();
-        }
+    /// Does something behind the gate, unless the module was unloaded. `action` gets the stamp of the last unload at
+    /// the module's address.
+    pub(super) fn with_module<T>(&self, request: Request, action: impl FnOnce(u64) -> T) -> Option<T> {
+        let _inside = self.names.gate.enter();
+        let unloaded_at = self.names.modules.unloaded_at(request.module);
+        (request.seen >= unloaded_at && self.phase() == Phase::ACTIVE).then(|| action(unloaded_at))
     }
 }

@@ -12,6 +12,7 @@ use super::roots::Roots;
 use super::schedule::Schedule;
 use super::stack;
 use super::statics::Fields;
+use crate::agent::lease::start_thread;
 use crate::info::Info;
 use crate::sys;
 
@@ -100,15 +101,7 @@ impl Names {
 
     /// Starts the thread, if names are wanted.
     pub(in crate::agent) fn start_thread(&self, thread: extern "C" fn()) -> bool {
-        if !self.are_on() {
-            return true;
-        }
-        self.thread_runs.store(true, SeqCst);
-        let started = sys::spawn(thread);
-        if !started {
-            self.thread_runs.store(false, SeqCst);
-        }
-        started
+        !self.are_on() || start_thread(&self.thread_runs, thread)
     }
 
     /// Whether one of our threads for names still runs, of this or an earlier attach.

@@ -54,13 +54,12 @@ impl Profiler {
         }
         let Ok(modules) = info.modules() else { return false };
         while let Some(module) = modules.next() {
-            let mut collectible = true;
-            self.with_module(Request { module, token: 0, seen }, || {
+            let collectible = self.with_module(Request { module, token: 0, seen }, |_| {
                 // SAFETY: behind the gate.
                 let found = unsafe { info.module_info(module, &mut []) };
-                collectible = found.is_ok_and(|found| found.flags & COLLECTIBLE != 0);
+                found.is_ok_and(|found| found.flags & COLLECTIBLE != 0)
             });
-            if collectible {
+            if collectible.unwrap_or(true) {
                 return false;
             }
         }

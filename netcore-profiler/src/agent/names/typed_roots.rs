@@ -61,6 +61,9 @@ impl Profiler {
         let buffer = buffer.get_mut(..ROWS_BYTES).unwrap_or_default();
         let (mut sent, mut last, mut last_function) = (0_u64, None, 0);
         let (mut packer, mut length, mut rows) = (Packer::new(), 0_usize, 0_u32);
+        let send = |sink: Sink<'_>, rows: u32, bytes: &[u8]| {
+            self.events.write_rows(sink, event_id::TYPED_ROOTS, TypedRoots::PACKED, rows, bytes);
+        };
         let (mut last_allocation, mut reported) = (None, (HandleKind::UNKNOWN, 0));
         let mut upcoming = roots.iter();
         upcoming.by_ref().take(PREFETCH_DISTANCE).for_each(|root| sys::prefetch(root.object));
@@ -104,14 +107,7 @@ impl Profiler {
                     repeats: root.repeats,
                 };
                 if buffer.len().saturating_sub(length) < PACKED_ROW_BYTES {
-                    let bytes = buffer.get(..length).unwrap_or_default();
-                    self.events.write_rows(
-                        lookup.sink,
-                        event_id::TYPED_ROOTS,
-                        TypedRoots::PACKED,
-                        rows,
-                        bytes,
-                    );
+                    send(lookup.sink, rows, buffer.get(..length).unwrap_or_default());
                     (packer, length, rows) = (Packer::new(), 0, 0);
                 }
                 if let Ok(bytes) = packer.encode(&row, buffer.get_mut(length..).unwrap_or_default()) {
@@ -122,8 +118,7 @@ impl Profiler {
             }
         }
         if rows > 0 {
-            let bytes = buffer.get(..length).unwrap_or_default();
-            self.events.write_rows(lookup.sink, event_id::TYPED_ROOTS, TypedRoots::PACKED, rows, bytes);
+            send(lookup.sink, rows, buffer.get(..length).unwrap_or_default());
         }
         sent
     }
