@@ -6,8 +6,7 @@ use dotnet_diagnostics_client::{
 };
 use tokio::io::AsyncReadExt;
 
-use crate::run;
-use crate::scripted_runtime::{ScriptedRuntime, UNKNOWN_COMMAND, error, frame, ok, text};
+use crate::scripted_runtime::{UNKNOWN_COMMAND, error, frame, ok, scripted, text};
 
 const COOKIE: Guid = Guid::from_u128(0x00112233_4455_6677_8899_aabbccddeeff);
 
@@ -18,59 +17,54 @@ fn process_info_1() -> Vec<u8> {
 
 #[test]
 fn process_info_reads_every_field_of_the_newest_variant() {
-    run(async {
-        let version = 1u32.to_le_bytes();
-        let newer = [text("app"), text("10.0.12"), text("linux-x64")].concat();
-        let runtime = ScriptedRuntime::start(vec![ok(&[&version[..], &process_info_1(), &newer].concat())]);
-        let info = runtime.client().process_info().await.unwrap();
+    let version = 1u32.to_le_bytes();
+    let newer = [text("app"), text("10.0.12"), text("linux-x64")].concat();
+    let answer = ok(&[&version[..], &process_info_1(), &newer].concat());
+    let requests = scripted(vec![answer], async |client| {
+        let info = client.process_info().await.unwrap();
         assert_eq!((info.pid, info.cookie), (4711, COOKIE));
         assert_eq!(info.command_line, "dotnet app.dll");
         assert_eq!((info.os.as_str(), info.arch.as_str()), ("Linux", "x64"));
         assert_eq!(info.entry_assembly.as_deref(), Some("app"));
         assert_eq!(info.clr_version.as_deref(), Some("10.0.12"));
         assert_eq!(info.rid.as_deref(), Some("linux-x64"));
-        assert_eq!(runtime.requests().await, [frame(4, 8, &[])]);
     });
+    assert_eq!(requests, [frame(4, 8, &[])]);
 }
 
 #[test]
 fn process_info_steps_down_for_old_runtimes() {
-    run(async {
-        let unknown = || error(UNKNOWN_COMMAND);
-        let runtime = ScriptedRuntime::start(vec![unknown(), unknown(), ok(&process_info_1())]);
-        let info = runtime.client().process_info().await.unwrap();
+    let unknown = || error(UNKNOWN_COMMAND);
+    let requests = scripted(vec![unknown(), unknown(), ok(&process_info_1())], async |client| {
+        let info = client.process_info().await.unwrap();
         assert_eq!((info.pid, info.entry_assembly, info.clr_version, info.rid), (4711, None, None, None));
-        let tried = [frame(4, 8, &[]), frame(4, 4, &[]), frame(4, 0, &[])];
-        assert_eq!(runtime.requests().await, tried);
+    });
+    assert_eq!(requests, [frame(4, 8, &[]), frame(4, 4, &[]), frame(4, 0, &[])]);
 
-        let runtime = ScriptedRuntime::start(vec![unknown(), unknown(), unknown()]);
-        let refused = runtime.client().process_info().await.unwrap_err();
-        assert!(refused.is_unknown_command());
+    scripted(vec![unknown(), unknown(), unknown()], async |client| {
+        assert!(client.process_info().await.unwrap_err().is_unknown_command());
     });
 }
 
 #[test]
 fn any_other_refusal_ends_the_stepping_down() {
-    run(async {
-        let runtime = ScriptedRuntime::start(vec![error(0x8000_4005)]);
-        let refused = runtime.client().process_info().await.unwrap_err();
+    let requests = scripted(vec![error(0x8000_4005); 2], async |client| {
+        let refused = client.process_info().await.unwrap_err();
         assert_eq!(refused.hresult(), Some(HResult::FAIL));
-        assert_eq!(runtime.requests().await.len(), 1);
     });
+    assert_eq!(requests.len(), 1);
 }
 
 #[test]
 fn the_environment_follows_its_reply() {
-    run(async {
-        let block = [&2u32.to_le_bytes()[..], &text("A=b=c"), &text("=C:=x")].concat();
-        let length = u32::try_from(block.len()).unwrap().to_le_bytes();
-        let reply = ok(&[&length[..], &[0, 0]].concat());
-        let runtime = ScriptedRuntime::start(vec![[reply, block].concat()]);
-        let environment = runtime.client().environment().await.unwrap();
+    let block = [&2u32.to_le_bytes()[..], &text("A=b=c"), &text("=C:=x")].concat();
+    let length = u32::try_from(block.len()).unwrap().to_le_bytes();
+    let reply = ok(&[&length[..], &[0, 0]].concat());
+    let requests = scripted(vec![[reply, block].concat()], async |client| {
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        assert_eq!(environment, [pair("A", "b=c"), pair("=C:", "x")]);
-        assert_eq!(runtime.requests().await, [frame(4, 2, &[])]);
+        assert_eq!(client.environment().await.unwrap(), [pair("A", "b=c"), pair("=C:", "x")]);
     });
+    assert_eq!(requests, [frame(4, 2, &[])]);
 }
 
 /// The request before a removal.
@@ -81,39 +75,32 @@ fn probe() -> Vec<u8> {
 
 #[test]
 fn a_variable_is_set_emptied_and_removed() {
-    run(async {
-        let fine = || ok(&[0; 4]);
-        let runtime = ScriptedRuntime::start(vec![fine(), fine(), error(0x8007_007e), fine()]);
-        let client = runtime.client();
+    let fine = || ok(&[0; 4]);
+    let requests = scripted(vec![fine(), fine(), error(0x8007_007e), fine()], async |client| {
         for value in [Some("é"), Some(""), None] {
             client.set_environment_variable("N", value).await.unwrap();
         }
-        let set = |value| frame(4, 3, &[text("N"), value].concat());
-        let expected = [set(text("é")), set(text("")), probe(), set(vec![0; 4])];
-        assert_eq!(runtime.requests().await, expected);
     });
+    let set = |value| frame(4, 3, &[text("N"), value].concat());
+    assert_eq!(requests, [set(text("é")), set(text("")), probe(), set(vec![0; 4])]);
 }
 
 #[test]
 fn a_removal_that_would_crash_the_target_is_not_sent() {
-    run(async {
-        let runtime = ScriptedRuntime::start(vec![error(0x8013_1515)]);
-        let client = runtime.client();
+    let requests = scripted(vec![error(0x8013_1515)], async |client| {
         let refused = client.set_environment_variable("N", None).await.unwrap_err();
         let Error::InvalidRequest { source, .. } = refused else {
             panic!("{refused:?}");
         };
         assert_eq!(source, InvalidRequest::RemovalWouldCrash { name: "N".into() });
-        assert_eq!(runtime.requests().await, [probe()]);
     });
+    assert_eq!(requests, [probe()]);
 }
 
 #[test]
 fn a_failure_inside_an_ok_reply_is_a_failure() {
-    run(async {
-        let code = 0x8007_00cbu32.to_le_bytes();
-        let runtime = ScriptedRuntime::start(vec![error(0x8013_135b), ok(&code)]);
-        let client = runtime.client();
+    let code = 0x8007_00cbu32.to_le_bytes();
+    scripted(vec![error(0x8013_135b), ok(&code)], async |client| {
         let refused = client.set_environment_variable("N", None).await.unwrap_err();
         assert_eq!(refused.hresult(), Some(HResult::ENVIRONMENT_VARIABLE_NOT_FOUND));
     });
@@ -121,35 +108,30 @@ fn a_failure_inside_an_ok_reply_is_a_failure() {
 
 #[test]
 fn attaching_sends_path_and_data_with_their_exact_lengths() {
-    run(async {
-        let runtime = ScriptedRuntime::start(vec![ok(&[0; 4]), error(0x8013_136a)]);
-        let client = runtime.client();
+    let requests = scripted(vec![ok(&[0; 4]), error(0x8013_136a)], async |client| {
         client.attach_profiler(3000, COOKIE, "/p.so", b"data").await.unwrap();
         let refused = client.attach_profiler(0, COOKIE, "/p.so", b"").await.unwrap_err();
         assert_eq!(
             refused.to_string(),
             "AttachProfiler was refused by the runtime: 0x8013136A (another profiler is already active)"
         );
-        let request = |timeout: u32, data: &[u8]| {
-            let length = u32::try_from(data.len()).unwrap().to_le_bytes();
-            let path = text("/p.so");
-            let parts = [&timeout.to_le_bytes()[..], &COOKIE.to_bytes(), &path, &length, data];
-            frame(3, 1, &parts.concat())
-        };
-        assert_eq!(runtime.requests().await, [request(3000, b"data"), request(0, b"")]);
     });
+    let request = |timeout: u32, data: &[u8]| {
+        let length = u32::try_from(data.len()).unwrap().to_le_bytes();
+        let path = text("/p.so");
+        frame(3, 1, &[&timeout.to_le_bytes()[..], &COOKIE.to_bytes(), &path, &length, data].concat())
+    };
+    assert_eq!(requests, [request(3000, b"data"), request(0, b"")]);
 }
 
 #[test]
 fn a_startup_profiler_is_tried_until_the_runtime_has_paused() {
-    run(async {
-        let not_yet = || error(0x8007_0057);
-        let runtime = ScriptedRuntime::start(vec![not_yet(), not_yet(), ok(&[0; 4])]);
-        let client = runtime.client();
+    let not_yet = || error(0x8007_0057);
+    let requests = scripted(vec![not_yet(), not_yet(), ok(&[0; 4])], async |client| {
         client.set_startup_profiler(COOKIE, "/p.so").await.unwrap();
-        let request = frame(3, 2, &[&COOKIE.to_bytes()[..], &text("/p.so")].concat());
-        assert_eq!(runtime.requests().await, vec![request; 3]);
     });
+    let request = frame(3, 2, &[&COOKIE.to_bytes()[..], &text("/p.so")].concat());
+    assert_eq!(requests, vec![request; 3]);
 }
 
 fn session() -> SessionConfig {
@@ -161,58 +143,54 @@ fn session() -> SessionConfig {
 
 #[test]
 fn a_session_is_a_stream_behind_the_reply() {
-    run(async {
-        let reply = ok(&0x7f00_0000_1234u64.to_le_bytes());
-        let runtime = ScriptedRuntime::start(vec![[&reply, &b"Nettrace and so on"[..]].concat()]);
-        let mut session = runtime.client().collect_tracing(&session()).await.unwrap();
+    let reply = ok(&0x7f00_0000_1234u64.to_le_bytes());
+    let answer = [&reply, &b"Nettrace and so on"[..]].concat();
+    let requests = scripted(vec![answer], async |client| {
+        let mut session = client.collect_tracing(&session()).await.unwrap();
         assert_eq!(session.id(), SessionId(0x7f00_0000_1234));
         assert_eq!(session.command(), CollectCommand::V5);
         assert!(session.honours_event_filters() && session.honours_rundown_keyword());
         let mut stream = Vec::new();
         session.read_to_end(&mut stream).await.unwrap();
         assert_eq!(stream, b"Nettrace and so on");
-
-        let filter = [&[0, 1, 0, 0, 0][..], &29u32.to_le_bytes()].concat();
-        let expected = [
-            &0u32.to_le_bytes()[..],
-            &256u32.to_le_bytes(),
-            &1u32.to_le_bytes(),
-            &1u64.to_le_bytes(),
-            &[0],
-            &1u32.to_le_bytes(),
-            &1u64.to_le_bytes(),
-            &5u32.to_le_bytes(),
-            &text("P"),
-            &text("a=b"),
-            &filter,
-        ];
-        assert_eq!(runtime.requests().await, [frame(2, 6, &expected.concat())]);
     });
+    let filter = [&[0, 1, 0, 0, 0][..], &29u32.to_le_bytes()].concat();
+    let expected = [
+        &0u32.to_le_bytes()[..],
+        &256u32.to_le_bytes(),
+        &1u32.to_le_bytes(),
+        &1u64.to_le_bytes(),
+        &[0],
+        &1u32.to_le_bytes(),
+        &1u64.to_le_bytes(),
+        &5u32.to_le_bytes(),
+        &text("P"),
+        &text("a=b"),
+        &filter,
+    ];
+    assert_eq!(requests, [frame(2, 6, &expected.concat())]);
 }
 
 #[test]
 fn a_session_on_an_old_runtime_says_what_it_could_not_ask_for() {
-    run(async {
-        let unknown = || error(UNKNOWN_COMMAND);
-        let accepted = ok(&1u64.to_le_bytes());
-        let runtime = ScriptedRuntime::start(vec![unknown(), unknown(), unknown(), accepted]);
-        let accepted = runtime.client().collect_tracing(&session()).await.unwrap();
+    let unknown = || error(UNKNOWN_COMMAND);
+    let answers = vec![unknown(), unknown(), unknown(), ok(&1u64.to_le_bytes())];
+    let requests = scripted(answers, async |client| {
+        let accepted = client.collect_tracing(&session()).await.unwrap();
         assert_eq!(accepted.command().version(), 2);
         assert!(!accepted.honours_event_filters());
         assert!(!accepted.honours_rundown_keyword());
         assert!(!accepted.honours_stacks());
-        let ids: Vec<u8> = runtime.requests().await.iter().map(|r| r[17]).collect();
-        assert_eq!(ids, [6, 5, 4, 3]);
     });
+    let ids: Vec<u8> = requests.iter().map(|r| r[17]).collect();
+    assert_eq!(ids, [6, 5, 4, 3]);
 }
 
 #[test]
 fn stopping_names_the_session() {
-    run(async {
-        let id = 0x7f00_0000_1234u64.to_le_bytes();
-        let runtime = ScriptedRuntime::start(vec![ok(&id)]);
-        let client = runtime.client();
+    let id = 0x7f00_0000_1234u64.to_le_bytes();
+    let requests = scripted(vec![ok(&id)], async |client| {
         client.stop_tracing(SessionId(0x7f00_0000_1234)).await.unwrap();
-        assert_eq!(runtime.requests().await, [frame(2, 1, &id)]);
     });
+    assert_eq!(requests, [frame(2, 1, &id)]);
 }

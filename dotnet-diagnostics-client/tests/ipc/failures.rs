@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use dotnet_diagnostics_client::{Client, Endpoint, Error, Guid, HResult, InvalidRequest, ProtocolError};
 
 use crate::run;
-use crate::scripted_runtime::{ScriptedRuntime, error, frame, ok};
+use crate::scripted_runtime::{error, frame, ok, scripted};
 
 #[test]
 fn an_abandoned_socket_is_stale() {
@@ -40,43 +40,38 @@ fn a_silent_peer_costs_the_timeout_and_no_more() {
 
 #[test]
 fn an_answer_that_is_not_the_protocol_is_refused() {
-    run(async {
-        let size_19 = [&b"DOTNET_IPC_V1\0\x13\0"[..], &[0xff, 0, 0, 0]].concat();
-        let cases = [
-            (b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec(), ProtocolError::BadMagic),
-            (size_19, ProtocolError::BadSize { size: 19 }),
-            (frame(4, 8, &[]), ProtocolError::UnexpectedReply { set: 4, id: 8 }),
-            (ok(&[1, 0, 0, 0, 7]), ProtocolError::Truncated { offset: 4, requested: 8, available: 1 }),
-        ];
-        for (answer, expected) in cases {
-            let runtime = ScriptedRuntime::start(vec![answer]);
-            match runtime.client().process_info().await.unwrap_err() {
-                Error::Protocol { source, .. } => assert_eq!(source, expected),
-                other => panic!("{other:?} instead of {expected:?}"),
-            }
-        }
-    });
+    let size_19 = [&b"DOTNET_IPC_V1\0\x13\0"[..], &[0xff, 0, 0, 0]].concat();
+    let cases = [
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec(), ProtocolError::BadMagic),
+        (size_19, ProtocolError::BadSize { size: 19 }),
+        (frame(4, 8, &[]), ProtocolError::UnexpectedReply { set: 4, id: 8 }),
+        (ok(&[1, 0, 0, 0, 7]), ProtocolError::Truncated { offset: 4, requested: 8, available: 1 }),
+    ];
+    for (answer, expected) in cases {
+        scripted(vec![answer], async |client| match client.process_info().await.unwrap_err() {
+            Error::Protocol { source, .. } => assert_eq!(source, expected),
+            other => panic!("{other:?} instead of {expected:?}"),
+        });
+    }
 }
 
 #[test]
 fn a_connection_that_ends_early_is_told_from_an_answer() {
-    run(async {
-        let whole = ok(&0u32.to_le_bytes());
-        let announced = [ok(&[100, 0, 0, 0, 0, 0]), vec![0; 50]].concat();
-        for answer in [Vec::new(), whole[..23].to_vec(), announced] {
-            let runtime = ScriptedRuntime::start(vec![answer]);
-            let error = runtime.client().environment().await.unwrap_err();
+    let whole = ok(&0u32.to_le_bytes());
+    let announced = [ok(&[100, 0, 0, 0, 0, 0]), vec![0; 50]].concat();
+    for answer in [Vec::new(), whole[..23].to_vec(), announced] {
+        scripted(vec![answer], async |client| {
+            let error = client.environment().await.unwrap_err();
             let ended = matches!(error, Error::Closed { .. } | Error::Protocol { .. });
             assert!(ended, "{error:?}");
-        }
-    });
+        });
+    }
 }
 
 #[test]
 fn an_absurd_length_is_not_believed() {
-    run(async {
-        let runtime = ScriptedRuntime::start(vec![ok(&[0xff, 0xff, 0xff, 0x7f, 0, 0])]);
-        let error = runtime.client().environment().await.unwrap_err();
+    scripted(vec![ok(&[0xff, 0xff, 0xff, 0x7f, 0, 0])], async |client| {
+        let error = client.environment().await.unwrap_err();
         let too_long = |source| matches!(source, ProtocolError::TooLong { .. });
         assert!(matches!(error, Error::Protocol { source, .. } if too_long(source)));
     });
@@ -112,10 +107,8 @@ fn invalid_values_never_reach_a_socket() {
 
 #[test]
 fn a_runtime_that_was_already_resumed_refuses_a_startup_profiler_within_bounds() {
-    run(async {
-        // More answers than can be used in a second, at one per millisecond.
-        let runtime = ScriptedRuntime::start(vec![error(0x8007_0057); 2000]);
-        let client = runtime.client();
+    // More answers than can be used in a second, at one per millisecond.
+    scripted(vec![error(0x8007_0057); 2000], async |client| {
         let started = Instant::now();
         let refused = client.set_startup_profiler(Guid::default(), "/p.so").await;
         assert_eq!(refused.unwrap_err().hresult(), Some(HResult::INVALID_ARGUMENT));

@@ -5,18 +5,16 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use dotnet_diagnostics_client::{Endpoint, Error, Guid, Listener, Port};
-use tempfile::TempDir;
 use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
 
 use crate::run;
 use crate::scripted_runtime::{frame, ok, read_request};
 
-fn port() -> (TempDir, PathBuf, Port) {
+fn with_port(test: impl AsyncFnOnce(PathBuf, Port)) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("port");
-    let port = Port::bind(Endpoint::socket(&path)).unwrap();
-    (directory, path, port)
+    run(async { test(path.clone(), Port::bind(Endpoint::socket(&path)).unwrap()).await });
 }
 
 /// Connects as a runtime does.
@@ -41,8 +39,7 @@ async fn serve(path: PathBuf, cookie: u128, pid: u64, times: usize) -> Vec<Vec<u
 
 #[test]
 fn each_runtime_gets_its_own_commands_on_its_own_connections() {
-    run(async {
-        let (_directory, path, port) = port();
+    with_port(async |path, port| {
         let one = tokio::spawn(serve(path.clone(), 1, 101, 3));
         let two = tokio::spawn(serve(path, 2, 102, 1));
         let (a, b) = (port.accept().await.unwrap(), port.accept().await.unwrap());
@@ -62,8 +59,7 @@ fn each_runtime_gets_its_own_commands_on_its_own_connections() {
 
 #[test]
 fn peers_that_are_no_runtimes_hold_up_nobody() {
-    run(async {
-        let (_directory, path, port) = port();
+    with_port(async |path, port| {
         let _silent = UnixStream::connect(&path).await.unwrap();
         let mut noise = UnixStream::connect(&path).await.unwrap();
         noise.write_all(&[b'x'; 34]).await.unwrap();
@@ -78,8 +74,7 @@ fn peers_that_are_no_runtimes_hold_up_nobody() {
 
 #[test]
 fn the_connection_of_a_forgotten_runtime_stays_open() {
-    run(async {
-        let (_directory, path, port) = port();
+    with_port(async |path, port| {
         let parked = dial(&path, 4, 104).await;
         drop(port.accept().await.unwrap());
         // When this one has been accepted, the port could have closed the first.
@@ -98,8 +93,7 @@ fn the_connection_of_a_forgotten_runtime_stays_open() {
 
 #[test]
 fn a_runtime_that_ended_while_parked_is_reported_at_the_next_command() {
-    run(async {
-        let (_directory, path, port) = port();
+    with_port(async |path, port| {
         drop(dial(&path, 6, 106).await);
         let client = port.accept().await.unwrap();
         let error = client.resume_runtime().await.unwrap_err();
@@ -109,8 +103,7 @@ fn a_runtime_that_ended_while_parked_is_reported_at_the_next_command() {
 
 #[test]
 fn the_socket_is_private_and_goes_with_the_port() {
-    run(async {
-        let (_directory, path, port) = port();
+    with_port(async |path, port| {
         assert_eq!(port.setting(), format!("{},suspend,connect", path.display()));
         let mode = path.metadata().unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);

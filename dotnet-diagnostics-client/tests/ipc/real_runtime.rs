@@ -5,7 +5,7 @@
 
 use std::env;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Stdio;
 
 use dotnet_diagnostics_client::{
@@ -200,7 +200,8 @@ fn a_session_opened_before_the_start_streams_to_its_end() {
         assert!(stream.starts_with(b"Nettrace\x14\0\0\0!FastSerialization.1"));
         // The process fails because there is no entry point, but ends in an orderly way.
         assert!(!suspended.child.wait().await.unwrap().success());
-        assert!(suspended.port.endpoint() == &Endpoint::socket(port_path(&suspended)));
+        let path = suspended.directory.path().join("port");
+        assert!(suspended.port.endpoint() == &Endpoint::socket(path));
     });
 }
 
@@ -217,10 +218,6 @@ fn stopping_ends_the_stream_while_it_is_read() {
         // The runtime still takes commands.
         suspended.runtime.process_info().await.unwrap();
     });
-}
-
-fn port_path(suspended: &Suspended) -> PathBuf {
-    Path::join(suspended.directory.path(), "port")
 }
 
 fn gc_session() -> SessionConfig {

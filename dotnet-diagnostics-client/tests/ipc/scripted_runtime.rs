@@ -1,53 +1,38 @@
 //! A peer that answers from a script, on a real socket, with bytes that are encoded independently of the crate.
 
-use std::path::PathBuf;
-
 use dotnet_diagnostics_client::{Client, Endpoint};
-use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::task::JoinHandle;
+
+use crate::run;
 
 pub(crate) const UNKNOWN_COMMAND: u32 = 0x8013_1385;
 
 /// The answer on one connection. The connection is then closed.
 pub(crate) type Answer = Vec<u8>;
 
-#[derive(Debug)]
-pub(crate) struct ScriptedRuntime {
-    directory: TempDir,
-    server: JoinHandle<Vec<Vec<u8>>>,
-}
-
-impl ScriptedRuntime {
-    /// Serves one connection for each answer.
-    pub(crate) fn start(answers: Vec<Answer>) -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let listener = UnixListener::bind(directory.path().join("socket")).unwrap();
-        let server = tokio::spawn(async move {
-            let mut requests = Vec::new();
+/// Runs a test against a peer that serves one connection for each answer. Returns the requests.
+pub(crate) fn scripted(answers: Vec<Answer>, test: impl AsyncFnOnce(Client)) -> Vec<Vec<u8>> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("socket");
+    let mut requests = Vec::new();
+    run(async {
+        let listener = UnixListener::bind(&path).unwrap();
+        let serve = async {
             for answer in answers {
                 let (mut stream, _) = listener.accept().await.unwrap();
                 requests.push(read_request(&mut stream).await);
                 stream.write_all(&answer).await.unwrap();
             }
-            requests
-        });
-        Self { directory, server }
-    }
-
-    pub(crate) fn path(&self) -> PathBuf {
-        self.directory.path().join("socket")
-    }
-
-    pub(crate) fn client(&self) -> Client {
-        Client::new(Endpoint::socket(self.path()))
-    }
-
-    /// All requests, after every answer was sent.
-    pub(crate) async fn requests(self) -> Vec<Vec<u8>> {
-        self.server.await.unwrap()
-    }
+            drop(listener);
+            std::future::pending().await
+        };
+        tokio::select! {
+            () = serve => {}
+            () = test(Client::new(Endpoint::socket(&path))) => {}
+        }
+    });
+    requests
 }
 
 /// Reads one frame by its size field.
