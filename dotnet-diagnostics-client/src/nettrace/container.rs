@@ -81,7 +81,7 @@ pub(super) struct Container {
     accounted: u64,
     has_trace: bool,
     pub(super) version6: bool,
-    max_block_bytes: usize,
+    limits: Limits,
     objects: VecDeque<Object>,
     /// Memory in bytes of the blocks that wait to be read.
     pub(super) queued_bytes: usize,
@@ -94,8 +94,8 @@ pub(super) struct Container {
 }
 
 impl Container {
-    pub(super) fn new(limits: &Limits) -> Self {
-        Self { max_block_bytes: limits.max_block_bytes, ..Self::default() }
+    pub(super) fn new(limits: Limits) -> Self {
+        Self { limits, ..Self::default() }
     }
 
     /// The next object.

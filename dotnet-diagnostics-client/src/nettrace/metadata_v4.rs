@@ -49,12 +49,16 @@ fn tag(bytes: &mut Bytes<'_>, metadata: &mut Metadata) -> Result<()> {
     Ok(())
 }
 
-fn fields_v1(bytes: &mut Bytes<'_>, depth: u32) -> Result<Vec<Field>> {
+fn field_count(bytes: &mut Bytes<'_>, min_field_bytes: usize, depth: u32) -> Result<u32> {
     let count = bytes.u32()?;
-    if count as usize > bytes.remaining() / MIN_FIELD_V1_BYTES || depth > MAX_DEPTH {
+    if count as usize > bytes.remaining() / min_field_bytes || depth > MAX_DEPTH {
         return Err(Malformed("a field list is longer than its record"));
     }
-    (0..count)
+    Ok(count)
+}
+
+fn fields_v1(bytes: &mut Bytes<'_>, depth: u32) -> Result<Vec<Field>> {
+    (0..field_count(bytes, MIN_FIELD_V1_BYTES, depth)?)
         .map(|_| {
             let field_type = FieldType(bytes.u32()?);
             let fields = match field_type {
@@ -67,11 +71,7 @@ fn fields_v1(bytes: &mut Bytes<'_>, depth: u32) -> Result<Vec<Field>> {
 }
 
 fn fields_v2(bytes: &mut Bytes<'_>, depth: u32) -> Result<Vec<Field>> {
-    let count = bytes.u32()?;
-    if count as usize > bytes.remaining() / MIN_FIELD_V2_BYTES || depth > MAX_DEPTH {
-        return Err(Malformed("a field list is longer than its record"));
-    }
-    (0..count)
+    (0..field_count(bytes, MIN_FIELD_V2_BYTES, depth)?)
         .map(|_| {
             let size = (bytes.u32()? as usize)
                 .checked_sub(4)

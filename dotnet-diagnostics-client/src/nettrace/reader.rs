@@ -37,7 +37,7 @@ const OUT_OF_ORDER: &str =
 /// sequence point states a larger number than the last one, [`Item::Lost`] comes just before the thread's next event or
 /// before the sequence point. A stream that starts with a sequence point is a later part of another one; losses before
 /// it are not counted.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Reader {
     limits: Limits,
     container: Container,
@@ -50,7 +50,7 @@ pub struct Reader {
     sorter: Sorter,
     cursor: Option<Cursor>,
     /// All events up to this time have come.
-    complete_until: i64,
+    complete_until: Time,
     /// All held events are given.
     draining: bool,
     release: bool,
@@ -93,52 +93,35 @@ enum Ready {
     End(End),
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 enum EndState {
+    #[default]
     NotReached,
-    Reached { clean: bool },
+    Reached {
+        clean: bool,
+    },
     Given,
 }
 
-impl Default for Reader {
+/// A time in ticks. At first, the earliest that there is.
+#[derive(Clone, Copy, Debug)]
+struct Time(i64);
+
+impl Default for Time {
     fn default() -> Self {
-        Self::new()
+        Self(i64::MIN)
     }
 }
 
 impl Reader {
     /// A reader at the start of a stream, with the default [`Limits`].
     pub fn new() -> Self {
-        Self::with_limits(Limits::default())
+        Self::default()
     }
 
     /// A reader at the start of a stream, with other limits.
     pub fn with_limits(limits: Limits) -> Self {
-        Self {
-            container: Container::new(&limits),
-            limits,
-            blocks: Blocks::default(),
-            trace: None,
-            metadata: MetadataTable::default(),
-            stacks: Stacks::default(),
-            labels: Labels::default(),
-            threads: Threads::default(),
-            sorter: Sorter::default(),
-            cursor: None,
-            complete_until: i64::MIN,
-            draining: false,
-            release: false,
-            flush_ended: false,
-            sequence_point: None,
-            ready: VecDeque::new(),
-            lent: None,
-            end: EndState::NotReached,
-            reported_ids: HashSet::new(),
-            out_of_order: false,
-            forgotten_threads: false,
-            lost_events: 0,
-            unparsed_bytes: 0,
-        }
+        Self { container: Container::new(limits.clone()), limits, ..Self::default() }
     }
 
     /// Appends the next bytes of the stream, in chunks of any size. They are copied once. Call
@@ -233,7 +216,7 @@ impl Reader {
     /// [`Item::Lost`] at the first sequence point of the next file.
     pub fn next_part(&mut self) {
         self.unparsed_bytes += self.container.unparsed_bytes;
-        self.container = Container::new(&self.limits);
+        self.container = Container::new(self.limits.clone());
         self.end = EndState::NotReached;
     }
 

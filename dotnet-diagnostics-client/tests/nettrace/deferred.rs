@@ -17,22 +17,15 @@ static LARGE: [u8; 5000] = {
 };
 const SMALL: &[u8] = b"less than 4 KiB";
 
-/// What happens to the bytes of deferred payloads.
-#[derive(Clone, Copy, PartialEq)]
-enum How {
-    Fed,
-    Skipped,
-}
-
-/// Reads in chunks. The payloads of event 7 are deferred, and then taken from the stream. Also returns how many bytes
-/// were skipped, and how many payloads deferred.
-fn deferring(stream: &[u8], sizes: &[usize], how: How) -> (Vec<Got>, u64, usize) {
+/// Reads in chunks. The payloads of event 7 are deferred, and then taken from the stream. Their bytes are fed, or
+/// skipped. Also returns how many bytes were skipped, and how many payloads deferred.
+fn deferring(stream: &[u8], sizes: &[usize], skip: bool) -> (Vec<Got>, u64, usize) {
     let mut reader = Reader::new();
     reader.defer(|metadata| metadata.event_id == 7);
     let (mut all, mut skipped, mut deferred) = (Vec::new(), 0, 0);
     let (mut at, mut sizes) = (0, sizes.iter().cycle());
     while at < stream.len() {
-        if how == How::Skipped && reader.skippable_bytes() > 0 {
+        if skip && reader.skippable_bytes() > 0 {
             let bytes = reader.skippable_bytes().min((stream.len() - at) as u64);
             reader.skip(bytes);
             skipped += bytes;
@@ -87,13 +80,13 @@ fn stream() -> Vec<u8> {
 fn what_is_deferred_is_where_the_reader_says() {
     let stream = stream();
     let expected = whole(&stream);
-    for how in [How::Fed, How::Skipped] {
+    for skip in [false, true] {
         // In the chunk with the definition, payloads are not deferred.
         for (size, count) in [(1, 6), (17, 6), (100, 6), (1_000, 3)] {
-            let (got, skipped, deferred) = deferring(&stream, &[size], how);
+            let (got, skipped, deferred) = deferring(&stream, &[size], skip);
             assert!(got == expected, "{size}");
             assert_eq!(deferred, count, "{size}");
-            let at_least = if how == How::Skipped { (count * (LARGE.len() - 256 - size)) as u64 } else { 0 };
+            let at_least = if skip { (count * (LARGE.len() - 256 - size)) as u64 } else { 0 };
             assert!(skipped >= at_least, "{skipped} {size}");
         }
     }
@@ -104,7 +97,7 @@ fn cut_anywhere_it_ends_like_any_other() {
     let stream = stream();
     for len in (0..stream.len()).step_by(97) {
         let cut = &stream[..len];
-        let (got, ..) = deferring(cut, &[300], How::Skipped);
+        let (got, ..) = deferring(cut, &[300], true);
         assert!(got == whole(cut), "cut at {len}: {:?}", end_of(&got));
     }
 }
@@ -131,15 +124,14 @@ proptest! {
     fn whatever_is_damaged_nothing_else_differs(
         damage in proptest::collection::vec((0_usize..40_000, any::<u8>()), 0..4),
         sizes in proptest::collection::vec(1_usize..6_000, 1..6),
-        skipped in any::<bool>(),
+        skip in any::<bool>(),
     ) {
         let mut stream = stream();
         let len = stream.len();
         for (at, value) in damage {
             stream[at % len] = value;
         }
-        let how = if skipped { How::Skipped } else { How::Fed };
-        let (got, ..) = deferring(&stream, &sizes, how);
+        let (got, ..) = deferring(&stream, &sizes, skip);
         prop_assert!(got == crate::collect::in_chunks(&stream, &sizes));
     }
 }

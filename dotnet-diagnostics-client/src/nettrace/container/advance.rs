@@ -146,7 +146,7 @@ impl Container {
             return Ok(State::Skip(size.into()));
         }
         self.content_size = size as usize;
-        if self.content_size > self.max_block_bytes {
+        if self.content_size > self.limits.max_block_bytes {
             return Err(self.damaged(4, "a block is larger than the reader's limit"));
         }
         self.content_offset = self.offset;

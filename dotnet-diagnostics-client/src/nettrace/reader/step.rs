@@ -112,7 +112,7 @@ impl Reader {
         let too_many = self.sorter.len > self.limits.max_held_events
             || self.blocks.bytes - self.container.queued_bytes > self.limits.max_held_bytes;
         let (held, queue) = self.sorter.earliest()?;
-        if held.blob.timestamp > self.complete_until && !self.draining {
+        if held.blob.timestamp > self.complete_until.0 && !self.draining {
             if !too_many {
                 return None;
             }
@@ -159,7 +159,7 @@ impl Reader {
         let thread = self.threads.index_of(blob.capture_thread, self.limits.max_threads);
         let lost_before = self.threads.observe(thread, blob.sequence, self.limits.max_threads);
         if blob.sorted {
-            self.complete_until = blob.timestamp;
+            self.complete_until.0 = blob.timestamp;
         }
         let Some(metadata) = self.metadata.index_of(blob.metadata_id) else {
             if lost_before > 0 {
@@ -300,7 +300,7 @@ impl Reader {
         if removed.is_empty() {
             return;
         }
-        self.compare_sequences(&mut removed, self.complete_until);
+        self.compare_sequences(&mut removed, self.complete_until.0);
         for (index, _) in removed {
             self.threads.remove(index);
         }
