@@ -16,20 +16,15 @@ use crate::transport::{Stream, Transport};
 #[derive(Debug)]
 struct Answering<'a>(&'a [u8]);
 
-impl Answering<'_> {
-    async fn answer(&self) -> std::io::Result<UnixStream> {
-        let (near, mut far) = UnixStream::pair()?;
-        // Any answer fits into the buffer of the socket.
-        far.try_write(self.0)?;
-        far.shutdown().await?;
-        Ok(near)
-    }
-}
-
 impl Transport for Answering<'_> {
     async fn connect(&self) -> Result<Stream> {
-        let stream = self.answer().await.map_err(|source| Error::io("answering", source))?;
-        Ok(Stream::new(stream))
+        let answer = async {
+            let (near, mut far) = UnixStream::pair()?;
+            // Any answer fits into the buffer of the socket.
+            far.try_write(self.0)?;
+            far.shutdown().await.map(|()| Stream::new(near))
+        };
+        answer.await.map_err(|source| Error::io("answering", source))
     }
 }
 

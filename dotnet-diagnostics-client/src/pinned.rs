@@ -82,17 +82,14 @@ impl Pinned {
 
     /// Connects with the rights of the process, so that this process is not tricked into opening a socket in its own
     /// name.
-    #[cfg(any(target_os = "linux", target_os = "android"))]
     async fn connect(&self, endpoint: &Endpoint) -> Result<Stream> {
-        let Endpoint::Socket(path) = endpoint else {
-            return endpoint.connect().await;
-        };
-        let connected = sys::connect(&self.0, path).await;
-        connected.and_then(Stream::from_std).map_err(|e| crate::transport::connect_error(endpoint, e))
-    }
-
-    #[cfg(not(any(target_os = "linux", target_os = "android")))]
-    async fn connect(&self, endpoint: &Endpoint) -> Result<Stream> {
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        {
+            if let Endpoint::Socket(path) = endpoint {
+                let stream = sys::connect(&self.0, path).await.and_then(Stream::from_std);
+                return stream.map_err(|e| crate::transport::connect_error(endpoint, e));
+            }
+        }
         endpoint.connect().await
     }
 }

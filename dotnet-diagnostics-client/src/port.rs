@@ -88,10 +88,8 @@ impl Listener {
 
     async fn accept_raw(&mut self) -> Result<Stream> {
         loop {
-            let accepted = self.raw.accept().await;
-            let stream = accepted
-                .map(Stream::new)
-                .map_err(|source| Error::io(format!("accepting on {}", self.endpoint), source))?;
+            let failed = |source| Error::io(format!("accepting on {}", self.endpoint), source);
+            let stream = Stream::new(self.raw.accept().await.map_err(failed)?);
             let admitted = match (&self.admit, stream.peer()) {
                 (Some(admit), Some(peer)) => admit(peer),
                 _ => true,

@@ -97,7 +97,9 @@ impl NotFound {
             return NotFoundReason::NotDotnet;
         }
         let hidden = |dir: &SearchedDirectory| dir.problem == Some(io::ErrorKind::PermissionDenied);
-        if self.searched.iter().any(hidden) || self.is_hidden_by_owner() {
+        // Without environment and mappings, no reason can be derived from them.
+        let unreadable = self.facts.environ.is_none() && !self.facts.mappings_readable;
+        if self.searched.iter().any(hidden) || (self.facts.uid.is_some() && unreadable) {
             return NotFoundReason::NotPermitted { owner_uid: self.facts.uid };
         }
         for rejected in &self.rejected {
@@ -109,11 +111,6 @@ impl NotFound {
             Some(directory) => NotFoundReason::BadDirectory { directory: directory.clone() },
             None => NotFoundReason::NoSocket,
         }
-    }
-
-    /// Whether neither environment nor mappings can be read, so that no reason can be derived from them.
-    fn is_hidden_by_owner(&self) -> bool {
-        self.facts.uid.is_some() && self.facts.environ.is_none() && !self.facts.mappings_readable
     }
 
     /// Whether the reason is [`NotFoundReason::NotPermitted`].

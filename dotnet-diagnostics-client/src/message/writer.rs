@@ -74,9 +74,6 @@ impl PayloadWriter {
     }
 
     pub(crate) fn finish(self) -> Result<Vec<u8>, InvalidRequest> {
-        match self.invalid {
-            Some(reason) => Err(reason),
-            None => Ok(self.bytes),
-        }
+        self.invalid.map_or(Ok(self.bytes), Err)
     }
 }

@@ -45,12 +45,10 @@ pub(super) async fn connect(endpoint: &Endpoint) -> io::Result<Stream> {
 /// Through `/proc/PID/root` a path can become too long for `sun_path`. An open directory gives it a short name, which
 /// is valid as long as the returned directory is open.
 fn shorten(path: &Path) -> io::Result<Option<(File, PathBuf)>> {
-    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+    let (true, Some(parent), Some(name)) = (cfg!(target_os = "linux"), path.parent(), path.file_name())
+    else {
         return Ok(None);
     };
-    if !cfg!(target_os = "linux") {
-        return Ok(None);
-    }
     let directory = File::open(parent)?;
     let short = PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd())).join(name);
     Ok(Some((directory, short)))
