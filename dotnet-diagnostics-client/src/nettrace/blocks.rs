@@ -1,5 +1,7 @@
 //! Buffers of blocks. They are filled once from the stream, lent out as slices, and reused when nothing refers to them.
 
+use std::ops::Index;
+
 use super::blob::DeferredPayloads;
 
 /// Unused buffers that are kept, in bytes of capacity. Runtimes write blocks of up to 100 KiB.
@@ -13,18 +15,19 @@ const OVERHEAD_BYTES: usize = size_of::<Block>() + 32;
 pub(super) struct Slot(u32);
 
 #[derive(Debug, Default)]
-struct Block {
-    data: Vec<u8>,
+pub(super) struct Block {
+    pub(super) data: Vec<u8>,
     /// Offset in the stream of `data[0]`.
-    offset: u64,
+    pub(super) offset: u64,
     /// Payloads that are not in `data`.
-    deferred: DeferredPayloads,
+    pub(super) deferred: DeferredPayloads,
     /// Held events, stacks and cursors that refer to this block.
     users: u32,
 }
 
 impl Block {
-    fn size(&self) -> usize {
+    /// Memory in bytes. It can be more than the length, because buffers are reused.
+    pub(super) fn size(&self) -> usize {
         self.data.capacity() + self.deferred.at.capacity() * size_of::<u32>() + OVERHEAD_BYTES
     }
 }
@@ -48,6 +51,15 @@ pub(super) struct Blocks {
     spare_bytes: usize,
     /// Memory of all blocks in use.
     pub(super) bytes: usize,
+}
+
+impl Index<Slot> for Blocks {
+    type Output = Block;
+
+    #[inline]
+    fn index(&self, slot: Slot) -> &Block {
+        &self.blocks[slot.0 as usize]
+    }
 }
 
 impl Blocks {
@@ -74,25 +86,10 @@ impl Blocks {
         Slot(put(&mut self.blocks, &mut self.free, block))
     }
 
-    #[inline]
-    pub(super) fn data(&self, slot: Slot) -> &[u8] {
-        &self.blocks[slot.0 as usize].data
-    }
-
-    /// The deferred payloads of a block.
-    #[inline]
-    pub(super) fn deferred(&self, slot: Slot) -> &DeferredPayloads {
-        &self.blocks[slot.0 as usize].deferred
-    }
-
     /// A part of a block. Empty if the range is not within the block; the parsers exclude that.
     #[inline]
     pub(super) fn slice(&self, slot: Slot, at: u32, len: u32) -> &[u8] {
-        self.data(slot).get(at as usize..).and_then(|rest| rest.get(..len as usize)).unwrap_or_default()
-    }
-
-    pub(super) fn offset(&self, slot: Slot) -> u64 {
-        self.blocks[slot.0 as usize].offset
+        self[slot].data.get(at as usize..).and_then(|rest| rest.get(..len as usize)).unwrap_or_default()
     }
 
     #[inline]
@@ -111,11 +108,6 @@ impl Blocks {
             self.free.push(slot.0);
             self.recycle(data);
         }
-    }
-
-    /// Memory of a block in bytes. It can be more than its length, because buffers are reused.
-    pub(super) fn size(&self, slot: Slot) -> usize {
-        self.blocks[slot.0 as usize].size()
     }
 
     /// Frees the unused capacity of a block's buffer, for a block that is kept for long. It may have no other user

@@ -102,7 +102,7 @@ impl Container {
     pub(super) fn pop(&mut self, blocks: &Blocks) -> Option<Object> {
         let object = self.objects.pop_front()?;
         if let Object::Block { slot, .. } = object {
-            self.queued_bytes -= blocks.size(slot);
+            self.queued_bytes -= blocks[slot].size();
         }
         Some(object)
     }

@@ -132,8 +132,8 @@ impl Reader {
     }
 
     /// Defers the payloads of events whose definitions `which` chooses, if they have 4 KiB or more. Such an event comes
-    /// with the first 16 bytes of its payload and with the [offset](Event::deferred) of the whole. A program that reads
-    /// a file can read the payload there, and need not read the bytes twice, see
+    /// with the first 16 bytes of its payload and with the [offset](super::Event::deferred) of the whole. A program that
+    /// reads a file can read the payload there, and need not read the bytes twice, see
     /// [`skippable_bytes`](Self::skippable_bytes). This bounds the memory of events that wait for their turn.
     ///
     /// Payloads are not deferred in version 6, in blocks without compressed headers, and in bytes that are fed together

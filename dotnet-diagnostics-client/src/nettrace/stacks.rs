@@ -33,7 +33,7 @@ impl Stacks {
     /// block, the stacks before the damage are kept.
     pub(super) fn insert(&mut self, slot: Slot, limit: usize, blocks: &mut Blocks) -> BlockResult {
         blocks.shrink(slot);
-        let mut bytes = Bytes::new(blocks.data(slot));
+        let mut bytes = Bytes::new(&blocks[slot].data);
         let mut parsed = StackBlock { first_id: 0, slot, stacks: Vec::new() };
         let result = parsed.parse(&mut bytes).map_err(|why| (bytes.position(), why));
         // Ids start again at a sequence point. If they go backwards elsewhere, the newest block counts.
@@ -88,6 +88,6 @@ impl StackBlock {
     }
 
     fn bytes(&self, blocks: &Blocks) -> usize {
-        blocks.size(self.slot) + self.stacks.capacity() * size_of::<(u32, u32)>() + size_of::<Self>()
+        blocks[self.slot].size() + self.stacks.capacity() * size_of::<(u32, u32)>() + size_of::<Self>()
     }
 }

@@ -189,7 +189,7 @@ impl Container {
         let content = std::mem::take(&mut self.content);
         self.unparsed_bytes += self.scanner.truncate() as u64;
         let slot = blocks.insert(content, self.content_offset, self.scanner.take());
-        self.queued_bytes += blocks.size(slot);
+        self.queued_bytes += blocks[slot].size();
         self.objects.push_back(Object::Block { kind, slot, whole });
     }
 

@@ -29,7 +29,7 @@ impl Reader {
             },
             list => self.labels.get(list),
         };
-        let offset = || self.blocks.offset(slot) + u64::from(blob.payload) + u64::from(blob.deferred_before);
+        let offset = || self.blocks[slot].offset + u64::from(blob.payload) + u64::from(blob.deferred_before);
         Event {
             metadata: self.metadata.record(held.metadata),
             sequence: blob.sequence,
@@ -137,10 +137,10 @@ impl Reader {
         let slot = cursor.slot;
         let at = cursor.events.at;
         let offset = (at + cursor.events.deferred_bytes) as u64;
-        let blob = match cursor.events.next(self.blocks.data(slot), self.blocks.deferred(slot)) {
+        let blob = match cursor.events.next(&self.blocks[slot].data, &self.blocks[slot].deferred) {
             Ok(Some(blob)) => *blob,
             Ok(None) => {
-                let size = self.blocks.data(slot).len() + self.blocks.deferred(slot).bytes;
+                let size = self.blocks[slot].data.len() + self.blocks[slot].deferred.bytes;
                 let room = size <= MAX_BYTES_WITH_ROOM;
                 self.flush_ended = room && cursor.whole && !self.container.version6;
                 self.cursor = None;
@@ -149,8 +149,8 @@ impl Reader {
             }
             Err(why) => {
                 let whole = cursor.whole;
-                let error = Error::in_block(BlockKind::EVENT, self.blocks.offset(slot), offset, why);
-                self.unparsed_bytes += (self.blocks.data(slot).len() - at) as u64;
+                let error = Error::in_block(BlockKind::EVENT, self.blocks[slot].offset, offset, why);
+                self.unparsed_bytes += (self.blocks[slot].data.len() - at) as u64;
                 self.cursor = None;
                 self.blocks.release(slot);
                 return if whole { Err(error) } else { Ok(()) };
@@ -165,7 +165,7 @@ impl Reader {
             if lost_before > 0 {
                 self.push_lost(blob.capture_thread, lost_before, blob.timestamp);
             }
-            return self.without_metadata(self.blocks.offset(slot) + offset, &blob);
+            return self.without_metadata(self.blocks[slot].offset + offset, &blob);
         };
         let stack = self.stacks.get(blob.stack_id).filter(|stack| stack.len > 0);
         self.blocks.retain(slot);
@@ -209,7 +209,7 @@ impl Reader {
                 }
             }
             Object::Block { kind: BlockKind::EVENT, slot, whole } => {
-                match BlobReader::new(self.blocks.data(slot), self.container.version6) {
+                match BlobReader::new(&self.blocks[slot].data, self.container.version6) {
                     Ok(events) => {
                         self.flush_ended = false;
                         self.cursor = Some(Cursor { slot, events, whole });
@@ -249,8 +249,8 @@ impl Reader {
         why: Malformed,
         whole: bool,
     ) -> Result<(), Error> {
-        let error = Error::in_block(kind, self.blocks.offset(slot), at as u64, why);
-        self.unparsed_bytes += (self.blocks.data(slot).len() - at) as u64;
+        let error = Error::in_block(kind, self.blocks[slot].offset, at as u64, why);
+        self.unparsed_bytes += (self.blocks[slot].data.len() - at) as u64;
         self.blocks.release(slot);
         if whole { Err(error) } else { Ok(()) }
     }
@@ -259,7 +259,7 @@ impl Reader {
     fn read_table(&mut self, kind: BlockKind, slot: Slot) -> Result<(), (usize, Malformed)> {
         let version6 = self.container.version6;
         let limit = self.limits.max_threads;
-        let data = self.blocks.data(slot);
+        let data = &self.blocks[slot].data;
         let mut bytes = Bytes::new(data);
         let mut removed = Vec::new();
         let result = match kind {
