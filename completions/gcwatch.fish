@@ -29,130 +29,130 @@ complete -c gcwatch -n "__fish_gcwatch_needs_command" -s V -l version -d 'Print 
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "run" -d 'Start a program and watch it from its first collection'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "attach" -d 'Watch a process that is already running'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "ps" -d 'List .NET processes, and whether they can be watched'
-complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "report" -d 'The same reports from a recording (.nettrace)'
+complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "report" -d 'Report on recordings (.nettrace)'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "diff" -d 'Compare two recordings or JSON documents'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "config" -d 'Show which options are in force, and where each comes from'
-complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "metrics" -d 'List what --assert can bound'
+complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "metrics" -d 'List the metrics that --assert can check'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "schema" -d 'Print the JSON Schema of the document and of the NDJSON lines'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "man" -d 'Print the manual page (roff)'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l only -d 'With --follow: only processes of this name, such as testhost; can be given more than once' -r
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l level -d 'basic: pauses and sizes; moves: and what moved and survived; roots: and what held it [default: roots, or what the target allows; in `attach` roots in windows where blocking would take long]' -r -f -a "basic\t''
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l only -d 'With --follow: watch only processes with this name, such as testhost; can be given more than once' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l level -d 'basic: pauses and sizes; moves: also what moved and survived; roots: also what held objects [default: roots, or what the target allows; in `attach` roots only in sampling windows if blocking collections would take long]' -r -f -a "basic\t''
 moves\t''
 roots\t''"
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l sample -d 'Look at roots in windows only: at N collections, or for a time, each time the interval is over, such as `1/30s` or `2s/30s`. Between them background GC is on' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l sample -d 'Watch roots only in sampling windows: N collections, or a length of time, in each interval, such as `1/30s` or `2s/30s`. Between windows background GC is on' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l between -d 'With --sample: the level between the windows' -r -f -a "basic\t''
 moves\t''"
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l record -d 'Keep the raw stream as well: `gcwatch report`, PerfView and dotnet-trace read it. The name may hold {pid}, {name} and {time}; in a directory it gets a name of its own' -r -F
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l rotate -d 'Begin another file after SIZE (100MiB, 1GB), at the next point where it can be read alone, and keep the last N of them (0: all). Their number goes before the extension' -r
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l duration -d 'Stop watching after this time; the target goes on' -r
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l gcs -d 'Stop watching after this many complete collections at the level watched (those of the last 100 ms are shown too)' -r
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l profiler-path -d 'Another build of the profiler library' -r -F
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l assert -d 'A bound that must hold, such as `pause.p99 < 10ms`; can be given more than once. Without --level the lowest level that can answer is watched' -r
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l assert-file -d 'More of them from a TOML file: lists of bounds by profile name' -r -F
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l assert-profile -d 'Which list of the file [default: `default`, or the only one]' -r
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l format -d 'text is live: a line per collection, then a summary' -r -f -a "text\t'A line per collection as it happens, then a summary'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l record -d 'Also write the raw stream to a file that `gcwatch report`, PerfView and dotnet-trace read. Its name may contain {pid}, {name} and {time}. If FILE is a directory, gcwatch chooses the name' -r -F
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l rotate -d 'Start a new file after SIZE (100MiB, 1GB), at the next point from which it can be read alone; keep the last N files (0: all). Their number goes before the extension' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l duration -d 'Stop watching after this time; the target keeps running' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l gcs -d 'Stop watching after this many complete collections at the level watched (collections of the 100 ms after that are shown too)' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l profiler-path -d 'Use this build of the profiler library' -r -F
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l assert -d 'A condition that must hold, such as `pause.p99 < 10ms`; can be given more than once. Without --level, gcwatch uses the lowest level that can check it' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l assert-file -d 'Read more assertions from a TOML file, which holds a list for each profile' -r -F
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l assert-profile -d 'The profile in the file [default: `default`, or the only one]' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l format -d 'Report format; text shows a line per collection as it happens, then a summary' -r -f -a "text\t'A line per collection as it happens, then a summary'
 json\t'One document'
 ndjson\t'A line per collection, as it happens'
 csv\t'A row per collection'
 markdown\t'For a comment on a pull request or a job summary'
 junit\t'The assertions as test cases (XML)'
-openmetrics\t'For a scrape file; a file is replaced every few seconds'"
+openmetrics\t'For a metrics scraper; the output file is replaced every few seconds'"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -s o -l output -d 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]' -r -F
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l min-pause -d 'text, csv, ndjson: show collections that paused at least this long' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l gen -d 'text, csv, ndjson: show collections of these generations' -r
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l color -d 'When to colour [NO_COLOR, CLICOLOR_FORCE and TERM=dumb are respected]' -r -f -a "auto\t''
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l color -d 'When to use colours [NO_COLOR, CLICOLOR_FORCE and TERM=dumb are respected]' -r -f -a "auto\t''
 always\t''
 never\t''"
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l units -d 'KiB, kB, or plain bytes' -r -f -a "iec\t''
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l units -d 'Units of sizes: iec (KiB), si (kB), or bytes' -r -f -a "iec\t''
 si\t''
 bytes\t''"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l follow -d 'Watch every .NET process that the command starts, not only the first; each has its own report'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l no-names -d 'At level roots: leave out names of types and methods, which cost a little of each pause'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l no-names -d 'At level roots: omit the names of types and methods, which lengthen each pause slightly'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l blocks -d 'Keep every moved and surviving range and every root, not only totals'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l strict -d 'Lost or incomplete data is a failure (exit code 11)'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -s q -l quiet -d 'Only errors'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -s v -l verbose -d 'Say what is being done (-vv: every step)'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l strict -d 'Fail (exit code 11) if data is lost or incomplete'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -s q -l quiet -d 'Show only errors'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -s v -l verbose -d 'Log each step (-vv: everything)'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -s p -l process-id -d 'The same, as the .NET tools spell it' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -s p -l process-id -d 'The process id, spelt as in the .NET tools' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -s n -l name -d 'The one .NET process with this name' -r
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l diagnostic-port -d 'A diagnostics socket (or pipe) by its path, optionally `,connect`' -r
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l level -d 'basic: pauses and sizes; moves: and what moved and survived; roots: and what held it [default: roots, or what the target allows; in `attach` roots in windows where blocking would take long]' -r -f -a "basic\t''
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l diagnostic-port -d 'The path of a diagnostics socket or pipe, optionally `,connect`' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l level -d 'basic: pauses and sizes; moves: also what moved and survived; roots: also what held objects [default: roots, or what the target allows; in `attach` roots only in sampling windows if blocking collections would take long]' -r -f -a "basic\t''
 moves\t''
 roots\t''"
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l sample -d 'Look at roots in windows only: at N collections, or for a time, each time the interval is over, such as `1/30s` or `2s/30s`. Between them background GC is on' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l sample -d 'Watch roots only in sampling windows: N collections, or a length of time, in each interval, such as `1/30s` or `2s/30s`. Between windows background GC is on' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l between -d 'With --sample: the level between the windows' -r -f -a "basic\t''
 moves\t''"
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l record -d 'Keep the raw stream as well: `gcwatch report`, PerfView and dotnet-trace read it. The name may hold {pid}, {name} and {time}; in a directory it gets a name of its own' -r -F
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l rotate -d 'Begin another file after SIZE (100MiB, 1GB), at the next point where it can be read alone, and keep the last N of them (0: all). Their number goes before the extension' -r
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l duration -d 'Stop watching after this time; the target goes on' -r
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l gcs -d 'Stop watching after this many complete collections at the level watched (those of the last 100 ms are shown too)' -r
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l profiler-path -d 'Another build of the profiler library' -r -F
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l max-blocking-gc -d 'Watch roots all the time only where a blocking gen2 collection is estimated to take at most this long; else in windows, as with --sample 1/30s' -r
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l step-back -d 'Go on in windows as soon as gen2 collections that block because of watching have stopped the program for this share of the time (of 10 s at least), or one of them for this long' -r
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l assert -d 'A bound that must hold, such as `pause.p99 < 10ms`; can be given more than once. Without --level the lowest level that can answer is watched' -r
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l assert-file -d 'More of them from a TOML file: lists of bounds by profile name' -r -F
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l assert-profile -d 'Which list of the file [default: `default`, or the only one]' -r
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l format -d 'text is live: a line per collection, then a summary' -r -f -a "text\t'A line per collection as it happens, then a summary'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l record -d 'Also write the raw stream to a file that `gcwatch report`, PerfView and dotnet-trace read. Its name may contain {pid}, {name} and {time}. If FILE is a directory, gcwatch chooses the name' -r -F
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l rotate -d 'Start a new file after SIZE (100MiB, 1GB), at the next point from which it can be read alone; keep the last N files (0: all). Their number goes before the extension' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l duration -d 'Stop watching after this time; the target keeps running' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l gcs -d 'Stop watching after this many complete collections at the level watched (collections of the 100 ms after that are shown too)' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l profiler-path -d 'Use this build of the profiler library' -r -F
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l max-blocking-gc -d 'Watch roots continuously only if a blocking gen2 collection is estimated to take at most this long; otherwise in windows, as with --sample 1/30s' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l step-back -d 'Switch to windows once gen2 collections that watching makes blocking have stopped the program for this share of the time (measured over at least 10 s), or one of them for this long' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l assert -d 'A condition that must hold, such as `pause.p99 < 10ms`; can be given more than once. Without --level, gcwatch uses the lowest level that can check it' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l assert-file -d 'Read more assertions from a TOML file, which holds a list for each profile' -r -F
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l assert-profile -d 'The profile in the file [default: `default`, or the only one]' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l format -d 'Report format; text shows a line per collection as it happens, then a summary' -r -f -a "text\t'A line per collection as it happens, then a summary'
 json\t'One document'
 ndjson\t'A line per collection, as it happens'
 csv\t'A row per collection'
 markdown\t'For a comment on a pull request or a job summary'
 junit\t'The assertions as test cases (XML)'
-openmetrics\t'For a scrape file; a file is replaced every few seconds'"
+openmetrics\t'For a metrics scraper; the output file is replaced every few seconds'"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -s o -l output -d 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]' -r -F
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l min-pause -d 'text, csv, ndjson: show collections that paused at least this long' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l gen -d 'text, csv, ndjson: show collections of these generations' -r
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l color -d 'When to colour [NO_COLOR, CLICOLOR_FORCE and TERM=dumb are respected]' -r -f -a "auto\t''
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l color -d 'When to use colours [NO_COLOR, CLICOLOR_FORCE and TERM=dumb are respected]' -r -f -a "auto\t''
 always\t''
 never\t''"
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l units -d 'KiB, kB, or plain bytes' -r -f -a "iec\t''
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l units -d 'Units of sizes: iec (KiB), si (kB), or bytes' -r -f -a "iec\t''
 si\t''
 bytes\t''"
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l no-names -d 'At level roots: leave out names of types and methods, which cost a little of each pause'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l no-names -d 'At level roots: omit the names of types and methods, which lengthen each pause slightly'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l blocks -d 'Keep every moved and surviving range and every root, not only totals'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l strict -d 'Lost or incomplete data is a failure (exit code 11)'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -s q -l quiet -d 'Only errors'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -s v -l verbose -d 'Say what is being done (-vv: every step)'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l strict -d 'Fail (exit code 11) if data is lost or incomplete'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -s q -l quiet -d 'Show only errors'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -s v -l verbose -d 'Log each step (-vv: everything)'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand ps" -l format -d 'text is a table' -r -f -a "text\t''
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand ps" -l format -d 'Report format; text is a table' -r -f -a "text\t''
 json\t''"
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand ps" -l json -d 'The same as --format json'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand ps" -l why -d 'Also processes that cannot be watched, and why'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand ps" -l json -d 'Short for --format json'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand ps" -l why -d 'Also list processes that cannot be watched, and say why'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand ps" -s h -l help -d 'Print help'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l assert -d 'A bound that must hold, such as `pause.p99 < 10ms`; can be given more than once. Without --level the lowest level that can answer is watched' -r
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l assert-file -d 'More of them from a TOML file: lists of bounds by profile name' -r -F
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l assert-profile -d 'Which list of the file [default: `default`, or the only one]' -r
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l format -d 'text is live: a line per collection, then a summary' -r -f -a "text\t'A line per collection as it happens, then a summary'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l assert -d 'A condition that must hold, such as `pause.p99 < 10ms`; can be given more than once. Without --level, gcwatch uses the lowest level that can check it' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l assert-file -d 'Read more assertions from a TOML file, which holds a list for each profile' -r -F
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l assert-profile -d 'The profile in the file [default: `default`, or the only one]' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l format -d 'Report format; text shows a line per collection as it happens, then a summary' -r -f -a "text\t'A line per collection as it happens, then a summary'
 json\t'One document'
 ndjson\t'A line per collection, as it happens'
 csv\t'A row per collection'
 markdown\t'For a comment on a pull request or a job summary'
 junit\t'The assertions as test cases (XML)'
-openmetrics\t'For a scrape file; a file is replaced every few seconds'"
+openmetrics\t'For a metrics scraper; the output file is replaced every few seconds'"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -s o -l output -d 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]' -r -F
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l min-pause -d 'text, csv, ndjson: show collections that paused at least this long' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l gen -d 'text, csv, ndjson: show collections of these generations' -r
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l color -d 'When to colour [NO_COLOR, CLICOLOR_FORCE and TERM=dumb are respected]' -r -f -a "auto\t''
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l color -d 'When to use colours [NO_COLOR, CLICOLOR_FORCE and TERM=dumb are respected]' -r -f -a "auto\t''
 always\t''
 never\t''"
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l units -d 'KiB, kB, or plain bytes' -r -f -a "iec\t''
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l units -d 'Units of sizes: iec (KiB), si (kB), or bytes' -r -f -a "iec\t''
 si\t''
 bytes\t''"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l blocks -d 'Keep every moved and surviving range and every root, not only totals'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l strict -d 'Lost or incomplete data is a failure (exit code 11)'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -s q -l quiet -d 'Only errors'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -s v -l verbose -d 'Say what is being done (-vv: every step)'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l strict -d 'Fail (exit code 11) if data is lost or incomplete'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -s q -l quiet -d 'Show only errors'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -s v -l verbose -d 'Log each step (-vv: everything)'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -l fail-on -d 'A change that must not be, such as `pause.p99 > +10%` (exit code 10); can be given more than once' -r
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -l format -d 'text is a table' -r -f -a "text\t''
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -l fail-on -d 'A change that must not occur, such as `pause.p99 > +10%` (exit code 10); can be given more than once' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -l format -d 'Report format; text is a table' -r -f -a "text\t''
 json\t''
 markdown\t''"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -s o -l output -d 'Where to write; `-` is stdout' -r -F
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -l color -d 'When to colour' -r -f -a "auto\t''
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -l color -d 'When to use colours' -r -f -a "auto\t''
 always\t''
 never\t''"
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -l units -d 'KiB, kB, or plain bytes' -r -f -a "iec\t''
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -l units -d 'Units of sizes: iec (KiB), si (kB), or bytes' -r -f -a "iec\t''
 si\t''
 bytes\t''"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -s h -l help -d 'Print help'

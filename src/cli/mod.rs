@@ -23,10 +23,10 @@ use crate::watch::recording::Rotation;
 #[derive(Debug, Parser)]
 #[command(name = "gcwatch", version = version(), max_term_width = 100, disable_help_subcommand = true)]
 #[command(
-    after_help = "Exit codes: 0 done, the child's own in `run`, 2 bad arguments, 10 an assertion does not hold, \
+    after_help = "Exit codes: 0 success (`run`: the child's own code), 2 bad arguments, 10 an assertion does not hold, \
     11 incomplete under --strict or an assertion that could not be judged, 12 unreadable input, 20 no such .NET process, 21 not permitted, 22 the runtime cannot do it, \
     23 another profiler is active.\n\n\
-    Every option can also be set by GCWATCH_<OPTION>, or in a gcwatch.toml found upward from here \
+    Every option can also be set by GCWATCH_<OPTION>, or in a gcwatch.toml in this directory or one above it \
     (`gcwatch config`)."
 )]
 pub(crate) struct Cli {
@@ -82,17 +82,17 @@ pub(crate) enum Command {
     Attach(AttachArgs),
     /// List .NET processes, and whether they can be watched
     Ps(PsArgs),
-    /// The same reports from a recording (.nettrace)
+    /// Report on recordings (.nettrace)
     Report(ReportArgs),
     /// Compare two recordings or JSON documents
     Diff(DiffArgs),
     /// Show which options are in force, and where each comes from
     Config {
-        /// For which command
+        /// The subcommand whose options to show
         #[arg(default_value = "run", value_parser = ["run", "attach", "report", "diff"])]
         of: String,
     },
-    /// List what --assert can bound
+    /// List the metrics that --assert can check
     Metrics,
     /// Print the JSON Schema of the document and of the NDJSON lines
     Schema,
@@ -123,7 +123,7 @@ impl Command {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
-    /// text is live: a line per collection, then a summary
+    /// Report format; text shows a line per collection as it happens, then a summary
     #[arg(long, value_enum, default_value_t = Format::Text, env = "GCWATCH_FORMAT")]
     pub(crate) format: Format,
     /// Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]
@@ -138,19 +138,19 @@ pub(crate) struct OutputArgs {
     /// text, csv, ndjson: show collections of these generations
     #[arg(long = "gen", value_name = "0,1,2", value_delimiter = ',', value_parser = values::generation)]
     pub(crate) generations: Vec<Generation>,
-    /// Lost or incomplete data is a failure (exit code 11)
+    /// Fail (exit code 11) if data is lost or incomplete
     #[arg(long)]
     pub(crate) strict: bool,
-    /// When to colour [NO_COLOR, CLICOLOR_FORCE and TERM=dumb are respected]
+    /// When to use colours [NO_COLOR, CLICOLOR_FORCE and TERM=dumb are respected]
     #[arg(long, value_enum, default_value_t = When::Auto, value_name = "WHEN")]
     pub(crate) color: When,
-    /// KiB, kB, or plain bytes
+    /// Units of sizes: iec (KiB), si (kB), or bytes
     #[arg(long, value_enum, default_value_t = Units::Iec)]
     pub(crate) units: Units,
-    /// Only errors
+    /// Show only errors
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// Say what is being done (-vv: every step)
+    /// Log each step (-vv: everything)
     #[arg(short, long, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
 }
@@ -159,17 +159,17 @@ pub(crate) struct OutputArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Verdict")]
 pub(crate) struct CheckArgs {
-    /// A bound that must hold, such as `pause.p99 < 10ms`; can be given more than once.
-    /// Without --level the lowest level that can answer is watched
+    /// A condition that must hold, such as `pause.p99 < 10ms`; can be given more than once.
+    /// Without --level, gcwatch uses the lowest level that can check it
     #[arg(long = "assert", value_name = "EXPR")]
     pub(crate) asserts: Vec<Assertion>,
-    /// More of them from a TOML file: lists of bounds by profile name
+    /// Read more assertions from a TOML file, which holds a list for each profile
     #[arg(long, value_name = "FILE", env = "GCWATCH_ASSERT_FILE")]
     pub(crate) assert_file: Option<PathBuf>,
     /// A `gcwatch.toml` names the file, not the command line or the environment.
     #[arg(skip)]
     pub(crate) assert_file_found: bool,
-    /// Which list of the file [default: `default`, or the only one]
+    /// The profile in the file [default: `default`, or the only one]
     #[arg(long, value_name = "NAME", requires = "assert_file", env = "GCWATCH_ASSERT_PROFILE")]
     pub(crate) assert_profile: Option<String>,
 }
@@ -178,36 +178,37 @@ pub(crate) struct CheckArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Watching")]
 pub(crate) struct WatchArgs {
-    /// basic: pauses and sizes; moves: and what moved and survived; roots: and what held it
-    /// [default: roots, or what the target allows; in `attach` roots in windows where blocking would take long]
+    /// basic: pauses and sizes; moves: also what moved and survived; roots: also what held objects
+    /// [default: roots, or what the target allows; in `attach` roots only in sampling windows if blocking collections
+    /// would take long]
     #[arg(long, value_enum, env = "GCWATCH_LEVEL")]
     pub(crate) level: Option<LevelArg>,
-    /// Look at roots in windows only: at N collections, or for a time, each time the interval is over, such as
-    /// `1/30s` or `2s/30s`. Between them background GC is on
+    /// Watch roots only in sampling windows: N collections, or a length of time, in each interval, such as `1/30s` or
+    /// `2s/30s`. Between windows background GC is on
     #[arg(long, value_name = "N|TIME/INTERVAL", value_parser = values::sample)]
     pub(crate) sample: Option<Sample>,
     /// With --sample: the level between the windows
     #[arg(long, value_enum, value_name = "LEVEL", default_value_t = BetweenArg::Basic)]
     pub(crate) between: BetweenArg,
-    /// Keep the raw stream as well: `gcwatch report`, PerfView and dotnet-trace read it. The name may
-    /// hold {pid}, {name} and {time}; in a directory it gets a name of its own
+    /// Also write the raw stream to a file that `gcwatch report`, PerfView and dotnet-trace read. Its name may contain
+    /// {pid}, {name} and {time}. If FILE is a directory, gcwatch chooses the name
     #[arg(long, value_name = "FILE.nettrace")]
     pub(crate) record: Option<PathBuf>,
-    /// Begin another file after SIZE (100MiB, 1GB), at the next point where it can be read alone, and
-    /// keep the last N of them (0: all). Their number goes before the extension
+    /// Start a new file after SIZE (100MiB, 1GB), at the next point from which it can be read alone; keep the last N
+    /// files (0: all). Their number goes before the extension
     #[arg(long, value_name = "SIZE,N", value_parser = values::rotation, requires = "record")]
     pub(crate) rotate: Option<Rotation>,
-    /// Stop watching after this time; the target goes on
+    /// Stop watching after this time; the target keeps running
     #[arg(long, value_name = "TIME", value_parser = values::duration)]
     pub(crate) duration: Option<Duration>,
-    /// Stop watching after this many complete collections at the level watched (those of the last
-    /// 100 ms are shown too)
+    /// Stop watching after this many complete collections at the level watched (collections of the 100 ms after that
+    /// are shown too)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) gcs: Option<u64>,
-    /// At level roots: leave out names of types and methods, which cost a little of each pause
+    /// At level roots: omit the names of types and methods, which lengthen each pause slightly
     #[arg(long)]
     pub(crate) no_names: bool,
-    /// Another build of the profiler library
+    /// Use this build of the profiler library
     #[arg(long, value_name = "FILE")]
     pub(crate) profiler_path: Option<PathBuf>,
 }
@@ -218,7 +219,7 @@ pub(crate) struct RunArgs {
     /// Watch every .NET process that the command starts, not only the first; each has its own report
     #[arg(long)]
     pub(crate) follow: bool,
-    /// With --follow: only processes of this name, such as testhost; can be given more than once
+    /// With --follow: watch only processes with this name, such as testhost; can be given more than once
     #[arg(long, value_name = "NAME", requires = "follow")]
     pub(crate) only: Vec<String>,
     #[command(flatten)]
@@ -238,13 +239,13 @@ pub(crate) struct AttachArgs {
     /// The process
     #[arg(value_name = "PID|NAME", required_unless_present_any = ["process_id", "name", "diagnostic_port"])]
     pub(crate) pid: Option<String>,
-    /// The same, as the .NET tools spell it
+    /// The process id, spelt as in the .NET tools
     #[arg(short, long, value_name = "PID", conflicts_with = "pid")]
     pub(crate) process_id: Option<u32>,
     /// The one .NET process with this name
     #[arg(short, long, conflicts_with_all = ["pid", "process_id"])]
     pub(crate) name: Option<String>,
-    /// A diagnostics socket (or pipe) by its path, optionally `,connect`
+    /// The path of a diagnostics socket or pipe, optionally `,connect`
     #[arg(long, value_name = "PATH", conflicts_with_all = ["pid", "process_id", "name"])]
     pub(crate) diagnostic_port: Option<String>,
     #[command(flatten)]
@@ -259,14 +260,14 @@ pub(crate) struct AttachArgs {
 
 /// What roots may cost where nobody asked for them.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Watching without --level, --sample and --assert")]
+#[command(next_help_heading = "Limits without --level, --sample and --assert")]
 pub(crate) struct CarefulArgs {
-    /// Watch roots all the time only where a blocking gen2 collection is estimated to take at most this long; else
+    /// Watch roots continuously only if a blocking gen2 collection is estimated to take at most this long; otherwise
     /// in windows, as with --sample 1/30s
     #[arg(long, value_name = "TIME", value_parser = values::pause, default_value = "100ms")]
     pub(crate) max_blocking_gc: Duration,
-    /// Go on in windows as soon as gen2 collections that block because of watching have stopped the program for this
-    /// share of the time (of 10 s at least), or one of them for this long
+    /// Switch to windows once gen2 collections that watching makes blocking have stopped the program for this share
+    /// of the time (measured over at least 10 s), or one of them for this long
     #[arg(long, value_name = "PERCENT,TIME", value_parser = values::step_back, default_value = "1%,250ms")]
     pub(crate) step_back: StepBackLimits,
 }
@@ -274,13 +275,13 @@ pub(crate) struct CarefulArgs {
 /// `gcwatch ps`.
 #[derive(Debug, Args)]
 pub(crate) struct PsArgs {
-    /// text is a table
+    /// Report format; text is a table
     #[arg(long, value_enum, default_value_t = PsFormat::Text)]
     pub(crate) format: PsFormat,
-    /// The same as --format json
+    /// Short for --format json
     #[arg(long)]
     pub(crate) json: bool,
-    /// Also processes that cannot be watched, and why
+    /// Also list processes that cannot be watched, and say why
     #[arg(long)]
     pub(crate) why: bool,
 }
@@ -303,21 +304,21 @@ pub(crate) struct ReportArgs {
 pub(crate) struct DiffArgs {
     /// A recording or a JSON document, also compressed
     pub(crate) before: PathBuf,
-    /// The one to hold against it
+    /// The recording or JSON document to compare it with
     pub(crate) after: PathBuf,
-    /// A change that must not be, such as `pause.p99 > +10%` (exit code 10); can be given more than once
+    /// A change that must not occur, such as `pause.p99 > +10%` (exit code 10); can be given more than once
     #[arg(long, value_name = "EXPR")]
     pub(crate) fail_on: Vec<ChangeAssertion>,
-    /// text is a table
+    /// Report format; text is a table
     #[arg(long, value_enum, default_value_t = DiffFormat::Text)]
     pub(crate) format: DiffFormat,
     /// Where to write; `-` is stdout
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// When to colour
+    /// When to use colours
     #[arg(long, value_enum, default_value_t = When::Auto, value_name = "WHEN")]
     pub(crate) color: When,
-    /// KiB, kB, or plain bytes
+    /// Units of sizes: iec (KiB), si (kB), or bytes
     #[arg(long, value_enum, default_value_t = Units::Iec)]
     pub(crate) units: Units,
 }
@@ -345,7 +346,7 @@ pub(crate) enum Format {
     Markdown,
     /// The assertions as test cases (XML)
     Junit,
-    /// For a scrape file; a file is replaced every few seconds
+    /// For a metrics scraper; the output file is replaced every few seconds
     Openmetrics,
 }
 

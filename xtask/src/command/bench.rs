@@ -8,7 +8,7 @@ use anyhow::Result;
 /// Measure what gcwatch costs, compared with no tool, with the least that any profiler costs, and with other tools.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Bench {
-    /// How often each variant is measured; what takes milliseconds is measured several times as often
+    /// How often each variant is measured; fast cases are measured several times as often
     #[arg(long, value_name = "N", default_value_t = 6)]
     pub(crate) rounds: usize,
 
@@ -20,15 +20,15 @@ pub(crate) struct Bench {
     #[arg(long = "case", value_name = "PART", value_delimiter = ',')]
     pub(crate) cases: Vec<String>,
 
-    /// On all runtimes that are found, not only on the newest
+    /// Measure on all runtimes, not only the newest
     #[arg(long)]
     pub(crate) all: bool,
 
-    /// Write all figures with all values here
+    /// Write all figures and values to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
-    /// Measure nothing: the table of runs that --json wrote, with their rounds together
+    /// Measure nothing; print the table for runs that --json wrote, with their rounds pooled
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["rounds", "only", "cases", "all", "json"])]
     goals: Vec<PathBuf>,
 }

@@ -12,7 +12,7 @@ use xtask::{clr, compiler, workspace};
 /// Watch a real application: the C# compiler at work.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Demo {
-    /// How many classes the compiler gets to compile.
+    /// Number of classes to compile.
     #[arg(long, default_value_t = 160)]
     classes: u32,
 

@@ -28,13 +28,13 @@ const MAX_INPUT_BYTES: &str = "-max_len=65536";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Fuzz {
-    /// How long each target runs, in seconds; 0 only replays the inputs that are kept
+    /// How long each target runs, in seconds; 0 only replays the inputs in fuzz/corpus
     #[arg(long, default_value_t = 0)]
     seconds: u64,
     /// Only this target; may be given several times
     #[arg(long, value_parser = TARGETS)]
     target: Vec<String>,
-    /// Afterwards, keep in fuzz/corpus/ the smallest set of inputs that reaches what was reached
+    /// Afterwards, keep in fuzz/corpus/ the smallest set of inputs with the same coverage
     #[arg(long)]
     keep: bool,
 }

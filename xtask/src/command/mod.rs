@@ -30,7 +30,7 @@ enum Command {
     Apps,
     /// Measure what gcwatch costs, compared with no tool, with the least that any profiler costs, and with other tools.
     Bench(bench::Bench),
-    /// Run the fuzz targets, or replay the inputs that are kept.
+    /// Run the fuzz targets, or replay the inputs in fuzz/corpus.
     Fuzz(fuzz::Fuzz),
     /// Check that the workspace compiles for the other platforms.
     CheckTargets,
