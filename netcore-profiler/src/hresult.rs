@@ -14,8 +14,6 @@ pub const E_FAIL: HResult = 0x8000_4005_u32 as i32;
 pub const E_POINTER: HResult = 0x8000_4003_u32 as i32;
 /// The interface is not implemented.
 pub const E_NOINTERFACE: HResult = 0x8000_4002_u32 as i32;
-/// The method is not implemented.
-pub const E_NOTIMPL: HResult = 0x8000_4001_u32 as i32;
 /// The class does not support aggregation.
 pub const CLASS_E_NOAGGREGATION: HResult = 0x8004_0110_u32 as i32;
 /// The library does not have this class.

@@ -7,12 +7,8 @@ use crate::wire::Window;
 zeroed! {
     #[derive(Debug)]
     pub(super) struct WindowState {
-        /// 0: there is no window.
-        number: AtomicU32,
-        gcs: AtomicU32,
-        length_ms: AtomicU32,
-        every_ms: AtomicU32,
-        busy: AtomicU32,
+        /// The fields of [`Window`] in their order; number 0: there is no window.
+        window: [AtomicU32; 5],
         /// How many collections were armed in the window.
         armed: AtomicU32,
     }
@@ -20,24 +16,16 @@ zeroed! {
 
 impl WindowState {
     pub(super) fn begin(&self, window: Option<Window>) {
-        let window = window.unwrap_or_default();
-        self.number.store(window.number, SeqCst);
-        self.gcs.store(window.gcs, SeqCst);
-        self.length_ms.store(window.length_ms, SeqCst);
-        self.every_ms.store(window.every_ms, SeqCst);
-        self.busy.store(window.busy, SeqCst);
+        let Window { number, gcs, length_ms, every_ms, busy } = window.unwrap_or_default();
+        for (field, value) in self.window.iter().zip([number, gcs, length_ms, every_ms, busy]) {
+            field.store(value, SeqCst);
+        }
         self.armed.store(0, SeqCst);
     }
 
     pub(super) fn get(&self) -> Option<Window> {
-        let number = self.number.load(SeqCst);
-        (number != 0).then(|| Window {
-            number,
-            gcs: self.gcs.load(SeqCst),
-            length_ms: self.length_ms.load(SeqCst),
-            every_ms: self.every_ms.load(SeqCst),
-            busy: self.busy.load(SeqCst),
-        })
+        let [number, gcs, length_ms, every_ms, busy] = self.window.each_ref().map(|field| field.load(SeqCst));
+        (number != 0).then_some(Window { number, gcs, length_ms, every_ms, busy })
     }
 
     /// Counts a collection that was armed.
@@ -47,7 +35,8 @@ impl WindowState {
 
     /// Whether the window has had all its collections. Later ones are not armed.
     pub(super) fn is_full(&self) -> bool {
-        let gcs = self.gcs.load(SeqCst);
+        let [_, gcs, ..] = &self.window;
+        let gcs = gcs.load(SeqCst);
         gcs != 0 && self.armed.load(SeqCst) >= gcs
     }
 }

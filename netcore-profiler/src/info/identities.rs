@@ -175,11 +175,7 @@ impl Info {
     /// # Errors
     /// `UNSUPPORTED_CALL_SEQUENCE` on .NET 8 and 9, which do not answer on a managed thread.
     pub fn function_at(self, address: usize) -> Result<usize, HResult> {
-        com_get!(self, 88, (
-            address => usize,
-            out function: usize,
-            out _rejit: usize,
-        ) => function)
+        com_get!(self, 88, (address => usize, out function: usize, out _rejit: usize) => function)
     }
 
     /// `GetFunctionFromIP`, slot 7: the method with metadata whose code contains the address.

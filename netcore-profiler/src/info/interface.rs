@@ -161,11 +161,7 @@ impl Info {
         ranges: *mut GenerationRange,
         capacity: u32,
     ) -> Result<u32, HResult> {
-        com_get!(self, 54, (
-            capacity => u32,
-            out count: u32,
-            ranges => *mut GenerationRange,
-        ) => count)
+        com_get!(self, 54, (capacity => u32, out count: u32, ranges => *mut GenerationRange) => count)
     }
 
     /// `RequestProfilerDetach`, slot 58.

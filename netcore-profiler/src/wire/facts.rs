@@ -1,21 +1,14 @@
 //! What identifiers stand for, and the stacks that induced collections: without names.
 
 use super::cursor::{Reader, WireError, Writer};
-use super::payload::{Field, field, fields, payload};
+use super::payload::{Field, List, field, fields, payload};
 
 /// The maximum number of frames in a [`Trigger`].
 pub const MAX_FRAMES: usize = 32;
 
 /// A list of identifiers, at most 255.
-#[derive(Debug, Clone, Copy)]
-pub struct Ids<'a>(List<'a>);
-
-#[derive(Debug, Clone, Copy)]
-enum List<'a> {
-    /// Little-endian, in a payload.
-    Bytes(&'a [u8]),
-    Native(&'a [u64]),
-}
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ids<'a>(List<'a, u64>);
 
 impl<'a> Ids<'a> {
     /// Identifiers to write.
@@ -26,21 +19,13 @@ impl<'a> Ids<'a> {
 
     /// The identifiers.
     pub fn iter(self) -> impl Iterator<Item = u64> + 'a {
-        let (bytes, native): (&[u8], &[u64]) = match self.0 {
-            List::Bytes(bytes) => (bytes, &[]),
-            List::Native(ids) => (&[], ids),
-        };
-        let ids = bytes.as_chunks::<8>().0;
-        ids.iter().map(|id| u64::from_le_bytes(*id)).chain(native.iter().copied())
+        self.0.iter()
     }
 
     /// The number of identifiers.
     #[must_use]
     pub const fn len(self) -> usize {
-        match self.0 {
-            List::Bytes(bytes) => bytes.len() / 8,
-            List::Native(ids) => ids.len(),
-        }
+        self.0.len()
     }
 
     /// Whether the list is empty.
@@ -62,14 +47,6 @@ impl<'a> Field<'a> for Ids<'a> {
         self.iter().take(MAX_IDS).for_each(|id| writer.u64(id));
     }
 }
-
-impl PartialEq for Ids<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        self.iter().eq(other.iter())
-    }
-}
-
-impl Eq for Ids<'_> {}
 
 /// What is known of a class. Later versions may add values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

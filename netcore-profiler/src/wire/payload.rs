@@ -30,6 +30,43 @@ pub trait Payload<'a>: Field<'a> {
     }
 }
 
+/// Fields in a payload, where they are valid, or in memory.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum List<'a, T> {
+    Bytes(&'a [u8]),
+    Native(&'a [T]),
+}
+
+impl<'a, T> List<'a, T> {
+    /// How many numbers it has.
+    pub(super) const fn len(self) -> usize {
+        match self {
+            List::Bytes(bytes) => bytes.len().div_ceil(size_of::<T>()),
+            List::Native(all) => all.len(),
+        }
+    }
+
+    pub(super) fn iter(self) -> impl Iterator<Item = T> + use<'a, T>
+    where
+        T: Field<'a> + Copy,
+    {
+        let (bytes, native): (&[u8], &[T]) = match self {
+            List::Bytes(bytes) => (bytes, &[]),
+            List::Native(all) => (&[], all),
+        };
+        let mut reader = Reader::new(bytes);
+        core::iter::from_fn(move || T::read(&mut reader).ok()).chain(native.iter().copied())
+    }
+}
+
+impl<'a, T: Field<'a> + Copy + PartialEq> PartialEq for List<'a, T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl<'a, T: Field<'a> + Copy + Eq> Eq for List<'a, T> {}
+
 /// A field of fixed size.
 pub(super) trait Number {
     /// Writes it to the front of `space`, and returns the rest.

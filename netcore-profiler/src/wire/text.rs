@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::cursor::{Reader, WireError, Writer};
-use super::payload::Field;
+use super::payload::{Field, List};
 
 /// The maximum length of a text in a payload, in UTF-16 units. A longer text is cut and ends with U+2026.
 pub const MAX_TEXT_UNITS: usize = 512;
@@ -15,31 +15,19 @@ const ELLIPSIS: u16 = 0x2026;
 
 /// UTF-16, not necessarily valid. It is untrusted: [`fmt::Display`] only replaces invalid units, and shows everything
 /// else as it is, control characters included.
-#[derive(Debug, Clone, Copy)]
-pub struct Text<'a>(Units<'a>);
-
-#[derive(Debug, Clone, Copy)]
-enum Units<'a> {
-    /// Little-endian, in a payload.
-    Bytes(&'a [u8]),
-    Native(&'a [u16]),
-}
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Text<'a>(List<'a, u16>);
 
 impl<'a> Text<'a> {
     /// Text to write.
     #[must_use]
     pub const fn new(units: &'a [u16]) -> Self {
-        Self(Units::Native(units))
+        Self(List::Native(units))
     }
 
     /// All units.
     pub fn units(self) -> impl Iterator<Item = u16> + 'a {
-        let (bytes, native): (&[u8], &[u16]) = match self.0 {
-            Units::Bytes(bytes) => (bytes, &[]),
-            Units::Native(units) => (&[], units),
-        };
-        let pairs = bytes.as_chunks::<2>().0;
-        pairs.iter().map(|pair| u16::from_le_bytes(*pair)).chain(native.iter().copied())
+        self.0.iter()
     }
 
     /// The characters, with U+FFFD for invalid units.
@@ -50,37 +38,23 @@ impl<'a> Text<'a> {
     /// Whether the text is empty.
     #[must_use]
     pub const fn is_empty(self) -> bool {
-        match self.0 {
-            Units::Bytes(bytes) => bytes.is_empty(),
-            Units::Native(units) => units.is_empty(),
-        }
+        self.0.len() == 0
     }
 }
 
 impl<'a> Field<'a> for Text<'a> {
     fn read(reader: &mut Reader<'a>) -> Result<Self, WireError> {
         let units = usize::from(reader.u16()?);
-        Ok(Self(Units::Bytes(reader.take(units.saturating_mul(2))?)))
+        Ok(Self(List::Bytes(reader.take(units.saturating_mul(2))?)))
     }
 
     fn write(&self, writer: &mut Writer<'_>) {
-        let length = match self.0 {
-            Units::Bytes(bytes) => bytes.len() / 2,
-            Units::Native(units) => units.len(),
-        };
+        let length = self.0.len();
         let kept = if length > MAX_TEXT_UNITS { MAX_TEXT_UNITS.saturating_sub(1) } else { length };
         let end = (length > kept).then_some(ELLIPSIS);
         writer.rows(self.units().take(kept).chain(end), Field::write);
     }
 }
-
-impl PartialEq for Text<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        self.units().eq(other.units())
-    }
-}
-
-impl Eq for Text<'_> {}
 
 impl fmt::Display for Text<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -90,31 +64,19 @@ impl fmt::Display for Text<'_> {
 }
 
 /// A list of texts.
-#[derive(Debug, Clone, Copy)]
-pub struct Texts<'a>(List<'a>);
-
-#[derive(Debug, Clone, Copy)]
-enum List<'a> {
-    /// In a payload, and valid.
-    Bytes(&'a [u8]),
-    Slice(&'a [Text<'a>]),
-}
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Texts<'a>(List<'a, Text<'a>>);
 
 impl<'a> Texts<'a> {
     /// Texts to write. At most [`MAX_TEXTS`] are written.
     #[must_use]
     pub const fn new(texts: &'a [Text<'a>]) -> Self {
-        Self(List::Slice(texts))
+        Self(List::Native(texts))
     }
 
     /// The texts.
     pub fn iter(self) -> impl Iterator<Item = Text<'a>> {
-        let (bytes, slice): (&[u8], &[Text<'a>]) = match self.0 {
-            List::Bytes(bytes) => (bytes, &[]),
-            List::Slice(slice) => (&[], slice),
-        };
-        let mut reader = Reader::new(bytes);
-        core::iter::from_fn(move || Text::read(&mut reader).ok()).chain(slice.iter().copied())
+        self.0.iter()
     }
 }
 
@@ -135,11 +97,3 @@ impl<'a> Field<'a> for Texts<'a> {
         self.iter().take(MAX_TEXTS).for_each(|text| text.write(writer));
     }
 }
-
-impl PartialEq for Texts<'_> {
-    fn eq(&self, other: &Self) -> bool {
-        self.iter().eq(other.iter())
-    }
-}
-
-impl Eq for Texts<'_> {}
