@@ -3,6 +3,8 @@
 mod close;
 mod ranges;
 
+use std::collections::BTreeMap;
+
 use super::block_totals::{ByGeneration, add};
 use super::events::{GlobalHeapHistory, HeapStatsEvent, PerHeapHistory};
 use super::generation::Generation;
@@ -196,26 +198,14 @@ impl OpenGc {
     pub(crate) fn end_bounds(&mut self, bounds: &mut GenerationBounds) {
         let Some(moved) = self.record.moved.as_mut() else { return };
         let Some(ranges) = moved.ranges.as_mut() else { return };
-        let mut counts = [[BlockCount::default(); 5]; 5];
+        let mut counts: BTreeMap<(Generation, Generation), BlockCount> = BTreeMap::new();
         for r in ranges.iter_mut() {
             r.to = bounds.generation(r.new);
             if let (Some(from), Some(to)) = (r.from, r.to) {
-                add(&mut counts[from.index()][to.index()], r.bytes);
+                add(counts.entry((from, to)).or_default(), r.bytes);
             }
         }
-        moved.transitions = Some(
-            counts
-                .iter()
-                .enumerate()
-                .flat_map(|(from, row)| {
-                    row.iter().enumerate().map(move |(to, &count)| Transition {
-                        from: Generation::COLLECTED[from],
-                        to: Generation::COLLECTED[to],
-                        count,
-                    })
-                })
-                .filter(|t| t.count.blocks > 0)
-                .collect(),
-        );
+        let transitions = counts.into_iter().map(|((from, to), count)| Transition { from, to, count });
+        moved.transitions = Some(transitions.collect());
     }
 }

@@ -30,21 +30,12 @@ impl<W: Write> JunitReport<W> {
     }
 }
 
-/// The result of a test case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Status {
-    Success,
-    /// The assertion does not hold.
-    Failure,
-    /// There is no verdict.
-    Error,
-}
-
 /// One assertion.
 #[derive(Debug)]
 struct Case {
     name: String,
-    status: Status,
+    /// The element that says so: "failure" where the assertion does not hold, "error" where there is no verdict.
+    unsuccessful: Option<&'static str>,
     line: String,
 }
 
@@ -60,12 +51,12 @@ struct Suite {
 fn case(verdict: &Verdict, units: Units) -> Case {
     let look = Terminal { columns: 400, rows: None, colour: false, live: false, unicode: true };
     let line = verdict_lines(std::slice::from_ref(verdict), look, units).swap_remove(0);
-    let status = match verdict.holds {
-        Some(true) => Status::Success,
-        Some(false) => Status::Failure,
-        None => Status::Error,
+    let unsuccessful = match verdict.holds {
+        Some(true) => None,
+        Some(false) => Some("failure"),
+        None => Some("error"),
     };
-    Case { name: escape_untrusted(&verdict.text), status, line: escape_untrusted(&line) }
+    Case { name: escape_untrusted(&verdict.text), unsuccessful, line: escape_untrusted(&line) }
 }
 
 impl<W: Write> Report for JunitReport<W> {
@@ -93,12 +84,12 @@ fn suite(facts: &Facts, end: &End<'_>, units: Units) -> Suite {
 
 /// The numbers of test cases, as attributes.
 fn totals<'c>(cases: impl Iterator<Item = &'c Case> + Clone) -> [(&'static str, String); 4] {
-    let count = |status| cases.clone().filter(|case| case.status == status).count().to_string();
+    let count = |name| cases.clone().filter(|case| case.unsuccessful == Some(name)).count().to_string();
     [
         ("tests", cases.clone().count().to_string()),
         ("skipped", "0".to_owned()),
-        ("failures", count(Status::Failure)),
-        ("errors", count(Status::Error)),
+        ("failures", count("failure")),
+        ("errors", count("error")),
     ]
 }
 
@@ -145,12 +136,7 @@ fn write_case<W: Write>(xml: &mut Writer<W>, case: &Case) -> io::Result<()> {
     let element = xml.create_element("testcase");
     let element = element.with_attributes([("name", case.name.as_str()), ("classname", "gcwatch")]);
     element.write_inner_content(|xml| {
-        let unsuccessful = match case.status {
-            Status::Success => None,
-            Status::Failure => Some("failure"),
-            Status::Error => Some("error"),
-        };
-        if let Some(name) = unsuccessful {
+        if let Some(name) = case.unsuccessful {
             xml.create_element(name).with_attribute(("message", case.line.trim())).write_empty()?;
         }
         xml.create_element("system-out").write_text_content(BytesText::new(&case.line))?;

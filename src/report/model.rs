@@ -1,6 +1,5 @@
 //! The interface of the output formats: the trait [`Report`] and what it is told about a watch.
 
-use std::fmt;
 use std::io;
 use std::time::Duration;
 
@@ -56,12 +55,6 @@ pub(crate) trait Report {
 
     /// The watch ended.
     fn end(&mut self, facts: &Facts, end: &End<'_>) -> io::Result<()>;
-}
-
-impl fmt::Debug for dyn Report + '_ {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Report")
-    }
 }
 
 /// A report that passes every call on to another one.

@@ -76,6 +76,11 @@ pub(super) fn quiet_run() -> Vec<Gc> {
     gcs
 }
 
+/// The stop of a blocking collection.
+fn whole(at_ns: u64, ns: u64, suspend_ns: Option<u64>) -> Pause {
+    Pause { phase: Phase::Whole, at_ns, ns, suspend_ns, caused_by_watching: false }
+}
+
 /// One collection, every third of generation 1, every ninth of generation 2.
 fn one(number: u32, at_ms: u64, dice: &mut Dice) -> Gc {
     let generation = match number {
@@ -97,13 +102,7 @@ fn one(number: u32, at_ms: u64, dice: &mut Dice) -> Gc {
     gc.caused_by_watching_ns = Some(0);
     gc.suspend_ns = Some(pause / 40);
     gc.gc_ns = Some(pause - pause / 30);
-    gc.pauses = vec![Pause {
-        phase: Phase::Whole,
-        at_ns: at,
-        ns: pause,
-        suspend_ns: Some(pause / 40),
-        caused_by_watching: false,
-    }];
+    gc.pauses = vec![whole(at, pause, Some(pause / 40))];
     let before = (118 + dice.roll(12)) * MIB;
     let after = if generation == 2 { before - (8 + dice.roll(9)) * MIB } else { (50 + dice.roll(5)) * MIB };
     gc.heap_before_bytes = Some(before);
@@ -269,13 +268,7 @@ pub(super) fn tiny() -> Gc {
     gc.compacting = Some(Compacting::Mixed);
     gc.at_ns = Some(5 * MS);
     gc.pause_ns = Some(2 * MS);
-    gc.pauses = vec![Pause {
-        phase: Phase::Whole,
-        at_ns: 5 * MS,
-        ns: 2 * MS,
-        suspend_ns: None,
-        caused_by_watching: false,
-    }];
+    gc.pauses = vec![whole(5 * MS, 2 * MS, None)];
     let (mut sizes, mut distances) = (Histogram::default(), Histogram::default());
     sizes.add(96);
     distances.add(4096);

@@ -1,4 +1,4 @@
-//! Blocks that moved, and blocks that survived in place.
+//! Blocks that moved, blocks that survived in place, and the sizes of generations and heaps.
 
 use std::ops::AddAssign;
 
@@ -10,6 +10,16 @@ use crate::gc::histogram::Histogram;
 pub(crate) struct BlockCount {
     pub(crate) blocks: u64,
     pub(crate) bytes: u64,
+}
+
+impl BlockCount {
+    /// The sum of those that are known; `None`: none is.
+    pub(crate) fn sum(counts: impl IntoIterator<Item = Option<BlockCount>>) -> Option<BlockCount> {
+        counts.into_iter().flatten().reduce(|mut sum, count| {
+            sum += count;
+            sum
+        })
+    }
 }
 
 impl AddAssign for BlockCount {
@@ -74,4 +84,30 @@ pub(crate) struct Surviving {
     pub(crate) sizes: Histogram,
     /// Only with `--blocks`.
     pub(crate) ranges: Option<Vec<SurvivingRange>>,
+}
+
+/// One generation's part in a collection. Sizes include free space, as the runtime counts them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct GenerationStats {
+    pub(crate) size_before_bytes: Option<u64>,
+    pub(crate) size_after_bytes: Option<u64>,
+    pub(crate) promoted_bytes: Option<u64>,
+    /// Free list and free objects after the collection.
+    pub(crate) fragmentation_bytes: Option<u64>,
+    pub(crate) compacted: Option<bool>,
+    /// Blocks are booked to the generation they lay in before.
+    pub(crate) moved: Option<BlockCount>,
+    pub(crate) surviving: Option<BlockCount>,
+}
+
+/// One heap's part (server GC has several).
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct HeapStats {
+    pub(crate) index: u32,
+    pub(crate) size_before_bytes: Option<u64>,
+    pub(crate) size_after_bytes: Option<u64>,
+    /// Bytes that survived in the condemned generations of this heap.
+    pub(crate) promoted_bytes: Option<u64>,
+    /// Why this heap wanted that generation, in the GC's own terms.
+    pub(crate) condemned_reasons: Option<Vec<&'static str>>,
 }

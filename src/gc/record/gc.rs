@@ -1,10 +1,9 @@
 //! What is known of one garbage collection: one [`Gc`] per collection, the same at every level, live and replayed. A
 //! value that is not known is `None`, never 0.
 
-use super::blocks::{Moved, Surviving};
+use super::blocks::{GenerationStats, HeapStats, Moved, Surviving};
 use super::kinds::{Compacting, Incomplete, Kind, Level, Phase, Reason};
 use super::roots::Roots;
-use super::sizes::{GenerationStats, HeapStats};
 use crate::gc::generation::Generation;
 use crate::gc::names::Name;
 use crate::gc::root_kind::MarkKind;

@@ -4,10 +4,10 @@ mod blocks;
 mod gc;
 mod kinds;
 mod roots;
-mod sizes;
 
-pub(crate) use blocks::{BlockCount, Moved, MovedRange, Surviving, SurvivingRange, Transition};
+pub(crate) use blocks::{
+    BlockCount, GenerationStats, HeapStats, Moved, MovedRange, Surviving, SurvivingRange, Transition,
+};
 pub(crate) use gc::{Cost, Gc, Missing, Pause};
 pub(crate) use kinds::{Compacting, Incomplete, Kind, Level, Phase, Reason};
 pub(crate) use roots::{Root, RootCount, Roots};
-pub(crate) use sizes::{GenerationStats, HeapStats};

@@ -222,8 +222,8 @@ impl Summary {
     fn add_blocks(&mut self, gc: &Gc) {
         if let (Some(generation), Some(kind)) = (gc.generation, gc.kind) {
             let group = self.groups.entry((generation, kind)).or_default();
-            add_blocks(&mut group.moved, gc.moved.as_ref().map(|m| m.count));
-            add_blocks(&mut group.survived, survived(gc));
+            group.moved = BlockCount::sum([group.moved, gc.moved.as_ref().map(|m| m.count)]);
+            group.survived = BlockCount::sum([group.survived, survived(gc)]);
         }
         if let Some(moved) = &gc.moved {
             let sum = self.moved.get_or_insert_default();
@@ -279,21 +279,7 @@ fn percent_of(ns: u64, duration_ns: Option<u64>) -> Option<f64> {
 /// did not move. `None`: neither is known.
 pub(crate) fn survived(gc: &Gc) -> Option<BlockCount> {
     let stayed = gc.moved.as_ref().map(|m| m.stayed);
-    let surviving = gc.surviving.as_ref().map(|s| s.count);
-    match (surviving, stayed) {
-        (None, None) => None,
-        (a, b) => {
-            let mut sum = a.unwrap_or_default();
-            sum += b.unwrap_or_default();
-            Some(sum)
-        }
-    }
-}
-
-fn add_blocks(total: &mut Option<BlockCount>, more: Option<BlockCount>) {
-    if let Some(more) = more {
-        *total.get_or_insert_default() += more;
-    }
+    BlockCount::sum([stayed, gc.surviving.as_ref().map(|s| s.count)])
 }
 
 fn add_known(total: &mut Option<u64>, more: Option<u64>) {

@@ -38,7 +38,7 @@ pub(super) struct Expected {
 }
 
 /// A stop of the program, its four moments as far as they are visible, and the part that is its own.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Stop {
     reason: u32,
     asked: Option<u64>,
@@ -133,15 +133,7 @@ fn stops(events: &[Event]) -> BTreeMap<usize, Stop> {
     let mut stops = BTreeMap::new();
     for event in events {
         let Some(id) = event.stop else { continue };
-        let stop: &mut Stop = stops.entry(id).or_insert(Stop {
-            reason: 0,
-            asked: None,
-            stopped: None,
-            let_go: None,
-            said: None,
-            begin: 0,
-            end: u64::MAX,
-        });
+        let stop: &mut Stop = stops.entry(id).or_insert(Stop { end: u64::MAX, ..Stop::default() });
         let at = event.at_ns;
         match event.what {
             What::SuspendBegin { reason } => (stop.reason, stop.asked, stop.begin) = (reason, Some(at), at),

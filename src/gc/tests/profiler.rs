@@ -13,7 +13,6 @@ use proptest::test_runner::TestCaseError;
 use super::payload;
 use super::plan::{Plan, Step, Work};
 use super::runtime::{self, What, region};
-use crate::gc::events::RUNTIME_PROVIDER;
 use crate::gc::fold::Fold;
 use crate::gc::record::{Gc, Incomplete, Level};
 use crate::gc::root_kind::{RootFlags as ModelFlags, RootKind as Kind};
@@ -243,19 +242,18 @@ fn hello() -> Vec<u8> {
 fn fold(plan: &Plan, seen: &[Seen], keep: bool) -> (Vec<Gc>, u64) {
     let mut fold = Fold::new(keep);
     let mut records = Vec::new();
-    let tell = |fold: &mut Fold, provider, id, thread, at_ns, payload: &[u8]| {
-        fold.event(StreamEvent { provider, id, pointer_size: 8, thread, at_ns, payload });
-    };
-    tell(&mut fold, wire::PROVIDER_NAME, event_id::HELLO, 99, 0, &hello());
+    let provider = wire::PROVIDER_NAME;
+    let (id, payload) = (event_id::HELLO, &hello()[..]);
+    fold.event(StreamEvent { provider, id, pointer_size: 8, thread: 99, at_ns: 0, payload });
     for event in runtime::run(plan) {
         if let What::End { number, .. } = event.what {
             let seen = &seen[number as usize - 1];
             for (id, payload) in seen.records(number.into(), number, keep) {
-                tell(&mut fold, wire::PROVIDER_NAME, id, event.thread, event.at_ns, &payload);
+                fold.event(StreamEvent { provider, ..event.in_stream(id, 8, &payload) });
             }
         }
         let (id, payload) = payload::encode(&event.what, 8);
-        tell(&mut fold, RUNTIME_PROVIDER, id, event.thread, event.at_ns, &payload);
+        fold.event(event.in_stream(id, 8, &payload));
         records.extend(std::iter::from_fn(|| fold.take()));
     }
     fold.end();

@@ -10,11 +10,9 @@ use super::naive::{self, Expected};
 use super::payload;
 use super::plan::{Plan, plans};
 use super::runtime::{self, Event, What};
-use crate::gc::events::RUNTIME_PROVIDER;
 use crate::gc::fold::Fold;
 use crate::gc::generation::Generation;
 use crate::gc::record::{BlockCount, Compacting, Gc, Incomplete, Kind, Level, Pause};
-use crate::gc::stream_event::StreamEvent;
 
 type Checked = Result<(), TestCaseError>;
 
@@ -26,14 +24,7 @@ fn fold(plan: &Plan, events: &[Event], lost: &[usize]) -> (Vec<Gc>, (u64, u64)) 
             fold.lost(1);
         }
         let (id, payload) = payload::encode(&event.what, plan.pointer_size);
-        fold.event(StreamEvent {
-            provider: RUNTIME_PROVIDER,
-            id,
-            pointer_size: plan.pointer_size,
-            thread: event.thread,
-            at_ns: event.at_ns,
-            payload: &payload,
-        });
+        fold.event(event.in_stream(id, plan.pointer_size, &payload));
         records.extend(std::iter::from_fn(|| fold.take()));
     }
     fold.end();

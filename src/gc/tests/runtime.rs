@@ -1,6 +1,8 @@
 //! A runtime that collects as planned and writes what the real one writes, in an order that the real one may have.
 
 use super::plan::{Background, Plan, Shift, Step, Work};
+use crate::gc::events::RUNTIME_PROVIDER;
+use crate::gc::stream_event::StreamEvent;
 
 /// One generation of a heap, as in its history.
 #[derive(Debug, Clone, Default)]
@@ -55,6 +57,14 @@ pub(super) struct Event {
     pub(super) gc: Option<u32>,
     /// Number of the stop, where the event is one of its four.
     pub(super) stop: Option<usize>,
+}
+
+impl Event {
+    /// The event as the stream has it, with its id and payload.
+    pub(super) fn in_stream<'a>(&self, id: u32, pointer_size: u32, payload: &'a [u8]) -> StreamEvent<'a> {
+        let Event { thread, at_ns, .. } = *self;
+        StreamEvent { provider: RUNTIME_PROVIDER, id, pointer_size, thread, at_ns, payload }
+    }
 }
 
 /// The threads. With server GC each heap has one more, from [`HEAP`] on.

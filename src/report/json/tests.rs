@@ -4,7 +4,7 @@ use jsonschema::Validator;
 use serde_json::Value;
 
 use super::ndjson::NdjsonReport;
-use super::schema::schema;
+use super::schema;
 use super::writer::JsonReport;
 use crate::gc::facts::Lost;
 use crate::gc::generation::Generation;

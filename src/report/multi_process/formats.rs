@@ -13,7 +13,6 @@ use crate::report::model::{Filter, Report};
 use crate::report::units::Units;
 
 /// The lines of all processes as they come, and a line with the totals at the end.
-#[derive(Debug)]
 pub(crate) struct Ndjson {
     out: Shared,
     filter: Filter,
@@ -36,7 +35,6 @@ impl Format for Ndjson {
 }
 
 /// The rows of all processes as they come, under one header.
-#[derive(Debug)]
 pub(crate) struct Csv {
     out: Shared,
     filter: Filter,
@@ -62,7 +60,6 @@ impl Format for Csv {
 }
 
 /// A section for each process when it ends, and one with the totals at the end.
-#[derive(Debug)]
 pub(crate) struct Markdown {
     out: Shared,
     units: Units,

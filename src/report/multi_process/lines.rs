@@ -1,19 +1,12 @@
 //! A writer that several processes share, line by line.
 
 use std::cell::RefCell;
-use std::fmt;
 use std::io::{self, Write};
 use std::rc::Rc;
 
 /// The writer of all lines.
 #[derive(Clone)]
 pub(super) struct Shared(Rc<RefCell<Box<dyn Write>>>);
-
-impl fmt::Debug for Shared {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared").finish_non_exhaustive()
-    }
-}
 
 impl Shared {
     pub(super) fn new(out: Box<dyn Write>) -> Shared {
@@ -34,7 +27,6 @@ impl Shared {
 }
 
 /// Keeps the beginning of a line until its end comes.
-#[derive(Debug)]
 pub(super) struct Lines {
     shared: Shared,
     label: String,

@@ -20,7 +20,6 @@ pub(crate) use model::{Format, NOT_WATCHED, label};
 pub(crate) use text::Text;
 
 /// The report of several processes, and their totals.
-#[derive(Debug)]
 pub(crate) struct MultiProcess {
     format: Box<dyn Format>,
     overall: Rc<RefCell<Overall>>,
@@ -67,7 +66,6 @@ impl MultiProcess {
 }
 
 /// The report of one process, which adds it to the totals at its end.
-#[derive(Debug)]
 struct Counted {
     report: Box<dyn Report>,
     overall: Rc<RefCell<Overall>>,

@@ -1,7 +1,6 @@
 //! The interface of the formats that write several processes: the trait [`Format`] and the totals.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::io;
 
 use crate::assertion::Verdict;
@@ -28,12 +27,6 @@ pub(crate) trait Format {
 
     /// Called once, after the last process.
     fn end(&mut self, overall: &Overall, exit: &Exit) -> io::Result<()>;
-}
-
-impl fmt::Debug for dyn Format + '_ {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Format")
-    }
 }
 
 /// The label of a process among several: title and process id.

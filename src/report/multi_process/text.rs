@@ -11,7 +11,6 @@ use crate::report::text::{TextOptions, TextReport};
 use crate::report::units::{count, duration, plural};
 
 /// Lines with a column of labels, a summary for each process when it ends, and a line with the totals.
-#[derive(Debug)]
 pub(crate) struct Text {
     out: Shared,
     terminal: Terminal,

@@ -123,18 +123,12 @@ impl Page<'_> {
         }
         if rows.len() > 1 {
             let groups = || self.sum.groups.values();
-            let total = |blocks: &mut dyn Iterator<Item = Option<BlockCount>>| {
-                blocks.flatten().reduce(|mut sum, count| {
-                    sum += count;
-                    sum
-                })
-            };
             rows.push(self.row(
                 ("all".to_owned(), Role::Dim),
                 groups().map(|g| g.count).sum(),
                 &self.sum.pauses(None),
-                total(&mut groups().map(|g| g.moved)),
-                total(&mut groups().map(|g| g.survived)),
+                BlockCount::sum(groups().map(|g| g.moved)),
+                BlockCount::sum(groups().map(|g| g.survived)),
                 wide,
             ));
         }
