@@ -30,7 +30,6 @@ const ASSERTIONS: [&str; 6] = [
 ];
 
 /// A report that passes everything on to several reports.
-#[derive(Debug)]
 struct All(Vec<Box<dyn Report>>);
 
 impl All {
