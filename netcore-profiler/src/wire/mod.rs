@@ -20,10 +20,8 @@ pub mod describe;
 mod facts;
 mod hello;
 pub mod histogram;
-mod note;
 mod packed;
 mod payload;
-mod statics;
 mod text;
 mod totals;
 mod typed_root;
@@ -35,19 +33,17 @@ pub use batch::{
 pub use cursor::WireError;
 pub use definitions::{DefStatus, FieldDef, MethodDef, Module, NamesDone, TypeDef};
 pub use facts::{CODE_WITHOUT_METHOD, Class, ClassShape, Ids, MAX_FRAMES, Method, MethodShape, Trigger};
-pub use hello::{Arming, Hello, Load, Window};
+pub use hello::{Arming, Hello, Load, Note, NoteCode, Window};
 pub use histogram::{Bucket, Histogram};
-pub use note::{Note, NoteCode};
 pub use packed::{PACKED_ROW_BYTES, PackedRows, Packer, TypedRoots};
 use payload::Field as _;
 pub use payload::Payload;
-pub use statics::{StaticRow, StaticsPhase};
 pub use text::{MAX_TEXT_UNITS, MAX_TEXTS, Text, Texts};
 pub use totals::{
     BLOCK_GENERATIONS, GcFlags, GcTotals, Naming, Parts, ROOT_CELLS, RangeTotals, RootCount, RootCounts,
     RootTotals, root_cell,
 };
-pub use typed_root::{Generation, HandleKind, TypedRoot};
+pub use typed_root::{Generation, HandleKind, StaticRow, StaticsPhase, TypedRoot};
 
 /// Name of the EventPipe provider that carries the events.
 pub const PROVIDER_NAME: &str = "Gcwatch-Profiler";

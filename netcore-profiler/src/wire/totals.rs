@@ -191,7 +191,7 @@ pub struct Naming {
     pub untyped_roots: u64,
     /// Parts of [`TypedRoots`](super::TypedRoots).
     pub typed_root_parts: u32,
-    /// Parts of [`Statics`](super::Statics).
+    /// Parts of [`StaticRow`](super::StaticRow)s.
     pub statics_parts: u32,
 }
 

@@ -1,6 +1,6 @@
-//! One root with the type, size and generation of the object it refers to.
+//! Roots and static fields, with type, size and generation of the objects they refer to.
 
-use super::batch::{RootFlags, RootKind};
+use super::batch::{RootFlags, RootKind, row};
 use super::payload::field;
 
 /// Where an object lies after the collection. Later versions may add values.
@@ -18,7 +18,7 @@ impl Generation {
     pub const UNKNOWN: Self = Self(0xff);
 }
 
-field! { Generation }
+field! { Generation StaticsPhase }
 
 /// Kind of a handle: `Kind` of the runtime's `SetGCHandle` event. Later versions may add values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -69,3 +69,31 @@ pub struct TypedRoot {
     /// How many equal roots came directly after this one.
     pub repeats: u16,
 }
+
+/// Which fields a batch has. Later versions may add values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct StaticsPhase(pub u8);
+
+impl StaticsPhase {
+    /// Fields whose value has changed since it was last sent.
+    pub const CHANGES: Self = Self(0);
+    /// All fields; one without a row is null.
+    pub const FULL: Self = Self(1);
+}
+
+/// Value of a static field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StaticRow {
+    /// [`FieldDef::field`](super::FieldDef::field).
+    pub field: u32,
+    /// Address of the object after the collection; 0: null.
+    pub object: u64,
+    /// Class of the object; 0: unknown.
+    pub class_id: u64,
+    /// Its size in bytes; 0: unknown.
+    pub bytes: u64,
+    /// Generation of the object.
+    pub generation: Generation,
+}
+
+row! { StaticRow, 29 bytes, StaticsPhase: field, object, class_id, bytes, generation }
