@@ -4,10 +4,10 @@
 use std::io::{self, Write};
 
 /// The maximum length of a name, in characters.
-pub(crate) const LONGEST: usize = 1000;
+pub(crate) const MAX_NAME_CHARS: usize = 1000;
 
 /// The maximum length of a command line, in characters; a process may have a longer one.
-pub(crate) const LONGEST_LINE: usize = 32 << 10;
+pub(crate) const MAX_LINE_CHARS: usize = 32 << 10;
 
 /// Control characters (C0, DEL, C1), and characters that are invisible or change the direction of writing.
 fn is_unsafe(c: char) -> bool {
@@ -136,6 +136,6 @@ mod tests {
     fn long_names_are_cut_between_characters() {
         assert_eq!(cut("äöü".to_owned(), 3), "äöü");
         assert_eq!(cut("äöüß".to_owned(), 3), "äö…");
-        assert_eq!(cut("x".repeat(5000), LONGEST).chars().count(), LONGEST);
+        assert_eq!(cut("x".repeat(5000), MAX_NAME_CHARS).chars().count(), MAX_NAME_CHARS);
     }
 }

@@ -7,7 +7,7 @@ use netcore_profiler::wire;
 use super::events;
 use super::facts::{Arming, BackgroundGc, GcSettings, Sample, StepBackLimits, WindowCounts, WindowLength};
 use super::record::Level;
-use crate::escape::{LONGEST_LINE, cut};
+use crate::escape::{MAX_LINE_CHARS, cut};
 
 /// The profiler stays loaded until it costs too much. Then gcwatch steps back to windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub(crate) struct StreamInfo {
 impl StreamInfo {
     pub(crate) fn process_info(&mut self, payload: &[u8]) {
         let (command_line, os, arch) = events::process_info(payload);
-        self.command_line = Some(cut(command_line, LONGEST_LINE));
+        self.command_line = Some(cut(command_line, MAX_LINE_CHARS));
         self.os = os;
         self.arch = arch;
     }

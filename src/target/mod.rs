@@ -12,7 +12,7 @@ use dotnet_diagnostics_client::{
 };
 use tokio::task::{JoinSet, yield_now};
 
-use crate::escape::{LONGEST, LONGEST_LINE, cut};
+use crate::escape::{MAX_LINE_CHARS, MAX_NAME_CHARS, cut};
 use crate::exit::{Code, Failure};
 use crate::gc::facts::Target;
 use crate::sys;
@@ -193,10 +193,10 @@ fn title_of_words(mut words: impl Iterator<Item = String>) -> String {
     let last = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
     let first = last(&words.next().unwrap_or_default());
     if first != "dotnet" && first != "dotnet.exe" {
-        return cut(first, LONGEST);
+        return cut(first, MAX_NAME_CHARS);
     }
     let title = words.find(|w| w.ends_with(".dll") || w.ends_with(".exe")).map_or(first, |dll| last(&dll));
-    cut(title, LONGEST)
+    cut(title, MAX_NAME_CHARS)
 }
 
 impl Found {
@@ -231,7 +231,7 @@ pub(crate) fn describe(info: Option<&ProcessInfo>, facts: Option<&ProcessFacts>)
     Target {
         pid: facts.map(|f| f.pid).or_else(|| info.and_then(|i| u32::try_from(i.pid).ok())),
         parent_pid: facts.and_then(|f| f.parent_pid),
-        command_line: info.map(|i| cut(joined(&i.command_line, args.as_deref()), LONGEST_LINE)),
+        command_line: info.map(|i| cut(joined(&i.command_line, args.as_deref()), MAX_LINE_CHARS)),
         args,
         executable: facts.and_then(|f| f.executable.as_ref()).map(|p| p.to_string_lossy().into_owned()),
         title: title(info, facts),
@@ -243,10 +243,10 @@ pub(crate) fn describe(info: Option<&ProcessInfo>, facts: Option<&ProcessFacts>)
     }
 }
 
-/// The arguments that reports show: at most [`LONGEST_LINE`] characters, then `…` for those left out.
+/// The arguments that reports show: at most [`MAX_LINE_CHARS`] characters, then `…` for those left out.
 fn kept(args: &[OsString]) -> Vec<String> {
     let mut kept = Vec::new();
-    let mut room = LONGEST_LINE;
+    let mut room = MAX_LINE_CHARS;
     for arg in args {
         if room == 0 {
             kept.push("…".to_owned());
@@ -301,15 +301,15 @@ mod tests {
         for word in ["", "x", "a longer one"] {
             let all = kept(&args(std::iter::repeat_n(word, 40_000)));
             let length = all.join(" ").chars().count();
-            assert!((LONGEST_LINE..=LONGEST_LINE + 2).contains(&length), "{length}");
+            assert!((MAX_LINE_CHARS..=MAX_LINE_CHARS + 2).contains(&length), "{length}");
             assert!(all.last().is_some_and(|last| last.ends_with('…')), "{:?}", all.last());
         }
-        let long = OsString::from("é".repeat(2 * LONGEST_LINE));
+        let long = OsString::from("é".repeat(2 * MAX_LINE_CHARS));
         let all = kept(&[long.clone(), long.clone()]);
-        assert_eq!(all.iter().map(|arg| arg.chars().count()).collect::<Vec<_>>(), [LONGEST_LINE, 1]);
+        assert_eq!(all.iter().map(|arg| arg.chars().count()).collect::<Vec<_>>(), [MAX_LINE_CHARS, 1]);
         let mut facts = ProcessFacts::default();
         facts.command_line = Some(vec![long]);
         let target = describe(None, Some(&facts));
-        assert_eq!(target.title.map(|title| title.chars().count()), Some(LONGEST));
+        assert_eq!(target.title.map(|title| title.chars().count()), Some(MAX_NAME_CHARS));
     }
 }

@@ -9,13 +9,13 @@ use std::hash::Hash;
 use super::definitions::{Class, Definitions, Field, Method, MethodDef, TypeDef};
 use super::name::Name;
 use super::origin::{self, Origin};
-use crate::escape::{LONGEST, cut, escape_untrusted};
+use crate::escape::{MAX_NAME_CHARS, cut, escape_untrusted};
 use crate::gc::map::HashMap;
 
 /// Makes texts of the target safe to print, and cuts them to the longest name that is shown.
 fn make_printable(name: &mut String, params: &mut [String]) {
-    *name = cut(escape_untrusted(name), LONGEST);
-    params.iter_mut().for_each(|param| *param = cut(escape_untrusted(param), LONGEST));
+    *name = cut(escape_untrusted(name), MAX_NAME_CHARS);
+    params.iter_mut().for_each(|param| *param = cut(escape_untrusted(param), MAX_NAME_CHARS));
 }
 
 /// What the allocator, and the room that a map keeps free, add to an entry.

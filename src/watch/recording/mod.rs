@@ -1,8 +1,8 @@
 //! Recordings: where they go, how they are written, and when the next file begins.
 
-mod carried;
 mod name;
 mod part;
+mod preamble;
 mod recorder;
 
 use std::io;
@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use crate::exit::{Code, Failure};
 use crate::sys;
 
-pub(crate) use carried::THREAD as REPEATED_THREAD;
 use name::{Known, Pattern};
+pub(crate) use preamble::THREAD as REPEATED_THREAD;
 pub(crate) use recorder::{Recorder, Rotation};
 
 /// With less free space than this a recording ends soon.

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use dotnet_diagnostics_client::nettrace::{BlockKind, EventBlock, ObjectSpan, RepeatedEvent};
 
-use super::carried::Carried;
 use super::name::Name;
 use super::part::Part;
+use super::preamble::Preamble;
 use crate::gc::replayable_state::ReplayableState;
 
 /// `--rotate SIZE,N`.
@@ -45,7 +45,7 @@ struct Rotating {
     header: Vec<u8>,
     /// The trace object and the metadata blocks.
     kept: Vec<(ObjectSpan, Vec<u8>)>,
-    carried: Carried,
+    preamble: Preamble,
     /// The sequence point at which the next file begins as soon as an object follows.
     due: Option<(ObjectSpan, Vec<u8>, Vec<EventBlock>)>,
 }
@@ -65,7 +65,7 @@ impl Recorder {
             older: VecDeque::new(),
             header: Vec::new(),
             kept: Vec::new(),
-            carried: Carried::default(),
+            preamble: Preamble::default(),
             due: None,
         };
         Recorder { rotating: Some(rotating), ..Recorder::new(path, file) }
@@ -79,14 +79,14 @@ impl Recorder {
     /// Keeps an event for later files. Call it in stream order, before [`write`](Self::write) gets its bytes.
     pub(crate) fn replayable_state(&mut self, state: ReplayableState, event: impl Into<RepeatedEvent>) {
         if let Some(rotating) = &mut self.rotating {
-            rotating.carried.tell(state, event);
+            rotating.preamble.add(state, event);
         }
     }
 
     /// A sequence point follows the events so far.
     pub(crate) fn sequence_point(&mut self) {
         if let Some(rotating) = &mut self.rotating {
-            rotating.carried.sequence_point();
+            rotating.preamble.sequence_point();
         }
     }
 
@@ -131,10 +131,10 @@ impl Rotating {
         for object in objects {
             let at = |offset: u64| usize::try_from(offset.saturating_sub(from)).unwrap_or(usize::MAX);
             let Some(bytes) = stream.get(at(object.start)..at(object.end)) else { continue };
-            if let Some((point, point_bytes, carried)) = self.due.take() {
+            if let Some((point, point_bytes, preamble)) = self.due.take() {
                 part.append(&out)?;
                 out.clear();
-                *part = self.next(&point, &point_bytes, &carried)?;
+                *part = self.next(&point, &point_bytes, &preamble)?;
                 self.remove_oldest();
             }
             object.append(bytes, &mut out, part.len());
@@ -146,8 +146,8 @@ impl Rotating {
                 BlockKind::TRACE | BlockKind::METADATA => self.kept.push((object.clone(), bytes.to_vec())),
                 BlockKind::SEQUENCE_POINT => {
                     let full = part.len() + out.len() as u64 >= self.rotation.bytes;
-                    let carried = self.carried.at_sequence_point(full);
-                    self.due = full.then(|| (object.clone(), bytes.to_vec(), carried));
+                    let preamble = self.preamble.at_sequence_point(full);
+                    self.due = full.then(|| (object.clone(), bytes.to_vec(), preamble));
                 }
                 // Version 6: each file would have to repeat these blocks. No runtime sends it, so it stays in one file.
                 BlockKind::THREAD | BlockKind::REMOVE_THREAD => self.rotation.bytes = u64::MAX,
@@ -158,13 +158,13 @@ impl Rotating {
     }
 
     /// Begins the next file, which can be read alone.
-    fn next(&mut self, point: &ObjectSpan, bytes: &[u8], carried: &[EventBlock]) -> io::Result<Part> {
+    fn next(&mut self, point: &ObjectSpan, bytes: &[u8], preamble: &[EventBlock]) -> io::Result<Part> {
         let mut first = self.header.clone();
         for (object, bytes) in &self.kept {
             object.append(bytes, &mut first, 0);
         }
         point.append(bytes, &mut first, 0);
-        for block in carried {
+        for block in preamble {
             block.append(&mut first, 0);
         }
         self.older.push_back(self.name.path(self.number));

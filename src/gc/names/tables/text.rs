@@ -3,7 +3,7 @@
 use netcore_profiler::wire::{ClassShape, DefStatus, MethodShape};
 
 use super::Tables;
-use crate::escape::{LONGEST, cut};
+use crate::escape::{MAX_NAME_CHARS, cut};
 use crate::gc::names::budget::Budget;
 use crate::gc::names::compose::{self, Type};
 use crate::gc::names::definitions::Class;
@@ -18,7 +18,7 @@ const CUT: &str = "…";
 impl Tables {
     /// The type of an object.
     pub(crate) fn class_name(&mut self, id: u64) -> Name {
-        let text = |t: &Tables, id| cut(t.class_text(id, DEPTH, &Budget::of_a_text()), LONGEST).into();
+        let text = |t: &Tables, id| cut(t.class_text(id, DEPTH, &Budget::of_a_text()), MAX_NAME_CHARS).into();
         self.cached(|t| &mut t.class_texts, id, text)
     }
 
@@ -92,7 +92,7 @@ impl Tables {
 
     /// The method of a frame.
     pub(crate) fn method_name(&mut self, id: u64) -> Name {
-        self.cached(|t| &mut t.method_texts, id, |t, id| cut(t.method_text(id), LONGEST).into())
+        self.cached(|t| &mut t.method_texts, id, |t, id| cut(t.method_text(id), MAX_NAME_CHARS).into())
     }
 
     fn method_text(&self, id: u64) -> String {
@@ -134,7 +134,11 @@ impl Tables {
 
     /// `Class.field` of a static field.
     pub(crate) fn field_name(&mut self, number: u32) -> Name {
-        self.cached(|t| &mut t.field_texts, number, |t, number| cut(t.field_text(number), LONGEST).into())
+        self.cached(
+            |t| &mut t.field_texts,
+            number,
+            |t, number| cut(t.field_text(number), MAX_NAME_CHARS).into(),
+        )
     }
 
     fn field_text(&self, number: u32) -> String {

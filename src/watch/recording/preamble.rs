@@ -22,7 +22,7 @@ const MAX_STATES: usize = 16;
 /// The replayable state so far: a definition for each type, method, field and module, and the last complete list of
 /// static fields with the changes since then.
 #[derive(Debug, Default)]
-pub(super) struct Carried {
+pub(super) struct Preamble {
     states: Vec<RepeatedEvent>,
     definitions: Log,
     statics: Log,
@@ -85,8 +85,8 @@ impl Log {
     }
 }
 
-impl Carried {
-    pub(super) fn tell(&mut self, state: ReplayableState, event: impl Into<RepeatedEvent>) {
+impl Preamble {
+    pub(super) fn add(&mut self, state: ReplayableState, event: impl Into<RepeatedEvent>) {
         match state {
             ReplayableState::Latest => self.state(event.into()),
             ReplayableState::Hello => {
@@ -163,20 +163,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_carried_is_bounded_and_never_half_of_it() {
-        let mut carried = Carried::default();
+    fn a_preamble_is_bounded_and_never_half_of_one() {
+        let mut preamble = Preamble::default();
         let turns = 4 * MAX_LOG_BYTES / 4096;
         let info = allocation_counter::measure(|| {
-            carried.tell(ReplayableState::AllStatics, event(1));
+            preamble.add(ReplayableState::AllStatics, event(1));
             for turn in 0..turns {
-                carried.tell(ReplayableState::Definition, event(2));
-                carried.tell(ReplayableState::StaticsChange, event(1));
-                carried.tell(ReplayableState::Latest, event(turn as u32));
+                preamble.add(ReplayableState::Definition, event(2));
+                preamble.add(ReplayableState::StaticsChange, event(1));
+                preamble.add(ReplayableState::Latest, event(turn as u32));
             }
         });
         assert!(info.bytes_max < 3 * MAX_LOG_BYTES as u64, "{} bytes", info.bytes_max);
-        assert_eq!(carried.states.len(), MAX_STATES);
-        let statics = carried.statics.range(&carried.statics.in_force()).count();
+        assert_eq!(preamble.states.len(), MAX_STATES);
+        let statics = preamble.statics.range(&preamble.statics.in_force()).count();
         assert!(statics < turns / 3, "a full log voids the list and its changes");
     }
 }
