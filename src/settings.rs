@@ -37,7 +37,7 @@ pub(crate) fn found(path: &Path) -> Result<Found, Failure> {
             read(file).map(|text| Found::Text(Text { text, own })).map_err(|e| unreadable(path, &e))
         }
         Ok(Settings::Refused { why, remedy }) => Ok(Found::PassedOver(
-            Failure::new(Code::USAGE, format!("{} is passed over: {why}", path.display())).remedy(remedy),
+            Failure::new(Code::USAGE, format!("{} is ignored: {why}", path.display())).remedy(remedy),
         )),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Found::Nothing),
         Err(e) => Err(unreadable(path, &e)),
@@ -57,14 +57,14 @@ fn read(file: File) -> io::Result<String> {
     let mut text = String::new();
     file.take(MAX_BYTES + 1).read_to_string(&mut text)?;
     if text.len() as u64 > MAX_BYTES {
-        return Err(io::Error::other("it is longer than 1 MiB, which no settings are"));
+        return Err(io::Error::other("it is longer than 1 MiB"));
     }
     Ok(text)
 }
 
 fn unreadable(path: &Path, e: &io::Error) -> Failure {
     Failure::new(Code::USAGE, format!("cannot read {}: {e}", path.display()))
-        .remedy("it is a small TOML file that you can read, or not needed at all")
+        .remedy("make it a small TOML file that you can read, or remove it")
 }
 
 impl Text {

@@ -103,21 +103,21 @@ pub(crate) const METRICS: &[Metric] = &[
         Unit::Ns,
         Level::Basic,
         |gc| pause_of(gc, Generation::GEN0),
-        "the same, of generation 0 only",
+        "the same, for collections of generation 0 only",
     ),
     per_gc(
         "pause.gen1",
         Unit::Ns,
         Level::Basic,
         |gc| pause_of(gc, Generation::GEN1),
-        "the same, of generation 1 only",
+        "the same, for collections of generation 1 only",
     ),
     per_gc(
         "pause.gen2",
         Unit::Ns,
         Level::Basic,
         |gc| pause_of(gc, Generation::GEN2),
-        "the same, of generation 2 only",
+        "the same, for collections of generation 2 only",
     ),
     per_gc(
         "suspend",
@@ -169,7 +169,7 @@ pub(crate) const METRICS: &[Metric] = &[
     percent(
         "heap.growth.percent",
         Value::HeapGrowthPercent,
-        "heap after the last gen2 collection against after the first",
+        "growth of the heap from after the first gen2 collection to after the last",
     ),
     per_gc("committed", Unit::Bytes, Level::Basic, |gc| gc.committed_bytes, "memory committed for the heap"),
     per_gc("promoted", Unit::Bytes, Level::Basic, |gc| gc.promoted_bytes, "bytes that a collection promoted"),
@@ -188,7 +188,7 @@ pub(crate) const METRICS: &[Metric] = &[
         Unit::Count,
         Level::Basic,
         |gc| gc.pinned_objects.map(u64::from),
-        "pinned objects that a collection met",
+        "pinned objects that a collection found",
     ),
     per_gc("handles", Unit::Count, Level::Basic, |gc| gc.handles.map(u64::from), "GC handles in use"),
     per_gc(

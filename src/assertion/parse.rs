@@ -92,7 +92,7 @@ impl Assertion {
             .ok_or_else(|| bad(format!("`{text}` has no comparison"), SYNTAX.into()))?;
         let (name, rest) = text.split_at(at);
         let (sign, op) = Op::ALL.into_iter().find(|(sign, _)| rest.starts_with(sign)).ok_or_else(|| {
-            bad(format!("`{rest}` begins with no comparison"), "they are < <= > >= == !=".into())
+            bad(format!("`{rest}` does not begin with a comparison"), "they are < <= > >= == !=".into())
         })?;
         let (metric, statistic) = metric(name.trim())?;
         let limit = value(rest[sign.len()..].trim(), metric.name, unit.unwrap_or(metric.unit))?;
@@ -107,8 +107,8 @@ pub(crate) fn metric(name: &str) -> Result<(&'static Metric, Option<Statistic>),
     if let Some(metric) = named(name) {
         return match metric.value {
             Value::PerGc(_) => Err(InvalidAssertion {
-                what: format!("`{name}` has a value per collection"),
-                remedy: format!("say which: `{name}.max`, or another of {}", statistics()),
+                what: format!("`{name}` has one value per collection"),
+                remedy: format!("choose a statistic: `{name}.max`, or another of {}", statistics()),
             }),
             _ => Ok((metric, None)),
         };
@@ -145,7 +145,7 @@ fn unknown(name: &str) -> InvalidAssertion {
     near.sort_by(|a, b| b.0.total_cmp(&a.0));
     let near: Vec<&str> = near.iter().take(3).map(|(_, name)| *name).collect();
     InvalidAssertion {
-        what: format!("`{name}` is no metric"),
+        what: format!("`{name}` is not a metric"),
         remedy: format!("the nearest are {} (`gcwatch metrics` lists all)", near.join(", ")),
     }
 }
@@ -155,7 +155,7 @@ fn value(text: &str, name: &str, unit_of: Unit) -> Result<f64, InvalidAssertion>
     let at = text.find(|c: char| !(c.is_ascii_digit() || "+-._".contains(c))).unwrap_or(text.len());
     let (number, unit) = text.split_at(at);
     let bad = |remedy: &str| InvalidAssertion {
-        what: format!("`{text}` is no value for `{name}`"),
+        what: format!("`{text}` is not a value for `{name}`"),
         remedy: remedy.to_owned(),
     };
     let units = match unit_of {

@@ -44,7 +44,7 @@ impl Config {
                 Found::Text(text) => {
                     return Config::parse(path.clone(), &text).map(Some).map_err(|what| {
                         Failure::told(Code::USAGE, &path.display().to_string(), &what)
-                            .remedy("it holds options by their long names, such as level = \"moves\"")
+                            .remedy("set options by their long names, such as level = \"moves\"")
                     });
                 }
                 // Go on as if the file were not there. Otherwise another user's file would disable the caller's own
@@ -92,12 +92,15 @@ impl Config {
             });
             let others = others.map(|c| format!("`{}`", c.get_name())).collect::<Vec<_>>().join(", ");
             if let Some(command) = command.filter(|_| !others.is_empty()) {
-                return Err(format!("`{name}` is no option of `{command}`, only of {others}"));
+                return Err(format!(
+                    "`{command}` has no option `{name}`; only {others} {} it",
+                    if others.contains(',') { "have" } else { "has" }
+                ));
             }
             let names = options.iter().filter_map(|arg| arg.get_long());
             let near = names
                 .max_by(|a, b| strsim::jaro_winkler(a, &name).total_cmp(&strsim::jaro_winkler(b, &name)));
-            return Err(format!("`{name}` is no option; the nearest is `{}`", near.unwrap_or_default()));
+            return Err(format!("there is no option `{name}`; did you mean `{}`?", near.unwrap_or_default()));
         };
         let texts = match value {
             toml::Value::Array(list) => list.iter().map(scalar).collect::<Option<Vec<String>>>(),
@@ -197,9 +200,8 @@ pub(crate) fn odd_variables() -> Vec<String> {
     let complaints = ours.filter_map(|name| {
         if let Some(option) = options.iter().find(|option| variable(option) == name) {
             let never = NEVER.contains(option);
-            return never.then(|| {
-                format!("{name} is not looked at: --{option} can be given on the command line only")
-            });
+            return never
+                .then(|| format!("{name} is ignored: --{option} can be given on the command line only"));
         }
         if INTERNAL.iter().any(|known| match known.strip_suffix('_') {
             Some(_) => name.starts_with(known),
@@ -212,7 +214,7 @@ pub(crate) fn odd_variables() -> Vec<String> {
         };
         let variables: Vec<String> = options.iter().map(|option| variable(option)).collect();
         let nearest = variables.iter().max_by(near).map_or("", String::as_str);
-        Some(format!("{name} is no setting of gcwatch; did you mean {nearest}?"))
+        Some(format!("{name} is not a setting of gcwatch; did you mean {nearest}?"))
     });
     complaints.collect()
 }

@@ -9,7 +9,7 @@ use crate::watch::recording::Rotation;
 
 /// `90s`, `1.5h`, `250ms`, `45` (seconds), or the .NET tools' `[[dd:]hh:]mm:ss`.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    let bad = || format!("`{text}` is no duration; examples: 30s, 5ms, 1.5h, 00:01:30, 01:00:00:00");
+    let bad = || format!("`{text}` is not a duration; examples: 30s, 5ms, 1.5h, 00:01:30, 01:00:00:00");
     let seconds = if text.contains(':') {
         let parts: Vec<u64> = text.split(':').map(str::parse).collect::<Result<_, _>>().map_err(|_| bad())?;
         let units = [86_400, 3_600, 60, 1];
@@ -46,7 +46,7 @@ fn size(text: &str) -> Result<u64, String> {
     if text.parse::<f64>().is_ok() {
         return Err(format!("`{text}` has no unit; did you mean {text}MiB?"));
     }
-    let bad = || format!("`{text}` is no size; examples: 100MiB, 1.5GB, 64M, 4096B");
+    let bad = || format!("`{text}` is not a size; examples: 100MiB, 1.5GB, 64M, 4096B");
     let at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(at);
     let unit = unit.trim().to_ascii_lowercase();
@@ -68,11 +68,11 @@ pub(crate) fn rotation(text: &str) -> Result<Rotation, String> {
     let files = match files.trim().parse::<u32>() {
         Ok(0) => None,
         Ok(1) => return Err(
-            "one file is not enough: while it is written the one before is needed; 2 or more, or 0 for all"
+            "keep at least 2 files, because gcwatch needs the previous one while it writes the next; 0 keeps all"
                 .to_owned(),
         ),
         Ok(n) => Some(n),
-        Err(_) => return Err(format!("`{files}` is no number of files")),
+        Err(_) => return Err(format!("`{files}` is not a number of files")),
     };
     Ok(Rotation { bytes: size(bytes.trim())?, files })
 }
@@ -90,13 +90,13 @@ pub(crate) fn sample(text: &str) -> Result<Sample, String> {
     let each = match each.parse::<u32>() {
         Ok(0) => return Err(format!("a window without a collection shows nothing; {bad}")),
         Ok(n) => WindowLength::Gcs(n),
-        Err(_) => WindowLength::Time(duration(each).map_err(|_| format!("`{each}` is no window; {bad}"))?),
+        Err(_) => WindowLength::Time(duration(each).map_err(|_| format!("`{each}` is not a window; {bad}"))?),
     };
     if let WindowLength::Time(time) = each {
         // To load and detach the profiler takes 0.5 s.
         if time < Duration::from_millis(1) || time + Duration::from_millis(500) > every {
-            let what = "a window is shorter than its interval, by 0.5 s at least";
-            return Err(format!("{what}; --level roots without --sample is always on"));
+            let what = "a window must be at least 0.5 s shorter than its interval";
+            return Err(format!("{what}; use --level roots without --sample to watch continuously"));
         }
     }
     Ok(Sample { each, every, between: Level::Basic })
@@ -104,7 +104,7 @@ pub(crate) fn sample(text: &str) -> Result<Sample, String> {
 
 /// `1%,250ms`: a share of the time, and the length of one pause.
 pub(crate) fn step_back(text: &str) -> Result<StepBackLimits, String> {
-    let bad = || format!("`{text}` is no share and time; an example: 1%,250ms");
+    let bad = || format!("`{text}` is not PERCENT,TIME, such as 1%,250ms");
     let (share, time) = text.split_once(',').ok_or_else(bad)?;
     let share: f64 = share.trim().strip_suffix('%').ok_or_else(bad)?.trim().parse().map_err(|_| bad())?;
     if !(0.0..=100.0).contains(&share) {
@@ -120,7 +120,7 @@ pub(crate) fn generation(text: &str) -> Result<Generation, String> {
         "0" => Ok(Generation::GEN0),
         "1" => Ok(Generation::GEN1),
         "2" => Ok(Generation::GEN2),
-        _ => Err(format!("`{text}` is no generation; they are 0, 1 and 2")),
+        _ => Err(format!("`{text}` is not a generation; they are 0, 1 and 2")),
     }
 }
 

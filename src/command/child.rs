@@ -41,15 +41,17 @@ pub(super) fn no_runtime(args: &RunArgs, through_sdk: bool) -> Failure {
                 .seen(format!("{variable}=0 in the environment"))
                 .remedy("run it without that variable")
         }
-        None if through_sdk => {
-            Failure::new(Code::NO_TARGET, format!("{name} ran unwatched: it started no program of its own"))
-                .seen("only the SDK's own commands ran (the build, perhaps)")
-                .remedy("did it fail? to watch such a command itself use gcwatch attach")
-        }
+        None if through_sdk => Failure::new(
+            Code::NO_TARGET,
+            format!("{name} ran unwatched: it started only programs of the .NET SDK"),
+        )
+        .seen("only commands of the SDK ran, such as the build")
+        .remedy("did it fail? to watch such a command itself use gcwatch attach"),
         None => {
-            let what = format!("{name} ran unwatched: no .NET runtime (5 or later) reported from it");
-            Failure::new(Code::NO_TARGET, what)
-                .remedy("is it a .NET program? for .NET Core 3 start it by itself and use gcwatch attach")
+            let what = format!("{name} ran unwatched: no .NET runtime (5 or later) connected");
+            Failure::new(Code::NO_TARGET, what).remedy(
+                "is it a .NET program? for .NET Core 3, start it without gcwatch, then use gcwatch attach",
+            )
         }
     }
 }

@@ -89,7 +89,7 @@ pub(crate) fn end(
     let Results { facts, summary, lost, record_error, .. } = results;
     let recording = record_error.map(|(path, error)| {
         Failure::new(Code::FAILED, format!("the recording {} ends early: {error}", path.display()))
-            .remedy("what is in it can be read; give --record a place with room")
+            .remedy("the part that was written can be read; give --record a path with enough space")
     });
     let code = match Code(exit.gcwatch) {
         Code::OK if recording.is_some() => Code::FAILED,
@@ -140,5 +140,5 @@ pub(crate) fn report_failed(error: &io::Error, output: Option<&Path>) -> Result<
     }
     let place = output.map_or_else(|| "the report".to_owned(), |p| p.display().to_string());
     Err(Failure::new(Code::FAILED, format!("cannot write {place}: {error}"))
-        .remedy("what was written before is whole; is the disk full?"))
+        .remedy("what was written so far is complete; is the disk full?"))
 }

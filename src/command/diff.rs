@@ -183,7 +183,7 @@ fn recording(path: &Path, input: Source, wanted: &[Wanted]) -> Result<Watched, F
     let is_trace = processor.aggregator.is_trace();
     let Results { facts, shown, lost, .. } = processor.into_results();
     if !is_trace || (shown == 0 && damage.is_some()) {
-        let what = damage.unwrap_or_else(|| "it is empty, or ends before its header does".into());
+        let what = damage.unwrap_or_else(|| "it is empty, or its header is incomplete".into());
         return Err(unreadable(path, &what));
     }
     let cut = !clean || damage.is_some();

@@ -30,7 +30,7 @@ pub(super) fn config(config: Option<&Config>, of: &str) -> Result<Code, Failure>
     })?;
     let mut text = match config {
         Some(config) => format!("{}\n\n", escape_untrusted(&config.path.display().to_string())),
-        None => "no gcwatch.toml from here upward\n\n".to_owned(),
+        None => "no gcwatch.toml in this directory or above\n\n".to_owned(),
     };
     let width = |of: fn(&config::InForce) -> usize| rows.iter().map(of).max().unwrap_or(0);
     let first = width(|row| row.option.len());
@@ -60,7 +60,7 @@ pub(super) fn metrics() -> Result<Code, Failure> {
         text += &format!("{name:<24} {:<8} {:<6} {}\n", m.unit.name(), m.level.name(), m.about);
     }
     let statistics = Statistic::ALL.map(|(name, _)| name).join(" ");
-    text += &format!("\nfor .max any of: {statistics}\n");
+    text += &format!("\ninstead of .max, use any of: {statistics}\n");
     print(text.as_bytes())
 }
 

@@ -69,9 +69,9 @@ pub(super) fn held_bytes(path: &Path) -> usize {
 /// The failure to open an input. Only if the file's contents are to blame, the remedy explains recordings.
 fn unopened(path: &Path, e: &io::Error) -> Failure {
     let remedy = match e.kind() {
-        io::ErrorKind::NotFound => "is its name right? `gcwatch … --record FILE` makes a recording",
+        io::ErrorKind::NotFound => "check the name; `gcwatch … --record FILE` makes a recording",
         io::ErrorKind::PermissionDenied => "run gcwatch as a user who may read it",
-        io::ErrorKind::IsADirectory => "name the files in it, such as DIRECTORY/*.nettrace",
+        io::ErrorKind::IsADirectory => "give the files in it, such as DIRECTORY/*.nettrace",
         _ => return unreadable(path, &e.to_string()),
     };
     Failure::new(Code::BAD_INPUT, format!("cannot read {}: {e}", path.display())).remedy(remedy)
@@ -151,7 +151,7 @@ impl Read for Bounded {
         let max = self.used.load(Ordering::Relaxed).saturating_mul(MAX_GROWTH).saturating_add(SMALL_BYTES);
         if self.given > max {
             let what = format!(
-                "it is compressed more than {MAX_GROWTH} times, which no recording is; decompress it yourself if you trust it"
+                "it grows more than {MAX_GROWTH} times when decompressed, which no recording does; decompress it yourself if you trust it"
             );
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }

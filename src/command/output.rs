@@ -171,7 +171,7 @@ fn create(path: &Path) -> Result<LateFile, Failure> {
 
 fn not_writable(path: &Path, error: &io::Error) -> Failure {
     Failure::new(Code::FAILED, format!("cannot write {}: {error}", path.display()))
-        .remedy("give another --output")
+        .remedy("choose another --output")
 }
 
 fn dumb() -> bool {

@@ -109,11 +109,11 @@ fn one(
     }
     let mut warnings = Vec::new();
     if args.output.format == Format::Text && is_later_part {
-        let first = "it begins in the middle of a watch: the files before it are not here";
+        let first = "it begins in the middle of a watch: the files before it are missing";
         warnings.push(format!("{}: {first}", files[0].display()));
     }
     for (file, what) in &damages {
-        warnings.push(format!("{}: {what}; this is what it holds", file.display()));
+        warnings.push(format!("{}: {what}; the report covers what it holds", file.display()));
         results.lost.gap.get_or_insert(if what == CUT { Gap::Truncated } else { Gap::Damaged });
     }
     for warning in warnings {
@@ -174,7 +174,7 @@ fn play<'f>(
     Ok(Played { results: processor.into_results(), damages, is_trace, is_later_part })
 }
 
-const NO_TRACE: &str = "it ends before its header does: the writer was killed, or the rest is missing";
+const NO_TRACE: &str = "its header is incomplete: the writer was killed, or the rest is missing";
 const DOCUMENT: &str =
     "it is a JSON document: `gcwatch diff BEFORE AFTER` compares two of them; `report` reads recordings";
 /// The reason in the document about an unreadable file.

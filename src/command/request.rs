@@ -34,12 +34,12 @@ pub(super) fn watch_request(
         let name = level.name();
         return Err(Failure::new(
             Code::USAGE,
-            format!("--sample looks at roots, and --level {name} has none"),
+            format!("--sample watches roots, which --level {name} does not"),
         )
-        .remedy(format!("leave --level out; --between {name} is the level between the windows")));
+        .remedy(format!("omit --level; --between {name} is the level between the windows")));
     }
     if sampling.is_none() && between != Level::Basic {
-        return Err(Failure::new(Code::USAGE, "--between is for --sample, which is not given")
+        return Err(Failure::new(Code::USAGE, "--between needs --sample")
             .remedy(format!("give --sample 1/30s as well, or --level {} alone", between.name())));
     }
     Ok(WatchRequest {

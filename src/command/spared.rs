@@ -24,7 +24,7 @@ pub(super) fn inputs<'p>(
                 output.display(),
                 input.display()
             );
-            return Err(Failure::new(Code::USAGE, what).remedy("give another --output"));
+            return Err(Failure::new(Code::USAGE, what).remedy("choose another --output"));
         }
     }
     Ok(())

@@ -75,15 +75,15 @@ pub(crate) fn unreachable(error: &Error, facts: &ProcessFacts) -> Failure {
         Error::PermissionDenied { .. } => Failure::new(Code::NOT_PERMITTED, what).remedy(permitted_if()),
         Error::Impostor { .. } => Failure::new(Code::NOT_PERMITTED, what)
             .seen("nothing was sent there")
-            .remedy("somebody has put a socket of his own in the place of the process's; look who it is"),
+            .remedy("another process has replaced the socket; find out whose it is"),
         Error::Closed { .. } => {
-            Failure::new(Code::NO_TARGET, what).remedy("look whether it is still running")
+            Failure::new(Code::NO_TARGET, what).remedy("check whether it is still running")
         }
         Error::Timeout { .. } => Failure::new(Code::NO_TARGET, format!("the process does not answer: {what}"))
             .seen("a runtime serves one diagnostics connection at a time")
             .remedy(match facts.exists {
                 true => "is another diagnostics tool attached to it, or is it stopped (SIGSTOP, a debugger, a paused container)?",
-                false => "does anybody answer on that socket?",
+                false => "is a process listening on that socket?",
             }),
         _ => Failure::new(Code::FAILED, what),
     }

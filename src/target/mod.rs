@@ -65,9 +65,12 @@ async fn by_pid(pid: u32) -> Result<Found, Failure> {
 async fn by_port(text: &str) -> Result<Found, Failure> {
     let (path, mode) = text.split_once(',').unwrap_or((text, "connect"));
     if mode != "connect" {
-        return Err(Failure::new(Code::USAGE, format!("--diagnostic-port: `{mode}` is not possible here"))
-            .remedy("name a socket that the process listens on, as PATH or PATH,connect")
-            .remedy("to start a program and have it connect, use gcwatch run -- <command>"));
+        return Err(Failure::new(
+            Code::USAGE,
+            format!("--diagnostic-port: mode `{mode}` is not supported here"),
+        )
+        .remedy("name a socket that the process listens on, as PATH or PATH,connect")
+        .remedy("to start a program and have it connect, use gcwatch run -- <command>"));
     }
     let endpoint = absolute(path.parse().unwrap_or_else(|never| match never {}));
     let unknown = ProcessFacts::default();

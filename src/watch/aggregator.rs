@@ -14,8 +14,7 @@ use crate::gc::record::{Gc, Incomplete, Level};
 use crate::gc::stream_info::StreamInfo;
 use crate::gc::summary::{StopTotals, Summary};
 
-const HANDLE_WATCH_GIVEN_UP: &str =
-    "this program made more than 20,000 handles within 100 ms: who makes its handles is no longer looked at";
+const HANDLE_WATCH_GIVEN_UP: &str = "this program made more than 20,000 handles within 100 ms: gcwatch no longer records which methods make its handles";
 
 /// Numbers of collections, counted while a watch runs.
 #[derive(Debug, Clone, Copy, Default)]

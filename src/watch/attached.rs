@@ -115,7 +115,7 @@ async fn roots(found: &Found, request: &WatchRequest, cost: &Cost) -> Result<Sta
         Refusal::new(
             Code::FAILED,
             format!("the runtime gave no session: {e}"),
-            "look whether the process is still running",
+            "check whether the process is still running",
         )
     })?;
     let mut beginning = Beginning::now();

@@ -30,7 +30,7 @@ impl Refusal {
     pub(crate) fn into_failure(self) -> Failure {
         Failure::new(self.code, format!("roots cannot be watched: {}", self.reason))
             .remedy(self.remedy)
-            .remedy("or leave --level out: gcwatch then watches at the level that works")
+            .remedy("or omit --level: gcwatch then uses the highest level that is possible")
     }
 
     /// The process has ended.

@@ -318,7 +318,7 @@ impl<'a, T: Transport> Sampler<'a, T> {
             Some(_) => {
                 self.skip(now);
                 let reason = Refusal::of(error).reason;
-                let next = "it is tried again at the next window";
+                let next = "gcwatch tries again at the next window";
                 SampleOutcome::Refused(format!("no roots in this window: {reason}; {next}"))
             }
         }

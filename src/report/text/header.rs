@@ -49,9 +49,9 @@ fn choice(watch: &Watch, style: Style) -> Option<String> {
     if let Some(limits) = watch.step_back {
         let (share, at_once) = (percent(limits.share() * 100.0), time(limits.max_pause_ns()));
         let share = share.replace(' ', "\u{a0}");
-        let such = if watch.estimate.is_some() { "such GCs" } else { "gen2 GCs that block because of us" };
+        let such = if watch.estimate.is_some() { "such GCs" } else { "gen2 GCs that gcwatch makes blocking" };
         return Some(format!(
-            "once {such} have stopped the program for {share} of the time, or for {at_once} at once, roots go on in windows"
+            "once {such} have stopped the program for {share} of the time, or for {at_once} in one pause, gcwatch watches roots in windows only"
         ));
     }
     let most = time(watch.max_blocking_ns.filter(|_| watch.windows_after_gen2)?);

@@ -115,7 +115,7 @@ pub(crate) fn replaceable(path: &Path) -> io::Result<Option<PathBuf>> {
 pub(crate) fn replacement(path: &Path, for_all: bool) -> io::Result<NamedTempFile> {
     let there = fs::symlink_metadata(path).ok();
     if there.as_ref().is_some_and(|there| !there.is_file() && !there.is_symlink()) {
-        return Err(io::Error::other("something that is no file is there"));
+        return Err(io::Error::other("there is something that is not a regular file"));
     }
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
     let mode = if for_all { PUBLIC } else { PRIVATE };

@@ -21,7 +21,7 @@ const OTHERS_WRITE: u32 = 0o022;
 pub(crate) fn open_settings(path: &Path) -> io::Result<Settings> {
     let trusted = |uid: u32| uid == own_uid() || uid == 0;
     let no_file = || Settings::Refused {
-        why: "it is no regular file (a symbolic link is not followed)".to_owned(),
+        why: "it is not a regular file (a symbolic link is not followed)".to_owned(),
         remedy: "put the file itself there".to_owned(),
     };
     let belongs = |uid: u32| Settings::Refused {
@@ -77,7 +77,7 @@ mod tests {
             assert!(refused("file").contains(said), "{mode:o}: {}", refused("file"));
         }
         for name in ["link", "dir"] {
-            assert!(refused(name).contains("no regular file"), "{name}: {}", refused(name));
+            assert!(refused(name).contains("not a regular file"), "{name}: {}", refused(name));
         }
         assert_eq!(open_settings(&at("none")).err().map(|e| e.kind()), Some(io::ErrorKind::NotFound));
         Ok(())

@@ -41,18 +41,18 @@ impl Plan {
     ) -> Result<Plan, Failure> {
         let pattern = Pattern::parse(record, rotation.is_some()).map_err(|what| {
             Failure::new(Code::USAGE, format!("--record {}: {what}", record.display())).remedy(
-                "{pid}, {name}, {time} and, with --rotate, {n} can be in its name; a brace is {{ or }}",
+                "its name may contain {pid}, {name}, {time} and, with --rotate, {n}; write a brace as {{ or }}",
             )
         })?;
         if several && !pattern.has_pid() {
-            return Err(Failure::new(Code::USAGE, "with --follow every process has a recording of its own")
+            return Err(Failure::new(Code::USAGE, "with --follow each process needs its own recording")
                 .remedy("put {pid} into the name that --record gives, or name a directory"));
         }
         let report = report.map(Path::to_owned);
         let plan = Plan { pattern, rotation, started: jiff::Timestamp::now(), report };
         let failed = |path: &Path, e: &io::Error| {
             Failure::new(Code::FAILED, format!("cannot write the recording {}: {e}", path.display()))
-                .remedy("give another --record")
+                .remedy("choose another --record")
         };
         if plan.pattern.needs_target() {
             let dir = plan.pattern.dir();
@@ -63,7 +63,7 @@ impl Plan {
             if let Some(report) = plan.report.as_ref().filter(|_| plan.hits_report(&path)) {
                 let (path, report) = (path.display(), report.display());
                 let what = format!("the recording {path} and the report {report} are the same file");
-                return Err(Failure::new(Code::USAGE, what).remedy("give another --record or --output"));
+                return Err(Failure::new(Code::USAGE, what).remedy("choose another --record or --output"));
             }
             // An existing file keeps its content until the recording begins.
             sys::LateFile::create(&path).map_err(|e| failed(&path, &e))?;
@@ -84,12 +84,12 @@ impl Plan {
         let mib = |bytes: u64| bytes >> 20;
         match self.rotation.and_then(|r| Some(r.bytes.saturating_mul(r.files?.into()))) {
             Some(needed) if free < needed => Some(format!(
-                "{} MiB are free in {dir}, and the recording may take {} MiB: give --rotate less, or --record another place",
+                "{} MiB are free in {dir}, and the recording may take {} MiB: choose a smaller --rotate or another --record path",
                 mib(free),
                 mib(needed)
             )),
             _ if free < MIN_FREE_BYTES => Some(format!(
-                "only {} MiB are free in {dir}: the recording ends when they are full; give --record another place",
+                "only {} MiB are free in {dir}: the recording ends when the disk is full; choose another --record path",
                 mib(free)
             )),
             _ => None,

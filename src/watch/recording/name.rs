@@ -62,7 +62,7 @@ impl Pattern {
         };
         let has_number = pieces.contains(&Piece::Number);
         if has_number && !numbered {
-            return Err("{n} numbers the files of --rotate, which is not there".to_owned());
+            return Err("{n} is the number of a file of --rotate, and --rotate was not given".to_owned());
         }
         if numbered && !has_number {
             number_before_extension(&mut pieces);
@@ -129,13 +129,13 @@ fn pieces(text: &str) -> Result<Vec<Piece>, String> {
         let (name, after) = rest[1..]
             .split_once('}')
             .filter(|_| rest.starts_with('{'))
-            .ok_or_else(|| "a brace has no other one".to_owned())?;
+            .ok_or_else(|| "a brace has no partner".to_owned())?;
         let piece = match name {
             "pid" => Piece::Pid,
             "name" => Piece::Name,
             "time" => Piece::Time,
             "n" => Piece::Number,
-            _ => return Err(format!("{{{name}}} is no placeholder")),
+            _ => return Err(format!("{{{name}}} is not a placeholder")),
         };
         if !literal.is_empty() {
             pieces.push(Piece::Text(std::mem::take(&mut literal).into()));

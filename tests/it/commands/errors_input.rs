@@ -43,8 +43,8 @@ fn unreadable() -> Result<()> {
     for (name, content, says) in [
         ("garbage", &b"This is not a recording.\n"[..], "does not start with \"Nettrace\""),
         ("empty", b"", "it is empty"),
-        ("part", b"Nett", "ends before its header does"),
-        ("half", b"Nettrace\x14", "ends before its header does"),
+        ("part", b"Nett", "its header is incomplete"),
+        ("half", b"Nettrace\x14", "its header is incomplete"),
     ] {
         let path = dir.path().join(name);
         std::fs::write(&path, content)?;
@@ -55,7 +55,7 @@ fn unreadable() -> Result<()> {
         ensure!(exit["gcwatch"] == 12 && exit["reason"] == "unreadable", "{name}: {exit}");
     }
     let missing = dir.path().join("missing");
-    for (path, remedy) in [(missing.as_path(), "is its name right?"), (dir.path(), "name the files in it")] {
+    for (path, remedy) in [(missing.as_path(), "check the name"), (dir.path(), "give the files in it")] {
         let ended = Gcwatch::new().arg("report").arg(path).output()?.expect(12)?.says(&[remedy])?;
         ensure!(!ended.stderr.contains("a recording is a .nettrace file"), "{}", ended.stderr);
     }

@@ -15,7 +15,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.each("handle_storm::verdict_holds_in_the_next_watch", &[Need::Proc], verdict);
 }
 
-const SAID: &str = "who makes its handles is no longer looked at";
+const SAID: &str = "gcwatch no longer records which methods make its handles";
 
 fn verdict(clr: &Clr) -> Result<()> {
     let mut program = Target::app(clr, "handles", &["threads=2"], &[])?;

@@ -215,6 +215,6 @@ fn bomb() -> Result<()> {
     std::fs::write(&path, bytes)?;
     let ended = Gcwatch::within(MAX_KIB).arg("report").arg(&path).output()?;
     let said = format!("{}{}", ended.stderr, String::from_utf8_lossy(&ended.stdout));
-    ensure!(said.contains("compressed more than 256 times"), "{}: {said}", ended.code);
+    ensure!(said.contains("more than 256 times"), "{}: {said}", ended.code);
     Ok(())
 }

@@ -64,7 +64,7 @@ impl Place {
         };
         ensure!(row("--level")? == "- default" && row("--assert ")? == "- default", "{}", ended.out()?);
         ensure!(row("--strict")?.starts_with("true "), "root's own settings: {}", ended.out()?);
-        ensure!(ended.stderr.matches("is passed over").count() == 1, "not exactly once: {}", ended.stderr);
+        ensure!(ended.stderr.matches("is ignored").count() == 1, "not exactly once: {}", ended.stderr);
         ended.says(&["open/gcwatch.toml", "do:"])?.says(why).map(drop)
     }
 }
@@ -95,7 +95,7 @@ fn no_files(_: &Clr) -> Result<()> {
     for (to, owner) in [("secret", NOBODY), ("huge", NOBODY), ("secret", 0)] {
         symlink(place.at(to), &there)?;
         lchown(&there, Some(owner), Some(owner))?;
-        place.is_passed_over(&[if owner == 0 { "no regular file" } else { "user 65534" }])?;
+        place.is_passed_over(&[if owner == 0 { "not a regular file" } else { "user 65534" }])?;
         let ended = place.run(Gcwatch::new().args("config attach"))?;
         ensure!(!ended.stderr.contains("$6$"), "a file of root is shown: {}", ended.stderr);
         fs::remove_file(&there)?;
@@ -138,7 +138,7 @@ fn assert_file() -> Result<()> {
     let bounds = b"default = ['gc.count >= 0']\n".to_vec();
     report().arg("/dev/stdin").feed(bounds)?.expect(12)?;
     report().arg("/dev/stdin").feed(b"default = ['nothing > 0']\n".to_vec())?.expect(2)?;
-    for (name, says) in [("fifo", "no regular file"), ("link", "no regular file"), ("huge", "1 MiB")] {
+    for (name, says) in [("fifo", "not a regular file"), ("link", "not a regular file"), ("huge", "1 MiB")] {
         place.settings(NAME, &format!("assert-file = '{}'\n", place.at(name).display()))?;
         let ended = place.run(Gcwatch::within(MAX_KIB).args("report ../../none"))?.expect(2)?;
         ended.says(&[name, says, "do:"])?;

@@ -270,7 +270,7 @@ fn in_text(clr: &Clr) -> Result<()> {
     ensure!(said(replayed.out()?), "{}", replayed.out()?);
     // The report says when gcwatch would step back, and at a demanded level what that costs.
     for (options, words) in [
-        (NEVER, "roots go on in windows"),
+        (NEVER, "roots in windows only"),
         ("--max-blocking-gc 1us", "each right after a gen2 GC"),
         ("--level roots", "a blocking gen2 GC is estimated to take"),
     ] {
@@ -291,7 +291,7 @@ fn mistakes() -> Result<()> {
         ("--step-back=1%", "1%,250ms"),
         ("--step-back=5,250ms", "1%,250ms"),
         ("--step-back=200%,1s", "0% to 100%"),
-        ("--max-blocking-gc=soon", "no duration"),
+        ("--max-blocking-gc=soon", "not a duration"),
         ("--max-blocking-gc=5", "did you mean 5ms?"),
         ("--step-back=1%,250", "did you mean 250ms?"),
     ] {

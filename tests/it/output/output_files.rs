@@ -266,7 +266,7 @@ fn strangers_link(clr: &Clr) -> Result<()> {
             let options = options.split_whitespace().map(OsStr::new).chain([planted.as_os_str()]);
             let ended = place.run(clr, options)?.expect(1)?;
             ensure!(!ended.out()?.contains("pid="), "the program was started: {ended:?}");
-            ended.says(&["symbolic link", "user 65534", "give another"])?;
+            ended.says(&["symbolic link", "user 65534", "choose another"])?;
         }
     }
     ensure!(fs::read_to_string(place.at("victim"))? == "root's own", "the link was followed");

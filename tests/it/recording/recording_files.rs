@@ -107,11 +107,11 @@ fn refused() -> Result<()> {
     let dir = tempfile::tempdir()?;
     let started = dir.path().join("started");
     for (record, options, word) in [
-        ("{date}.nettrace", "", "{date} is no placeholder"),
+        ("{date}.nettrace", "", "{date} is not a placeholder"),
         ("{pid.nettrace", "", "brace"),
         ("{n}.nettrace", "", "--rotate"),
         ("{pid}/x.nettrace", "", "directory"),
-        ("x.nettrace", "--rotate 100MiB,1", "2 or more"),
+        ("x.nettrace", "--rotate 100MiB,1", "at least 2 files"),
         ("x.nettrace", "--rotate 100MiB", "100MiB,10"),
         ("x.nettrace", "--rotate lots,3", "lots"),
     ] {
@@ -236,8 +236,8 @@ fn full_disk(clr: &Clr) -> Result<()> {
     }
     // gcwatch warns of too little space before it is used up.
     let ended = run_to_end(gcwatch("", WORK)?, Vec::new())?.expect(0)?;
-    ended.says(&["MiB are free", "--record another place"])?;
+    ended.says(&["MiB are free", "another --record path"])?;
     let ended = run_to_end(gcwatch("--rotate 20MiB,3", WORK)?, Vec::new())?.expect(0)?;
-    ended.says(&["may take 60 MiB", "--rotate less"])?;
+    ended.says(&["may take 60 MiB", "smaller --rotate"])?;
     Ok(())
 }
