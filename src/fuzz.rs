@@ -13,8 +13,8 @@ use crate::gc::facts::{Exit, Facts, LiveState, Lost};
 use crate::gc::record::Gc;
 use crate::gc::summary::Summary;
 use crate::report::{
-    ChangeVerdict, CsvReport, DiffReport, DiffSide, End, Filter, JsonReport, JunitReport, MarkdownReport,
-    NdjsonReport, OpenMetricsReport, Place, Report, Terminal, TextOptions, TextReport, Units, read_document,
+    CsvReport, DiffReport, DiffSide, End, Filter, JsonReport, JunitReport, MarkdownReport, NdjsonReport,
+    OpenMetricsReport, Place, Report, Terminal, TextOptions, TextReport, Units, read_document,
 };
 use crate::watch::processor::StreamProcessor;
 use sink::{Kind, Sink};
@@ -130,14 +130,7 @@ pub fn documents(before: &[u8], after: &[u8]) {
     };
     let (b, a) = (side(&before.gcs), side(&after.gcs));
     let rows = rows((&b, &before.lost, &before.watch), (&a, &after.lost, &after.watch));
-    let judged: Vec<ChangeVerdict> = bounds
-        .iter()
-        .map(|bound| ChangeVerdict {
-            text: bound.text.clone(),
-            name: bound.name.clone(),
-            fails: bound.fails(&rows),
-        })
-        .collect();
+    let judged: Vec<_> = bounds.iter().map(|assertion| assertion.verdict(&rows)).collect();
     let shown = |side: &Side, title: &Option<String>| DiffSide {
         file: "file".into(),
         title: title.clone(),

@@ -226,11 +226,27 @@ impl std::str::FromStr for ChangeAssertion {
 
 impl ChangeAssertion {
     /// Whether the change makes `diff` fail; `None`: the change is not known.
-    pub(crate) fn fails(&self, rows: &[Row]) -> Option<bool> {
+    fn fails(&self, rows: &[Row]) -> Option<bool> {
         let row = rows.iter().find(|row| row.name == self.name)?;
         let change = if self.relative { row.change_percent()? } else { row.change()? };
         Some(self.op.holds(change, self.limit))
     }
+
+    /// The verdict on it.
+    pub(crate) fn verdict(&self, rows: &[Row]) -> ChangeVerdict {
+        ChangeVerdict { text: self.text.clone(), name: self.name.clone(), fails: self.fails(rows) }
+    }
+}
+
+/// The verdict on an assertion about a change.
+#[derive(Debug, Clone)]
+pub(crate) struct ChangeVerdict {
+    /// As it was typed.
+    pub(crate) text: String,
+    /// The metric it is about.
+    pub(crate) name: String,
+    /// `None`: it could not be judged.
+    pub(crate) fails: Option<bool>,
 }
 
 #[cfg(test)]

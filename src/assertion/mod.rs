@@ -8,7 +8,7 @@ mod parse;
 mod statistic;
 mod verdict;
 
-pub(crate) use compare::{ChangeAssertion, Row, Side, Wanted, lengths, rows, wanted};
+pub(crate) use compare::{ChangeAssertion, ChangeVerdict, Row, Side, Wanted, lengths, rows, wanted};
 pub(crate) use metric::{METRICS, Unit, Value};
 pub(crate) use noise::Test;
 pub(crate) use parse::{Assertion, InvalidAssertion};

@@ -11,7 +11,7 @@ use crate::cli::{DiffArgs, DiffFormat};
 use crate::exit::{Code, Failure};
 use crate::gc::facts::{BackgroundGc, Facts, Lost, Watch};
 use crate::gc::record::Gc;
-use crate::report::{self, ChangeVerdict, DiffReport, DiffSide};
+use crate::report::{self, DiffReport, DiffSide};
 use crate::sys;
 use crate::watch::aggregator::Results;
 use crate::watch::observer::Observer;
@@ -24,15 +24,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<Code, Failure> {
     let wanted = wanted(&args.fail_on);
     let (before, after) = (watched(&args.before, &wanted)?, watched(&args.after, &wanted)?);
     let rows = rows(before.parts(), after.parts());
-    let judged: Vec<ChangeVerdict> = args
-        .fail_on
-        .iter()
-        .map(|bound| ChangeVerdict {
-            text: bound.text.clone(),
-            name: bound.name.clone(),
-            fails: bound.fails(&rows),
-        })
-        .collect();
+    let judged: Vec<_> = args.fail_on.iter().map(|assertion| assertion.verdict(&rows)).collect();
     let code = if judged.iter().any(|j| j.fails == Some(true)) {
         Code::BROKEN
     } else if judged.iter().any(|j| j.fails.is_none()) {

@@ -191,16 +191,7 @@ fn facts(args: &ReportArgs, files: &[PathBuf]) -> Facts {
         return facts;
     }
     let info = look_ahead(files.iter().filter_map(|file| recording(file).ok()));
-    facts.watch.level = info.level();
-    facts.watch.arming = info.arming();
-    facts.watch.background_gc = info.background_gc();
-    (facts.watch.sample, facts.watch.windows) = info.windows();
-    facts.watch.step_back = info.step_back.map(|plan| plan.limits);
+    info.complete(&mut facts);
     facts.target.title = info.command_line.as_deref().map(target::title_of);
-    facts.target.command_line = info.command_line;
-    facts.target.os = info.os;
-    facts.target.arch = info.arch;
-    facts.target.runtime_version = info.runtime_version;
-    facts.target.gc = info.gc;
     facts
 }

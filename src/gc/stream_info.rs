@@ -5,7 +5,9 @@ use std::time::Duration;
 use netcore_profiler::wire;
 
 use super::events;
-use super::facts::{Arming, BackgroundGc, GcSettings, Sample, StepBackLimits, WindowCounts, WindowLength};
+use super::facts::{
+    Arming, BackgroundGc, Facts, GcSettings, Sample, StepBackLimits, WindowCounts, WindowLength,
+};
 use super::record::Level;
 use crate::escape::{MAX_LINE_CHARS, cut};
 
@@ -257,6 +259,36 @@ impl StreamInfo {
     pub(crate) fn arming(&self) -> Option<Arming> {
         let always = self.fell_back || self.hello.as_ref()?.arming == wire::Arming::ALWAYS;
         Some(if always { Arming::Always } else { Arming::Late })
+    }
+
+    /// Completes the facts of a watch.
+    pub(crate) fn complete(&self, facts: &mut Facts) {
+        fn fill<T: Clone>(known: &mut Option<T>, new: &Option<T>) {
+            if known.is_none() {
+                known.clone_from(new);
+            }
+        }
+        let Facts { target, watch } = facts;
+        fill(&mut target.command_line, &self.command_line);
+        fill(&mut target.os, &self.os);
+        fill(&mut target.arch, &self.arch);
+        fill(&mut target.runtime_version, &self.runtime_version);
+        if self.gc.server.is_some() && self.gc.server != target.gc.server {
+            target.gc.server = self.gc.server;
+            target.gc.source = self.gc.source;
+        }
+        fill(&mut target.gc.concurrent, &self.gc.concurrent);
+        fill(&mut target.gc.heaps, &self.gc.heaps);
+        fill(&mut target.gc.source, &self.gc.source);
+        watch.level = watch.level.max(self.level());
+        watch.arming = self.arming();
+        if watch.stepped_back.is_none() {
+            watch.background_gc = self.background_gc();
+        }
+        watch.step_back = watch.step_back.or(self.step_back.map(|plan| plan.limits));
+        let (sample, windows) = self.windows();
+        watch.sample = watch.sample.or(sample);
+        watch.windows = windows;
     }
 
     /// What watching did to background GC.

@@ -8,7 +8,7 @@ use super::json::{Number, TOOL, Tool};
 use super::style::{Role, Style, Terminal, wrapped};
 use super::table::{Cell, Column, table};
 use super::units::{Units, count, duration, in_unit};
-use crate::assertion::{Row, Test, Unit};
+use crate::assertion::{ChangeVerdict, Row, Test, Unit};
 use crate::escape::{escape_untrusted, to_json_pretty};
 use crate::gc::record::Level;
 
@@ -26,17 +26,6 @@ pub(crate) struct DiffSide {
 
 fn level_name<S: serde::Serializer>(level: &Level, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(level.name())
-}
-
-/// The verdict on an assertion about a change.
-#[derive(Debug, Clone)]
-pub(crate) struct ChangeVerdict {
-    /// As it was typed.
-    pub(crate) text: String,
-    /// The metric it is about.
-    pub(crate) name: String,
-    /// `None`: it could not be judged.
-    pub(crate) fails: Option<bool>,
 }
 
 /// The content of the comparison.

@@ -21,7 +21,7 @@ mod verdicts;
 mod sample;
 
 pub(crate) use csv::CsvReport;
-pub(crate) use diff::{ChangeVerdict, DiffReport, DiffSide};
+pub(crate) use diff::{DiffReport, DiffSide};
 pub(crate) use json::{JsonProcesses, JsonReport, NdjsonReport, read as read_document, schema};
 pub(crate) use junit::{JunitProcesses, JunitReport};
 pub(crate) use markdown::MarkdownReport;

@@ -260,35 +260,8 @@ impl Aggregator {
 
     /// Completes the facts with the stream info.
     pub(crate) fn learn(&mut self) {
-        let info = &self.fold.stream_info;
-        let target = &mut self.facts.target;
-        fn fill<T: Clone>(known: &mut Option<T>, told: &Option<T>) {
-            if known.is_none() {
-                known.clone_from(told);
-            }
-        }
-        fill(&mut target.command_line, &info.command_line);
-        fill(&mut target.os, &info.os);
-        fill(&mut target.arch, &info.arch);
-        fill(&mut target.runtime_version, &info.runtime_version);
-        if info.gc.server.is_some() && info.gc.server != target.gc.server {
-            target.gc.server = info.gc.server;
-            target.gc.source = info.gc.source;
-        }
-        fill(&mut target.gc.concurrent, &info.gc.concurrent);
-        fill(&mut target.gc.heaps, &info.gc.heaps);
-        fill(&mut target.gc.source, &info.gc.source);
-        let watch = &mut self.facts.watch;
-        watch.level = watch.level.max(info.level());
-        watch.arming = info.arming();
-        if watch.stepped_back.is_none() {
-            watch.background_gc = info.background_gc();
-        }
-        watch.step_back = watch.step_back.or(info.step_back.map(|plan| plan.limits));
-        let (sample, windows) = info.windows();
-        watch.sample = watch.sample.or(sample);
-        watch.windows = windows;
-        watch.duration_ns = Some(self.fold.last_ns);
+        self.fold.stream_info.complete(&mut self.facts);
+        self.facts.watch.duration_ns = Some(self.fold.last_ns);
     }
 
     /// Notes why a part of the stream is missing. The first reason stays.
