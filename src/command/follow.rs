@@ -31,10 +31,10 @@ use crate::target;
 use crate::watch::admission::Admission;
 use crate::watch::control::{Ended, interrupted_by};
 use crate::watch::launch;
+use crate::watch::port::Unwatched;
 use crate::watch::port_guard::PortDir;
 use crate::watch::request::{Limits, WatchRequest};
 use crate::watch::unreachable::Unreachable;
-use crate::watch::unwatched::Unwatched;
 
 /// How often gcwatch looks for processes that do not connect.
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);

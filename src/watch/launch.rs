@@ -13,9 +13,8 @@ use tokio::process::{Child, Command};
 use tokio::time::sleep;
 
 use super::admission::{self, Admission};
-use super::port_name::PORTS;
+use super::port::{PORTS, Unwatched};
 use super::refusal::Refusal;
-use super::unwatched::Unwatched;
 use crate::exit::{Code, Failure};
 
 /// Programs of the SDK that commands such as `dotnet run` start before the user's program.

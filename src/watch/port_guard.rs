@@ -14,8 +14,7 @@ use dotnet_diagnostics_client::process;
 use tokio::time::sleep;
 
 use super::admission::Admission;
-use super::port_name::{PORTS, names_port};
-use super::unwatched::Unwatched;
+use super::port::{PORTS, Unwatched, names_port};
 use crate::sys;
 
 /// The argument that makes gcwatch a guard. Users do not type it.

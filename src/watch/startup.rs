@@ -8,7 +8,7 @@ use netcore_profiler::config::VARIABLE as CONFIG_VARIABLE;
 use tokio::time::timeout;
 
 use super::launch::{self, Suspended};
-use super::port_name::PORTS;
+use super::port::PORTS;
 use super::profiler::{self, Ready};
 use super::refusal::Refusal;
 use super::request::WatchRequest;

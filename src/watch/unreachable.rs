@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use dotnet_diagnostics_client::{ProcessFacts, process};
 
-use super::port_name::{PORTS, names_port};
+use super::port::{PORTS, names_port};
 
 /// A runtime connects within milliseconds of its loading, or later on a busy machine.
 const REPORT_TIMEOUT: Duration = Duration::from_secs(10);

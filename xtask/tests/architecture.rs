@@ -12,11 +12,6 @@ use syn::visit::Visit;
 /// The path of a module from the root of its crate.
 type Module = Vec<String>;
 
-/// Which files of one crate import which.
-struct Imports {
-    edges: BTreeSet<(Module, Module)>,
-}
-
 /// A file, and the modules that it declares.
 struct File {
     syntax: syn::File,

@@ -1,7 +1,19 @@
-//! Resumes runtimes that connect to our port and that nobody watches.
+//! Our diagnostic port: its name in the environment, and the runtimes that connect to it and that nobody watches.
+
+use std::ffi::OsStr;
+use std::path::Path;
 
 use dotnet_diagnostics_client::{Error, PortClient, process};
 use tokio::task::JoinSet;
+
+/// A runtime connects to the ports that this variable names.
+pub(crate) const PORTS: &str = "DOTNET_DiagnosticPorts";
+
+/// Whether a value of [`PORTS`] names this port, alone or among others.
+pub(crate) fn names_port(value: &OsStr, port: &Path) -> bool {
+    let port = port.as_os_str().as_encoded_bytes();
+    value.as_encoded_bytes().windows(port.len()).any(|part| part == port)
+}
 
 /// Resumes runtimes that nobody watches, at the same time: a stopped one delays no other. The port keeps their
 /// connections open, because they would otherwise connect again and again.
