@@ -17,7 +17,7 @@ trap 'for pid in "${pids[@]}"; do kill "$pid" && wait "$pid"; done 2>/dev/null |
 
 # The number of a free screen comes through descriptor 3.
 mkfifo "$work/display"
-Xvfb -displayfd 3 -screen 0 1600x1200x24 3>"$work/display" 2>/dev/null &
+Xvfb -displayfd 3 -screen 0 1600x1600x24 3>"$work/display" 2>/dev/null &
 pids+=($!)
 read -r number <"$work/display"
 export DISPLAY=:$number LC_ALL=C.UTF-8
