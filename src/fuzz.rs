@@ -87,10 +87,10 @@ fn every_report() -> All {
 /// # Panics
 /// A report is not valid.
 pub fn recording(bytes: &[u8], blocks: bool) {
-    let checks = Assertions::new(ASSERTIONS.iter().filter_map(|text| text.parse().ok()));
+    let assertions = Assertions::new(ASSERTIONS.iter().filter_map(|text| text.parse().ok()));
     let mut facts = Facts::default();
     facts.watch.blocks = blocks;
-    let mut observer = ReportObserver::new(Box::new(every_report()), &checks, Warnings::Report);
+    let mut observer = ReportObserver::new(Box::new(every_report()), &assertions, Warnings::Report);
     let mut processor = StreamProcessor::new(facts, &mut observer, false);
     for (n, piece) in bytes.chunks(1 << 14).enumerate() {
         let _ = processor.bytes(piece);

@@ -41,15 +41,16 @@ impl Cli {
     /// Those of clap.
     pub(crate) fn with_sources(matches: &ArgMatches) -> Result<Cli, clap::Error> {
         let mut cli = Cli::from_arg_matches(matches)?;
-        let check = match &mut cli.command {
-            Command::Run(args) => Some(&mut args.check),
-            Command::Attach(args) => Some(&mut args.check),
-            Command::Report(args) => Some(&mut args.check),
+        let assertions = match &mut cli.command {
+            Command::Run(args) => Some(&mut args.assertions),
+            Command::Attach(args) => Some(&mut args.assertions),
+            Command::Report(args) => Some(&mut args.assertions),
             _ => None,
         };
-        if let (Some(check), Some((_, matches))) = (check, matches.subcommand()) {
+        if let (Some(assertions), Some((_, matches))) = (assertions, matches.subcommand()) {
             // The option has no default of its own, so a default comes from a `gcwatch.toml`.
-            check.assert_file_found = matches.value_source("assert_file") == Some(ValueSource::DefaultValue);
+            assertions.assert_file_found =
+                matches.value_source("assert_file") == Some(ValueSource::DefaultValue);
         }
         Ok(cli)
     }
@@ -158,7 +159,7 @@ pub(crate) struct OutputArgs {
 /// Bounds that must hold.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Verdict")]
-pub(crate) struct CheckArgs {
+pub(crate) struct AssertionArgs {
     /// A condition that must hold, such as `pause.p99 < 10ms`; can be given more than once.
     /// Without --level, gcwatch uses the lowest level that can check it
     #[arg(long = "assert", value_name = "EXPR")]
@@ -225,7 +226,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) watch: WatchArgs,
     #[command(flatten)]
-    pub(crate) check: CheckArgs,
+    pub(crate) assertions: AssertionArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     /// The program and its arguments
@@ -253,7 +254,7 @@ pub(crate) struct AttachArgs {
     #[command(flatten)]
     pub(crate) careful: CarefulArgs,
     #[command(flatten)]
-    pub(crate) check: CheckArgs,
+    pub(crate) assertions: AssertionArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -294,7 +295,7 @@ pub(crate) struct ReportArgs {
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
-    pub(crate) check: CheckArgs,
+    pub(crate) assertions: AssertionArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

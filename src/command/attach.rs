@@ -21,17 +21,17 @@ pub(crate) fn run(args: &AttachArgs) -> Result<Code, Failure> {
 }
 
 async fn attach(args: &AttachArgs) -> Result<Code, NotWatched> {
-    let checks = verdict::checks(&args.check)?;
+    let assertions = verdict::assertions(&args.assertions)?;
     let careful =
         Careful { max_blocking_gc: args.careful.max_blocking_gc, step_back: args.careful.step_back };
-    let request = WatchRequest { careful, ..watch_request(&args.watch, &args.output, &checks)? };
+    let request = WatchRequest { careful, ..watch_request(&args.watch, &args.output, &assertions)? };
     let mut control = StopOnSignal(Signals::listen().map_err(Failure::from)?);
     let wanted = wanted(args)?;
     let pid = if let Wanted::Pid(pid) = wanted { Some(pid) } else { None };
     let found = unless_ended(&mut control, None, unless_stopped(pid, target::find(&wanted))).await??;
     let request = WatchRequest { recording: recording(&args.watch, &args.output, false)?, ..request };
     let (report, warnings) = output::open(&args.output, false, true)?;
-    let mut observer = ReportObserver::new(report, &checks, warnings);
+    let mut observer = ReportObserver::new(report, &assertions, warnings);
     let outcome = run::run(&request, WatchSource::Running(&found), &mut observer, &mut control).await?;
     let concluded =
         conclude::live(outcome, &mut observer, conclude::Child::NotCounted(None), &args.output, None);

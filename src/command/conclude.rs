@@ -44,7 +44,7 @@ pub(crate) fn live(
     name: Option<&str>,
 ) -> Concluded {
     let (reason, code) = outcome.ended.reason_and_code();
-    let cut = outcome.is_cut();
+    let truncated = outcome.is_truncated();
     // `--strict` does not apply to a watch that ended because its report was closed.
     let strict = args.strict && !matches!(outcome.ended, Ended::Observer(_));
     let Outcome { results, observer_error, .. } = outcome;
@@ -53,7 +53,7 @@ pub(crate) fn live(
     let code = match (code, child) {
         (Code::OK, Child::Ended(n)) if n != 0 => of_child(n),
         (Code::OK, Child::Abandoned) => Code::INTERRUPTED,
-        (Code::OK, _) => judged(&verdicts, strict && (cut || results.incomplete)),
+        (Code::OK, _) => judged(&verdicts, strict && (truncated || results.incomplete)),
         (code, _) => code,
     };
     let child = match child {

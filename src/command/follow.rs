@@ -48,14 +48,14 @@ pub(super) fn run(args: &RunArgs) -> Result<Code, Failure> {
 }
 
 async fn follow(args: &RunArgs, dir: &mut Option<PortDir>) -> Result<Code, Failure> {
-    let checks = verdict::checks(&args.check)?;
+    let assertions = verdict::assertions(&args.assertions)?;
     let recording = recording(&args.watch, &args.output, true)?;
     let request = WatchRequest {
         // `--duration` limits the whole tree, not one watch.
         limits: Limits { duration: None, gcs: args.watch.gcs },
         recording,
         children_dial: true,
-        ..watch_request(&args.watch, &args.output, &checks)?
+        ..watch_request(&args.watch, &args.output, &assertions)?
     };
     let mut signals = Signals::listen()?;
     let to_stderr = output::sink(&args.output, true) == Sink::Stdout;
@@ -66,7 +66,7 @@ async fn follow(args: &RunArgs, dir: &mut Option<PortDir>) -> Result<Code, Failu
     let (child, port, admission) = launched.into_parts();
     // Before the command can start other processes: those that come later belong to the tree.
     let unreachable = Unreachable::new(&dir.socket(), root);
-    let setup = Rc::new(Setup { args: args.clone(), checks, request, root });
+    let setup = Rc::new(Setup { args: args.clone(), assertions, request, root });
     let (status, _) = watch::channel(None);
     let mut tree = Tree {
         setup,
@@ -215,7 +215,7 @@ impl Tree {
 
     fn report_unwatched(&mut self, target: Target, failure: Failure) {
         let name = label(&target);
-        let verdicts = self.setup.checks.unjudged("the process was not watched");
+        let verdicts = self.setup.assertions.unjudged("the process was not watched");
         self.failures.incomplete |= !verdicts.is_empty();
         let exit = Exit { gcwatch: failure.code.0, child: None, reason: NOT_WATCHED };
         let written = self.multi_process.borrow_mut().not_watched(target, &failure.what, &verdicts, &exit);

@@ -26,7 +26,7 @@ use crate::watch::run::{self, WatchSource};
 /// What all processes of a tree share.
 pub(super) struct Setup {
     pub(super) args: RunArgs,
-    pub(super) checks: Assertions,
+    pub(super) assertions: Assertions,
     pub(super) request: WatchRequest,
     /// The process id of the command itself.
     pub(super) root: u32,
@@ -111,7 +111,7 @@ impl Followed {
         let args = &setup.args.output;
         let suspended = Suspended { client, info };
         let mut observer =
-            ReportObserver::of_process(multi_process, &setup.checks, output::warnings(args, true));
+            ReportObserver::of_process(multi_process, &setup.assertions, output::warnings(args, true));
         let source = WatchSource::Suspended(&suspended);
         let outcome = match run::run(&setup.request, source, &mut observer, &mut control).await {
             Ok(outcome) => outcome,

@@ -24,7 +24,7 @@ enum Source {
 /// Writes one watch to its report, and counts its collections for the assertions.
 pub(crate) struct ReportObserver {
     source: Source,
-    checks: Assertions,
+    assertions: Assertions,
     warnings: Warnings,
     /// The warnings that were written to stderr already.
     said: HashSet<String>,
@@ -44,26 +44,30 @@ pub(crate) enum Warnings {
 }
 
 impl ReportObserver {
-    pub(crate) fn new(report: Box<dyn Report>, checks: &Assertions, warnings: Warnings) -> ReportObserver {
-        ReportObserver::with(Source::Single(report), checks, warnings)
+    pub(crate) fn new(
+        report: Box<dyn Report>,
+        assertions: &Assertions,
+        warnings: Warnings,
+    ) -> ReportObserver {
+        ReportObserver::with(Source::Single(report), assertions, warnings)
     }
 
     pub(crate) fn of_process(
         several: Rc<RefCell<MultiProcess>>,
-        checks: &Assertions,
+        assertions: &Assertions,
         warnings: Warnings,
     ) -> ReportObserver {
-        ReportObserver::with(Source::Process(several), checks, warnings)
+        ReportObserver::with(Source::Process(several), assertions, warnings)
     }
 
-    fn with(source: Source, checks: &Assertions, warnings: Warnings) -> ReportObserver {
-        let checks = checks.clone();
-        ReportObserver { source, checks, warnings, said: HashSet::new(), reader_gone: false }
+    fn with(source: Source, assertions: &Assertions, warnings: Warnings) -> ReportObserver {
+        let assertions = assertions.clone();
+        ReportObserver { source, assertions, warnings, said: HashSet::new(), reader_gone: false }
     }
 
     /// The verdicts on the whole watch.
     pub(crate) fn verdicts(&self, results: &Results) -> Vec<Verdict> {
-        self.checks.judge(&results.summary, &results.lost, &results.facts.watch)
+        self.assertions.judge(&results.summary, &results.lost, &results.facts.watch)
     }
 
     /// Writes to the report. If there are assertions to judge, a closed pipe does not end the watch.
@@ -73,7 +77,7 @@ impl ReportObserver {
             return Ok(());
         }
         match what(report.as_mut()) {
-            Err(e) if e.kind() == ErrorKind::BrokenPipe && !self.checks.is_empty() => {
+            Err(e) if e.kind() == ErrorKind::BrokenPipe && !self.assertions.is_empty() => {
                 self.reader_gone = true;
                 Ok(())
             }
@@ -92,7 +96,7 @@ impl Observer for ReportObserver {
     }
 
     fn gc(&mut self, facts: &Facts, gc: &Gc) -> io::Result<()> {
-        self.checks.add(gc);
+        self.assertions.add(gc);
         self.write(|report| report.gc(facts, gc))
     }
 

@@ -21,29 +21,29 @@ use crate::watch::replay::look_ahead;
 
 /// Reads all files to their ends, damaged or not, and reports on them. The files of one rotation are one watch.
 pub(crate) fn run(args: &ReportArgs) -> Result<Code, Failure> {
-    let checks = verdict::checks(&args.check)?;
-    let read = args.files.iter().chain(&args.check.assert_file).map(PathBuf::as_path);
+    let assertions = verdict::assertions(&args.assertions)?;
+    let read = args.files.iter().chain(&args.assertions.assert_file).map(PathBuf::as_path);
     spared::inputs(args.output.output.as_deref(), read)?;
     let watches = watches::of(&args.files)?;
     if let [files] = &watches[..] {
         let inputs = inputs(files)?;
         let (report, warnings) = output::open(&args.output, false, false)?;
-        let mut observer = ReportObserver::new(report, &checks, warnings);
+        let mut observer = ReportObserver::new(report, &assertions, warnings);
         let facts = facts(args, files);
         return one(args, files, inputs, facts, &mut observer, None).map(|(code, _)| code);
     }
-    several(args, &watches, &checks)
+    several(args, &watches, &assertions)
 }
 
 /// Puts several watches into one report, one after the other.
-fn several(args: &ReportArgs, watches: &[watches::Watch], checks: &Assertions) -> Result<Code, Failure> {
+fn several(args: &ReportArgs, watches: &[watches::Watch], assertions: &Assertions) -> Result<Code, Failure> {
     let mut multi_process = output::open_multi_process(&args.output, false)?;
     let (mut code, mut reason) = (Code::OK, END);
     for files in watches {
         let reported = inputs(files).and_then(|inputs| {
             let facts = facts(args, files);
             let report = multi_process.process(&facts.target);
-            let mut observer = ReportObserver::new(report, checks, output::warnings(&args.output, false));
+            let mut observer = ReportObserver::new(report, assertions, output::warnings(&args.output, false));
             let name = facts.target.title.is_some().then(|| label(&facts.target));
             one(args, files, inputs, facts, &mut observer, name.as_deref())
         });

@@ -25,7 +25,7 @@ const NOT_CAREFUL: Careful = Careful {
 pub(super) fn watch_request(
     watch: &WatchArgs,
     output: &OutputArgs,
-    checks: &Assertions,
+    assertions: &Assertions,
 ) -> Result<WatchRequest, Failure> {
     let demanded = watch.level.map(Level::from);
     let between = watch.between.into();
@@ -44,7 +44,7 @@ pub(super) fn watch_request(
     }
     Ok(WatchRequest {
         demanded,
-        needed: checks.level(),
+        needed: assertions.level(),
         sampling,
         detail: Detail {
             blocks: output.blocks,

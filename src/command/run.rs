@@ -18,6 +18,7 @@ use crate::report::NOT_WATCHED;
 use crate::sys::{self, Signals};
 use crate::watch::control::{Ended, NotWatched, unless_ended};
 use crate::watch::launch::{self, NextOrExit};
+use crate::watch::port::Unwatched;
 use crate::watch::port_guard::PortDir;
 use crate::watch::request::WatchRequest;
 use crate::watch::run::{self, WatchSource};
@@ -33,8 +34,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<Code, Failure> {
 }
 
 async fn watch(args: &RunArgs, dir: &mut Option<PortDir>) -> Result<Code, NotWatched> {
-    let checks = verdict::checks(&args.check)?;
-    let request = watch_request(&args.watch, &args.output, &checks)?;
+    let assertions = verdict::assertions(&args.assertions)?;
+    let request = watch_request(&args.watch, &args.output, &assertions)?;
     // Report what is known to fail before starting anything.
     let refusal = launch::refusal_from_environment(|name| std::env::var_os(name));
     if let Some(refusal) = refusal.filter(|_| request.level() == Level::Roots) {
@@ -44,7 +45,7 @@ async fn watch(args: &RunArgs, dir: &mut Option<PortDir>) -> Result<Code, NotWat
     let request = WatchRequest { recording: recording(&args.watch, &args.output, false)?, ..request };
     let to_stderr = output::sink(&args.output, true) == Sink::Stdout;
     let (report, warnings) = output::open(&args.output, true, true)?;
-    let mut observer = ReportObserver::new(report, &checks, warnings);
+    let mut observer = ReportObserver::new(report, &assertions, warnings);
     let dir = dir.insert(PortDir::make().map_err(Failure::from)?);
     let mut launched = match launch::launch(&args.command, to_stderr, dir.socket()) {
         Ok(launched) => launched,
@@ -67,9 +68,8 @@ async fn watch(args: &RunArgs, dir: &mut Option<PortDir>) -> Result<Code, NotWat
         Err(NotWatched::Interrupted(code)) => return Ok(code),
         // The demanded level is not possible: the child runs to its end unwatched.
         Err(NotWatched::Failed(failure)) => {
-            if let Err(e) = suspended.client.resume_runtime().await {
-                tracing::debug!("could not resume the runtime: {e}");
-            }
+            let mut unwatched_runtime = Unwatched::default();
+            unwatched_runtime.resume(suspended.client.clone());
             let status = wait(&mut child, &mut control).await?;
             return Ok(unwatched(args, &mut observer, status, failure)?);
         }

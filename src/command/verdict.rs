@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 use crate::assertion::{Assertion, Assertions, Verdict};
-use crate::cli::{CheckArgs, Format, OutputArgs};
+use crate::cli::{AssertionArgs, Format, OutputArgs};
 use crate::exit::{Code, Failure};
 use crate::report;
 use crate::settings::{self, Found};
@@ -16,7 +16,7 @@ use super::output;
 ///
 /// # Errors
 /// The file cannot be read, or holds an invalid assertion: a usage error, before anything starts.
-pub(super) fn checks(args: &CheckArgs) -> Result<Assertions, Failure> {
+pub(super) fn assertions(args: &AssertionArgs) -> Result<Assertions, Failure> {
     let mut exprs = args.asserts.clone();
     if let Some(path) = &args.assert_file {
         exprs.extend(from_file(path, args)?);
@@ -24,8 +24,8 @@ pub(super) fn checks(args: &CheckArgs) -> Result<Assertions, Failure> {
     Ok(Assertions::new(exprs))
 }
 
-fn from_file(path: &Path, args: &CheckArgs) -> Result<Vec<Assertion>, Failure> {
-    const EXAMPLE: &str = "it holds lists of bounds by profile: default = [\"pause.p99 < 10ms\"]";
+fn from_file(path: &Path, args: &AssertionArgs) -> Result<Vec<Assertion>, Failure> {
+    const EXAMPLE: &str = "it holds lists of assertions by profile: default = [\"pause.p99 < 10ms\"]";
     let failed =
         |what: String| Failure::told(Code::USAGE, &path.display().to_string(), &what).remedy(EXAMPLE);
     let text = match args.assert_file_found {

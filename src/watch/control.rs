@@ -123,7 +123,10 @@ pub(crate) async fn unless_ended<T>(
             biased;
             done = &mut work => return Ok(done),
             order = control.order() => match order {
-                Order::Signal(signal) | Order::End(Ended::Again(signal)) if signalled => {
+                Order::End(Ended::Again(signal)) => {
+                    return Err(NotWatched::Interrupted(interrupted_by(signal)));
+                }
+                Order::Signal(signal) if signalled => {
                     return Err(NotWatched::Interrupted(interrupted_by(signal)));
                 }
                 Order::Signal(signal) => {

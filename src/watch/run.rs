@@ -34,7 +34,7 @@ pub(crate) struct Outcome {
 
 impl Outcome {
     /// Whether the stream ended by itself without its end tag, as when the target is killed.
-    pub(crate) fn is_cut(&self) -> bool {
+    pub(crate) fn is_truncated(&self) -> bool {
         matches!(self.ended, Ended::Target { whole: false })
     }
 }
