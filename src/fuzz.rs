@@ -74,7 +74,7 @@ fn every_report() -> All {
         text(false),
         text(true),
         Box::new(JsonReport::new(Box::new(Sink::new(Kind::Json)))),
-        Box::new(NdjsonReport::new(Box::new(Sink::new(Kind::Ndjson)))),
+        Box::new(NdjsonReport::new(Box::new(Sink::new(Kind::Ndjson)), Filter::default())),
         Box::new(CsvReport::new(plain(), Filter::default())),
         Box::new(MarkdownReport::new(plain(), Units::Iec)),
         Box::new(JunitReport::new(plain(), Units::Si)),

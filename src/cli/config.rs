@@ -9,6 +9,7 @@ use clap::builder::{FalseyValueParser, Resettable};
 use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, Command, CommandFactory};
+use toml::de::{DeTable, DeValue};
 
 use super::Cli;
 use crate::escape::escape_untrusted;
@@ -26,10 +27,15 @@ const NEVER: [&str; 4] = ["output", "record", "rotate", "profiler-path"];
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Config {
     pub(crate) path: PathBuf,
-    /// The values by subcommand (`None`: all of them), then by option.
-    values: BTreeMap<Option<String>, BTreeMap<String, Vec<String>>>,
-    /// The lines that set them, by the same keys.
-    lines: BTreeMap<(Option<String>, String), usize>,
+    /// By option, then by subcommand (`None`: all of them).
+    options: BTreeMap<String, BTreeMap<Option<String>, Setting>>,
+}
+
+/// The values that a file gives to an option.
+#[derive(Debug, Clone, PartialEq)]
+struct Setting {
+    values: Vec<String>,
+    line: usize,
 }
 
 impl Config {
@@ -57,113 +63,106 @@ impl Config {
     }
 
     fn parse(path: PathBuf, text: &Text) -> Result<Config, String> {
-        let table: toml::Table = toml::from_str(&text.text).map_err(|e| text.mistake(&e))?;
-        let mut config = Config { path, values: BTreeMap::new(), lines: lines(&text.text) };
-        for (key, value) in table {
-            match value {
-                toml::Value::Table(inner) if COMMANDS.contains(&key.as_str()) => {
+        let table = DeTable::parse(&text.text).map_err(|e| text.mistake(&e))?;
+        let mut config = Config { path, options: BTreeMap::new() };
+        let line = |at: usize| text.text.get(..at).map_or(0, |before| before.matches('\n').count()) + 1;
+        for (key, value) in table.get_ref() {
+            match value.get_ref() {
+                DeValue::Table(inner) if COMMANDS.contains(&key.get_ref().as_ref()) => {
                     for (name, value) in inner {
-                        config.set(Some(&key), name, &value)?;
+                        let line = line(name.span().start);
+                        config.set(Some(key.get_ref()), name.get_ref(), value.get_ref(), line)?;
                     }
                 }
-                value => config.set(None, key, &value)?,
+                value => config.set(None, key.get_ref(), value, line(key.span().start))?,
             }
         }
         Ok(config)
     }
 
-    fn set(&mut self, command: Option<&str>, name: String, value: &toml::Value) -> Result<(), String> {
-        let line = self.lines.get(&(command.map(str::to_owned), name.clone())).copied();
-        let named = |what: String| line.map(|line| format!("line {line}: {what}")).unwrap_or(what);
-        self.set_option(command, name, value).map_err(named)
+    fn set(
+        &mut self,
+        command: Option<&str>,
+        name: &str,
+        value: &DeValue<'_>,
+        line: usize,
+    ) -> Result<(), String> {
+        let values = accepted(command, name, value).map_err(|what| format!("line {line}: {what}"))?;
+        let by_command = self.options.entry(name.to_owned()).or_default();
+        by_command.insert(command.map(str::to_owned), Setting { values, line });
+        Ok(())
     }
 
-    fn set_option(&mut self, command: Option<&str>, name: String, value: &toml::Value) -> Result<(), String> {
-        if NEVER.contains(&name.as_str()) {
-            return Err(format!("`{name}` can be given on the command line only"));
-        }
-        let cli = Cli::command();
-        let of = |c: &&Command| command.map_or(COMMANDS.contains(&c.get_name()), |only| c.get_name() == only);
-        let options: Vec<&Arg> = cli.get_subcommands().filter(of).flat_map(Command::get_arguments).collect();
-        let Some(option) = options.iter().find(|arg| arg.get_long() == Some(name.as_str())) else {
-            let others = cli.get_subcommands().filter(|c| {
-                COMMANDS.contains(&c.get_name())
-                    && c.get_arguments().any(|arg| arg.get_long() == Some(name.as_str()))
-            });
-            let others = others.map(|c| format!("`{}`", c.get_name())).collect::<Vec<_>>().join(", ");
-            if let Some(command) = command.filter(|_| !others.is_empty()) {
-                return Err(format!(
-                    "`{command}` has no option `{name}`; only {others} {} it",
-                    if others.contains(',') { "have" } else { "has" }
-                ));
-            }
-            let names = options.iter().filter_map(|arg| arg.get_long());
-            let near = names
-                .max_by(|a, b| strsim::jaro_winkler(a, &name).total_cmp(&strsim::jaro_winkler(b, &name)));
-            return Err(format!("there is no option `{name}`; did you mean `{}`?", near.unwrap_or_default()));
-        };
-        let texts = match value {
-            toml::Value::Array(list) => list.iter().map(scalar).collect::<Option<Vec<String>>>(),
-            one => scalar(one).map(|text| vec![text]),
-        };
-        let texts = texts.ok_or_else(|| format!("`{name}` is neither a value nor a list of values"))?;
-        if texts.iter().any(|text| escape_untrusted(text) != *text) {
-            return Err(format!("`{name}` has a value with characters that cannot be printed"));
-        }
-        let many = matches!(option.get_action(), ArgAction::Append) || option.get_value_delimiter().is_some();
-        if texts.len() > 1 && !many {
-            return Err(format!("`{name}` takes one value"));
-        }
-        let commands = self.values.entry(command.map(str::to_owned)).or_default();
-        commands.insert(name, texts);
-        Ok(())
+    /// What the file sets for an option of a subcommand. The subcommand's own table overrides the rest of the file.
+    fn setting(&self, command: &str, name: &str) -> Option<&Setting> {
+        let by_command = self.options.get(name)?;
+        by_command.get(&Some(command.to_owned())).or_else(|| by_command.get(&None))
     }
 
     /// Whether the subcommand's own table sets the option.
     fn own(&self, command: &str, name: &str) -> bool {
-        self.values.get(&Some(command.to_owned())).is_some_and(|table| table.contains_key(name))
+        self.options.get(name).is_some_and(|by_command| by_command.contains_key(&Some(command.to_owned())))
     }
 
-    /// Where the file sets an option: its path, and the line if it is known.
+    /// Where the file sets an option: its path and line.
     fn place(&self, command: Option<&str>, name: &str) -> Option<String> {
-        let own = command.map(str::to_owned);
-        let first = [own, None].into_iter().chain(self.values.keys().cloned());
-        let mut tables = first.filter(|key| self.values.get(key).is_some_and(|t| t.contains_key(name)));
-        let line = self.lines.get(&(tables.next()?, name.to_owned()));
-        let line = line.map(|line| format!(", line {line}")).unwrap_or_default();
-        Some(format!("{}{line}", escape_untrusted(&self.path.display().to_string())))
-    }
-
-    /// The values of an option; the subcommand's own table overrides the rest of the file.
-    fn values(&self, command: &str, name: &str) -> Option<&Vec<String>> {
-        let of = |key: Option<&str>| self.values.get(&key.map(str::to_owned))?.get(name);
-        of(Some(command)).or_else(|| of(None))
+        let own = command.and_then(|command| self.setting(command, name));
+        let setting = own.or_else(|| self.options.get(name)?.values().next())?;
+        Some(format!("{}, line {}", escape_untrusted(&self.path.display().to_string()), setting.line))
     }
 }
 
-/// The line that sets each option.
-fn lines(text: &str) -> BTreeMap<(Option<String>, String), usize> {
-    let mut lines = BTreeMap::new();
-    let line = |at: usize| text.get(..at).map_or(0, |before| before.matches('\n').count()) + 1;
-    let table = toml::de::DeTable::parse(text);
-    for (key, value) in table.iter().flat_map(|table| table.get_ref().iter()) {
-        lines.insert((None, key.get_ref().to_string()), line(key.span().start));
-        if let toml::de::DeValue::Table(inner) = value.get_ref() {
-            for name in inner.keys() {
-                let of = Some(key.get_ref().to_string());
-                lines.insert((of, name.get_ref().to_string()), line(name.span().start));
-            }
+/// The values for an option, if the option accepts them.
+fn accepted(command: Option<&str>, name: &str, value: &DeValue<'_>) -> Result<Vec<String>, String> {
+    if NEVER.contains(&name) {
+        return Err(format!("`{name}` can be given on the command line only"));
+    }
+    let cli = Cli::command();
+    let of = |c: &&Command| command.is_none_or(|only| c.get_name() == only);
+    let options: Vec<&Arg> = subcommands(&cli).filter(of).flat_map(Command::get_arguments).collect();
+    let Some(option) = options.iter().find(|arg| arg.get_long() == Some(name)) else {
+        let has = |c: &&Command| c.get_arguments().any(|arg| arg.get_long() == Some(name));
+        let others: Vec<_> = subcommands(&cli).filter(has).map(|c| format!("`{}`", c.get_name())).collect();
+        if let Some(command) = command.filter(|_| !others.is_empty()) {
+            let have = if others.len() > 1 { "have" } else { "has" };
+            return Err(format!("`{command}` has no option `{name}`; only {} {have} it", others.join(", ")));
         }
+        let near = nearest(options.iter().filter_map(|arg| arg.get_long()), name);
+        return Err(format!("there is no option `{name}`; did you mean `{near}`?"));
+    };
+    let values = match value {
+        DeValue::Array(list) => list.iter().map(|value| scalar(value.get_ref())).collect(),
+        one => scalar(one).map(|text| vec![text]),
+    };
+    let values: Vec<String> =
+        values.ok_or_else(|| format!("`{name}` is neither a value nor a list of values"))?;
+    if values.iter().any(|text| escape_untrusted(text) != *text) {
+        return Err(format!("`{name}` has a value with characters that cannot be printed"));
     }
-    lines
+    let many = matches!(option.get_action(), ArgAction::Append) || option.get_value_delimiter().is_some();
+    if values.len() > 1 && !many {
+        return Err(format!("`{name}` takes one value"));
+    }
+    Ok(values)
 }
 
-fn scalar(value: &toml::Value) -> Option<String> {
+/// The subcommands that take options from settings.
+fn subcommands(cli: &Command) -> impl Iterator<Item = &Command> {
+    cli.get_subcommands().filter(|c| COMMANDS.contains(&c.get_name()))
+}
+
+/// The name that is most like `to`.
+fn nearest<'a>(names: impl Iterator<Item = &'a str>, to: &str) -> &'a str {
+    let alike = |name: &str| strsim::jaro_winkler(name, to);
+    names.max_by(|a, b| alike(a).total_cmp(&alike(b))).unwrap_or_default()
+}
+
+fn scalar(value: &DeValue<'_>) -> Option<String> {
     match value {
-        toml::Value::String(text) => Some(text.clone()),
-        toml::Value::Integer(n) => Some(n.to_string()),
-        toml::Value::Float(n) => Some(n.to_string()),
-        toml::Value::Boolean(b) => Some(b.to_string()),
+        DeValue::String(text) => Some(text.to_string()),
+        DeValue::Integer(n) => i64::from_str_radix(n.as_str(), n.radix()).ok().map(|n| n.to_string()),
+        DeValue::Float(n) => n.as_str().parse::<f64>().ok().map(|n| n.to_string()),
+        DeValue::Boolean(b) => Some(b.to_string()),
         _ => None,
     }
 }
@@ -182,9 +181,8 @@ fn fits(arg: &Arg, value: &str) -> bool {
 /// Whether the option of that name accepts the value in any subcommand.
 fn fits_elsewhere(long: &str, value: &str) -> bool {
     let cli = Cli::command();
-    let all = cli.get_subcommands().filter(|c| COMMANDS.contains(&c.get_name()));
-    let mut same = all.flat_map(Command::get_arguments).filter(|arg| arg.get_long() == Some(long));
-    same.any(|arg| fits(arg, value))
+    let mut all = subcommands(&cli).flat_map(Command::get_arguments);
+    all.any(|arg| arg.get_long() == Some(long) && fits(arg, value))
 }
 
 /// Variables that are no options: gcwatch's tests read them, or gcwatch sets them in processes that it watches.
@@ -193,8 +191,8 @@ const INTERNAL: [&str; 4] = ["GCWATCH_CACHE", "GCWATCH_DOTNET_ROOT", "GCWATCH_PR
 /// A sentence for each variable that begins with `GCWATCH_` and that gcwatch ignores.
 pub(crate) fn odd_variables() -> Vec<String> {
     let cli = Cli::command();
-    let all = cli.get_subcommands().filter(|c| COMMANDS.contains(&c.get_name()));
-    let options: BTreeSet<&str> = all.flat_map(Command::get_arguments).filter_map(Arg::get_long).collect();
+    let all = subcommands(&cli).flat_map(Command::get_arguments);
+    let options: BTreeSet<&str> = all.filter_map(Arg::get_long).collect();
     let set = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let ours = set.filter(|name| name.starts_with("GCWATCH_"));
     let complaints = ours.filter_map(|name| {
@@ -209,12 +207,9 @@ pub(crate) fn odd_variables() -> Vec<String> {
         }) {
             return None;
         }
-        let near = |a: &&String, b: &&String| {
-            strsim::jaro_winkler(a, &name).total_cmp(&strsim::jaro_winkler(b, &name))
-        };
         let variables: Vec<String> = options.iter().map(|option| variable(option)).collect();
-        let nearest = variables.iter().max_by(near).map_or("", String::as_str);
-        Some(format!("{name} is not a setting of gcwatch; did you mean {nearest}?"))
+        let near = nearest(variables.iter().map(String::as_str), &name);
+        Some(format!("{name} is not a setting of gcwatch; did you mean {near}?"))
     });
     complaints.collect()
 }
@@ -257,11 +252,10 @@ pub(crate) fn command(config: Option<&Config>) -> Command {
                     ArgAction::SetTrue => arg.value_parser(FalseyValueParser::new()),
                     _ => arg,
                 };
-                let values = config.and_then(|c| c.values(name, &long));
+                let values = config.and_then(|c| Some(&c.setting(name, &long)?.values));
                 let own = config.is_some_and(|c| c.own(name, &long));
-                match values
-                    .filter(|values| own || values.iter().all(|v| fits(&arg, v) || !fits_elsewhere(&long, v)))
-                {
+                let fit = |value: &String| fits(&arg, value) || !fits_elsewhere(&long, value);
+                match values.filter(|values| own || values.iter().all(fit)) {
                     Some(values) => arg.default_values(values.clone()),
                     None => arg,
                 }
@@ -302,7 +296,7 @@ pub(crate) fn in_force(config: Option<&Config>, of: &str) -> Result<Vec<InForce>
             let from = match (matches.value_source(id), config) {
                 (Some(ValueSource::EnvVariable), _) => variable(long),
                 (Some(ValueSource::CommandLine), _) => "command line".to_owned(),
-                (_, Some(config)) if config.values(of, long).is_some() => config.path.display().to_string(),
+                (_, Some(config)) if config.setting(of, long).is_some() => config.path.display().to_string(),
                 _ => "default".to_owned(),
             };
             InForce { option: format!("--{long}"), value, from }

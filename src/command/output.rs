@@ -94,7 +94,7 @@ pub(crate) fn open(args: &OutputArgs, run: bool, live: bool) -> Result<(Box<dyn 
     let report: Box<dyn Report> = match args.format {
         Format::Text => Box::new(TextReport::new(to.writer()?, to.terminal, to.text_options())),
         Format::Json => Box::new(JsonReport::new(to.writer()?)),
-        Format::Ndjson => Box::new(NdjsonReport::new(to.writer()?).filtered(to.filter)),
+        Format::Ndjson => Box::new(NdjsonReport::new(to.writer()?, to.filter)),
         Format::Csv => Box::new(CsvReport::new(to.writer()?, to.filter)),
         Format::Markdown => Box::new(MarkdownReport::new(to.writer()?, units(args.units))),
         Format::Junit => Box::new(JunitReport::new(to.writer()?, units(args.units))),
@@ -113,9 +113,9 @@ pub(crate) fn open_multi_process(args: &OutputArgs, run: bool) -> Result<MultiPr
     let format: Box<dyn multi_process::Format> = match args.format {
         Format::Text => Box::new(multi_process::Text::new(to.writer()?, to.terminal, to.text_options())),
         Format::Json => Box::new(JsonProcesses::new(to.writer()?)),
-        Format::Ndjson => Box::new(multi_process::Ndjson::new(to.writer()?, to.filter)),
-        Format::Csv => Box::new(multi_process::Csv::new(to.writer()?, to.filter)),
-        Format::Markdown => Box::new(multi_process::Markdown::new(to.writer()?, units)),
+        Format::Ndjson => multi_process::ndjson(to.writer()?, to.filter),
+        Format::Csv => multi_process::csv(to.writer()?, to.filter),
+        Format::Markdown => multi_process::markdown(to.writer()?, units),
         Format::Junit => Box::new(JunitProcesses::new(to.writer()?, units)),
         Format::Openmetrics => Box::new(OpenMetricsProcesses::new(to.place()?)),
     };

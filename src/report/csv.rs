@@ -84,7 +84,8 @@ fn compacting(compacting: Compacting) -> &'static str {
 pub(crate) struct CsvReport<W: Write> {
     out: csv::Writer<W>,
     filter: Filter,
-    header: bool,
+    /// `false` if another process has written it.
+    pub(super) header: bool,
 }
 
 impl<W: Write> CsvReport<W> {
@@ -92,11 +93,6 @@ impl<W: Write> CsvReport<W> {
     pub(crate) fn new(out: W, filter: Filter) -> CsvReport<W> {
         let out = csv::WriterBuilder::new().has_headers(false).from_writer(out);
         CsvReport { out, filter, header: true }
-    }
-
-    /// Leaves the header out: another process has written it.
-    pub(crate) fn without_header(self) -> CsvReport<W> {
-        CsvReport { header: false, ..self }
     }
 }
 
@@ -109,10 +105,9 @@ fn io_error(error: csv::Error) -> io::Error {
 
 impl<W: Write> Report for CsvReport<W> {
     fn start(&mut self, _facts: &Facts) -> io::Result<()> {
-        if !self.header {
-            return Ok(());
+        if self.header {
+            self.out.write_record(COLUMNS).map_err(io_error)?;
         }
-        self.out.write_record(COLUMNS).map_err(io_error)?;
         self.out.flush()
     }
 

@@ -23,18 +23,14 @@ pub(crate) struct MarkdownReport<W: Write> {
     units: Units,
     /// The collections with the longest pauses, the longest first.
     worst: Vec<Gc>,
-    one_of_several: bool,
+    /// It is a section among others, whose title has the process id.
+    pub(super) one_of_several: bool,
 }
 
 impl<W: Write> MarkdownReport<W> {
     /// Writes to `out`.
     pub(crate) fn new(out: W, units: Units) -> MarkdownReport<W> {
         MarkdownReport { out, units, worst: Vec::new(), one_of_several: false }
-    }
-
-    /// Makes it a section among others: its title has the process id.
-    pub(super) fn one_of_several(self) -> MarkdownReport<W> {
-        MarkdownReport { one_of_several: true, ..self }
     }
 }
 

@@ -95,14 +95,9 @@ pub(crate) struct NdjsonReport<W: Write> {
 }
 
 impl<W: Write> NdjsonReport<W> {
-    /// Writes every collection to `out`.
-    pub(crate) fn new(out: W) -> NdjsonReport<W> {
-        NdjsonReport { out, filter: Filter::default(), convert: Convert::default() }
-    }
-
-    /// Writes only the collections that `filter` lets through; the summary is that of all.
-    pub(crate) fn filtered(self, filter: Filter) -> NdjsonReport<W> {
-        NdjsonReport { filter, ..self }
+    /// Writes the collections that `filter` lets through; the summary is that of all.
+    pub(crate) fn new(out: W, filter: Filter) -> NdjsonReport<W> {
+        NdjsonReport { out, filter, convert: Convert::default() }
     }
 
     fn put(&mut self, line: &Line) -> io::Result<()> {

@@ -5,14 +5,12 @@ use std::cell::RefCell;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::rc::Rc;
 
-use serde::Serialize;
 use tempfile::SpooledTempFile;
 
 use super::types::document::{CUT_OFF, SCHEMA, TOOL};
 use super::types::{document, processes};
 use super::wire::Convert;
-use super::writer::JsonReport;
-use crate::escape::to_json;
+use super::writer::{JsonReport, State, put};
 use crate::gc::facts::{Exit, Target};
 use crate::report::model::{Forward, Report};
 use crate::report::multi_process::model::{Format, Overall};
@@ -36,24 +34,14 @@ impl<W: Write> JsonProcesses<W> {
 impl<W: Write + 'static> Format for JsonProcesses<W> {
     fn process(&mut self, _target: &Target) -> Box<dyn Report> {
         let spool = Spool(Rc::new(RefCell::new(tempfile::spooled_tempfile(MAX_IN_MEMORY))));
-        let report = Some(JsonReport::one_of_several(spool.clone()));
-        Box::new(Element { report, spool, whole: Rc::clone(&self.whole) })
+        let mut report = JsonReport::new(spool.clone());
+        report.one_of_several = true;
+        Box::new(Element { report: Some(report), spool, whole: Rc::clone(&self.whole) })
     }
 
     fn end(&mut self, all: &Overall, how: &Exit) -> io::Result<()> {
         self.whole.borrow_mut().end(Some(all), Convert::default().wire(how))
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// Nothing is written.
-    New,
-    /// Within `processes`; whether there is one already.
-    Within(bool),
-    Closed,
-    /// A write failed: what is out cannot be completed.
-    Broken,
 }
 
 struct Whole<W: Write> {
@@ -73,16 +61,11 @@ impl<W: Write> Whole<W> {
         result
     }
 
-    fn put(&mut self, before: &str, value: &impl Serialize, after: &str) -> io::Result<()> {
-        let text = to_json(value)?;
-        write!(self.out, "{before}{text}{after}")
-    }
-
     fn begin(&mut self) -> io::Result<()> {
         if self.state == State::New {
-            self.put("{\"schema\":", &SCHEMA, ",\n")?;
-            self.put("\"tool\":", &TOOL, ",\n\"processes\":[")?;
-            self.state = State::Within(false);
+            put(&mut self.out, "{\"schema\":", &SCHEMA, ",\n")?;
+            put(&mut self.out, "\"tool\":", &TOOL, ",\n\"processes\":[")?;
+            self.state = State::InList(false);
         }
         Ok(())
     }
@@ -91,11 +74,11 @@ impl<W: Write> Whole<W> {
     fn add(&mut self, document: &mut SpooledTempFile) -> io::Result<()> {
         self.attempt(|whole| {
             whole.begin()?;
-            let separator = if whole.state == State::Within(true) { "," } else { "\n" };
+            let separator = if whole.state == State::InList(true) { "," } else { "\n" };
             whole.out.write_all(separator.as_bytes())?;
             document.seek(SeekFrom::Start(0))?;
             io::copy(document, &mut whole.out)?;
-            whole.state = State::Within(true);
+            whole.state = State::InList(true);
             Ok(())
         })
     }
@@ -104,8 +87,8 @@ impl<W: Write> Whole<W> {
         self.attempt(|whole| {
             whole.begin()?;
             let summary: Option<processes::Overall> = all.map(|all| Convert::default().wire(all));
-            whole.put("],\n\"summary\":", &summary, ",\n")?;
-            whole.put("\"exit\":", &exit, "}\n")?;
+            put(&mut whole.out, "],\n\"summary\":", &summary, ",\n")?;
+            put(&mut whole.out, "\"exit\":", &exit, "}\n")?;
             whole.state = State::Closed;
             Ok(())
         })

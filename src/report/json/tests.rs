@@ -69,7 +69,7 @@ fn documents_keep_to_the_schema_and_its_objects_are_closed() {
 fn lines_keep_to_the_schema() {
     let mut out = Vec::new();
     let gcs = quiet_run();
-    write(&mut NdjsonReport::new(&mut out), &facts(), &gcs, &NOTHING_LOST);
+    write(&mut NdjsonReport::new(&mut out, Filter::default()), &facts(), &gcs, &NOTHING_LOST);
     let lines: Vec<Value> = String::from_utf8(out)
         .expect("JSON is UTF-8")
         .lines()
@@ -103,7 +103,7 @@ fn a_filter_hides_lines_but_not_what_is_unknown() {
     let mut gcs = quiet_run();
     let long = gcs.iter().filter(|gc| gc.generation == Some(Generation::GEN2)).count();
     gcs.push(Gc { incomplete: Some(Incomplete::Lost), ..Gc::unknown(Level::Basic) });
-    write(&mut NdjsonReport::new(&mut out).filtered(filter), &facts(), &gcs, &NOTHING_LOST);
+    write(&mut NdjsonReport::new(&mut out, filter), &facts(), &gcs, &NOTHING_LOST);
     assert_eq!(String::from_utf8_lossy(&out).lines().count(), 2 + long + 1);
 }
 

@@ -11,7 +11,7 @@ use super::types::summary::{Summary, Summed};
 use super::types::watch::Watch;
 use super::wire::{Convert, Wire};
 use crate::assertion::Verdict;
-use crate::escape::escape_untrusted_json;
+use crate::escape::to_json;
 use crate::gc::facts::Lost;
 use crate::gc::record::Gc;
 use crate::gc::summary;
@@ -25,43 +25,34 @@ pub(crate) struct JsonReport<W: Write> {
     state: State,
     /// The last facts, to close the document without an end.
     facts: Option<Facts>,
-    line: Vec<u8>,
     /// It is one of several documents, and begins with the title and parent of its process.
-    one_of_several: bool,
+    pub(super) one_of_several: bool,
 }
 
+/// How much of a document is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// Nothing is written.
+pub(super) enum State {
     New,
-    /// `tool` is written; the target may still become better known.
+    /// `tool`; the target may still become better known.
     Begun,
-    /// Within `gcs`; whether there is one already.
-    InGcs(bool),
-    /// All is written.
+    /// Within the list of collections or processes; whether there is one already.
+    InList(bool),
+    /// All of it.
     Closed,
     /// A write failed: what is out cannot be completed.
     Broken,
 }
 
+/// Writes all of a value, or nothing: after half a value a document could not be closed.
+pub(super) fn put(out: &mut impl Write, before: &str, value: &impl Serialize, after: &str) -> io::Result<()> {
+    let text = to_json(value)?;
+    write!(out, "{before}{text}{after}")
+}
+
 impl<W: Write> JsonReport<W> {
     /// Writes to `out`.
     pub(crate) fn new(out: W) -> JsonReport<W> {
-        JsonReport {
-            out,
-            convert: Convert::default(),
-            state: State::New,
-            facts: None,
-            line: Vec::new(),
-            one_of_several: false,
-        }
-    }
-
-    /// A document among others; see `one_of_several`.
-    pub(super) fn one_of_several(out: W) -> JsonReport<W> {
-        let mut report = JsonReport::new(out);
-        report.one_of_several = true;
-        report
+        JsonReport { out, convert: Convert::default(), state: State::New, facts: None, one_of_several: false }
     }
 
     /// All of it is written.
@@ -86,14 +77,8 @@ impl<W: Write> JsonReport<W> {
         result
     }
 
-    /// Writes all of a value, or nothing: after half a value the document could not be closed.
     fn put(&mut self, before: &str, value: &impl Serialize, after: &str) -> io::Result<()> {
-        self.line.clear();
-        self.line.extend_from_slice(before.as_bytes());
-        serde_json::to_writer(&mut self.line, value)?;
-        self.line.extend_from_slice(after.as_bytes());
-        self.line = escape_untrusted_json(std::mem::take(&mut self.line));
-        self.out.write_all(&self.line)
+        put(&mut self.out, before, value, after)
     }
 
     fn put_wired<T: Wire<Of> + Serialize, Of>(
@@ -126,7 +111,7 @@ impl<W: Write> JsonReport<W> {
         self.begin()?;
         if self.state == State::Begun {
             self.put_wired::<wire::Target, _>("\"target\":", &facts.target, ",\n\"gcs\":[")?;
-            self.state = State::InGcs(false);
+            self.state = State::InList(false);
         }
         Ok(())
     }
@@ -164,9 +149,9 @@ impl<W: Write> Report for JsonReport<W> {
         }
         self.attempt(|doc| {
             doc.open_gcs(facts)?;
-            let separator = if doc.state == State::InGcs(true) { ",\n" } else { "\n" };
+            let separator = if doc.state == State::InList(true) { ",\n" } else { "\n" };
             doc.put_wired::<WireGc, _>(separator, gc, "")?;
-            doc.state = State::InGcs(true);
+            doc.state = State::InList(true);
             Ok(())
         })
     }

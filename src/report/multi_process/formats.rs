@@ -1,8 +1,9 @@
 //! Formats that need nothing but a shared writer: NDJSON, CSV, Markdown.
 
 use std::io::{self, Write};
+use std::mem;
 
-use super::lines::Shared;
+use super::lines::{Lines, Shared};
 use super::model::{Format, Overall};
 use super::text::total;
 use crate::gc::facts::{Exit, Target};
@@ -12,71 +13,53 @@ use crate::report::markdown::MarkdownReport;
 use crate::report::model::{Filter, Report};
 use crate::report::units::Units;
 
-/// The lines of all processes as they come, and a line with the totals at the end.
-pub(crate) struct Ndjson {
+/// A format of which `report` makes the report of one process, and `end` the last line.
+struct Simple<R, E> {
     out: Shared,
-    filter: Filter,
+    report: R,
+    end: E,
 }
 
-impl Ndjson {
-    pub(crate) fn new(out: Box<dyn Write>, filter: Filter) -> Ndjson {
-        Ndjson { out: Shared::new(out), filter }
-    }
-}
-
-impl Format for Ndjson {
+impl<R, E> Format for Simple<R, E>
+where
+    R: FnMut(Lines) -> Box<dyn Report>,
+    E: Fn(&Overall, &Exit) -> io::Result<Option<String>>,
+{
     fn process(&mut self, _target: &Target) -> Box<dyn Report> {
-        Box::new(NdjsonReport::new(self.out.lines(String::new())).filtered(self.filter.clone()))
+        (self.report)(self.out.lines(String::new()))
     }
 
     fn end(&mut self, overall: &Overall, exit: &Exit) -> io::Result<()> {
-        self.out.line(&overall_line(overall, exit)?)
+        (self.end)(overall, exit)?.map_or(Ok(()), |line| self.out.line(&line))
     }
+}
+
+/// The lines of all processes as they come, and a line with the totals at the end.
+pub(crate) fn ndjson(out: Box<dyn Write>, filter: Filter) -> Box<dyn Format> {
+    let report = move |lines| Box::new(NdjsonReport::new(lines, filter.clone())) as Box<dyn Report>;
+    let end = |all: &Overall, exit: &Exit| overall_line(all, exit).map(Some);
+    Box::new(Simple { out: Shared::new(out), report, end })
 }
 
 /// The rows of all processes as they come, under one header.
-pub(crate) struct Csv {
-    out: Shared,
-    filter: Filter,
-    begun: bool,
-}
-
-impl Csv {
-    pub(crate) fn new(out: Box<dyn Write>, filter: Filter) -> Csv {
-        Csv { out: Shared::new(out), filter, begun: false }
-    }
-}
-
-impl Format for Csv {
-    fn process(&mut self, _target: &Target) -> Box<dyn Report> {
-        let report = CsvReport::new(self.out.lines(String::new()), self.filter.clone());
-        let header = !std::mem::replace(&mut self.begun, true);
-        Box::new(if header { report } else { report.without_header() })
-    }
-
-    fn end(&mut self, _overall: &Overall, _exit: &Exit) -> io::Result<()> {
-        Ok(())
-    }
+pub(crate) fn csv(out: Box<dyn Write>, filter: Filter) -> Box<dyn Format> {
+    let mut header = true;
+    let report = move |lines| {
+        let mut report = CsvReport::new(lines, filter.clone());
+        report.header = mem::take(&mut header);
+        Box::new(report) as Box<dyn Report>
+    };
+    Box::new(Simple { out: Shared::new(out), report, end: |_: &Overall, _: &Exit| Ok(None) })
 }
 
 /// A section for each process when it ends, and one with the totals at the end.
-pub(crate) struct Markdown {
-    out: Shared,
-    units: Units,
-}
-
-impl Markdown {
-    pub(crate) fn new(out: Box<dyn Write>, units: Units) -> Markdown {
-        Markdown { out: Shared::new(out), units }
-    }
-}
-
-impl Format for Markdown {
-    fn process(&mut self, _target: &Target) -> Box<dyn Report> {
-        Box::new(MarkdownReport::new(self.out.lines(String::new()), self.units).one_of_several())
-    }
-
-    fn end(&mut self, overall: &Overall, _exit: &Exit) -> io::Result<()> {
-        self.out.line(&format!("### gcwatch: all processes\n\n{}", total(overall, true)))
-    }
+pub(crate) fn markdown(out: Box<dyn Write>, units: Units) -> Box<dyn Format> {
+    let report = move |lines| {
+        let mut report = MarkdownReport::new(lines, units);
+        report.one_of_several = true;
+        Box::new(report) as Box<dyn Report>
+    };
+    let end =
+        |all: &Overall, _: &Exit| Ok(Some(format!("### gcwatch: all processes\n\n{}", total(all, true))));
+    Box::new(Simple { out: Shared::new(out), report, end })
 }

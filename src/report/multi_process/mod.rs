@@ -15,7 +15,7 @@ use crate::gc::facts::{Exit, Lost, Target};
 use crate::gc::summary::Summary;
 use model::Overall;
 
-pub(crate) use formats::{Csv, Markdown, Ndjson};
+pub(crate) use formats::{csv, markdown, ndjson};
 pub(crate) use model::{Format, NOT_WATCHED, label};
 pub(crate) use text::Text;
 

@@ -23,10 +23,8 @@ fn watch(clr: &Clr, dir: &Path, name: &str, options: &str, work: &str) -> Result
         .envs([("DOTNET_GCgen0size", "400000")])
         .args("run --format json")
         .args(options)
-        .arg("--record")
-        .arg(&recording)
-        .arg("-o")
-        .arg(&document)
+        .option("--record", &recording)
+        .option("-o", &document)
         .app(clr, "churn", work)?
         .output()?
         .expect(0)?;

@@ -30,11 +30,9 @@ pub(crate) fn same(clr: &Clr, heap: Heap, level: &str, profiler: Option<&Path>) 
         .envs(heap.environment())
         .envs(own_environment(&own_name))
         .envs([("DOTNET_gcConcurrent", "0")])
-        .args("run --blocks --format json --level")
-        .arg(level)
+        .args(&format!("run --blocks --format json --level {level}"))
         .options(profiler.into_iter().flat_map(|path| [OsStr::new("--profiler-path"), path.as_os_str()]))
-        .arg("-o")
-        .arg(&path)
+        .option("-o", &path)
         .app(clr, "churn", "work=120000 live=8000")?
         .output()?
         .expect(0)?;

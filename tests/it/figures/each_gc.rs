@@ -50,12 +50,9 @@ pub(crate) fn watch(
         .envs(heap.environment())
         .envs(own_environment(&own.to_string_lossy()))
         .envs(more.iter().copied())
-        .args("run --format json --strict --level")
-        .arg(level)
-        .arg("--record")
-        .arg(&recording)
-        .arg("-o")
-        .arg(&path)
+        .args(&format!("run --format json --strict --level {level}"))
+        .option("--record", &recording)
+        .option("-o", &path)
         .app(clr, app, arguments)?
         .output()?
         .expect(0)?;

@@ -21,10 +21,8 @@ fn run(clr: &Clr, variables: &[(&str, &str)], level: &str) -> Result<(Value, Str
     let path = dir.path().join("out.json");
     let ended = Gcwatch::on(clr)
         .envs(variables.iter().copied())
-        .args("run --format json --level")
-        .arg(level)
-        .arg("-o")
-        .arg(&path)
+        .args(&format!("run --format json --level {level}"))
+        .option("-o", &path)
         .app(clr, "facts", "")?
         .output()?
         .expect(0)?;

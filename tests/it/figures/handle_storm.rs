@@ -46,8 +46,7 @@ fn watch(clr: &Clr, program: &mut Target) -> Result<Vec<Value>> {
     let mut gcwatch = Gcwatch::on(clr)
         .args("attach --level roots -o")
         .arg(&text)
-        .arg("--record")
-        .arg(&recording)
+        .option("--record", &recording)
         .arg(program.pid().to_string())
         .spawn()?;
     until("the profiler", DEADLINE, || {

@@ -66,8 +66,7 @@ fn in_run(clr: &Clr, heap: Heap) -> Result<()> {
         .envs(heap.environment())
         .args("run --blocks --format json --level roots --record")
         .arg(&recording)
-        .arg("-o")
-        .arg(&path)
+        .option("-o", &path)
         .app(clr, "identity", "")?
         .spawn()?;
     let ready = talk.wait_line("ready ", DEADLINE)?;

@@ -161,10 +161,8 @@ fn run(
         // A fixed number of heaps: .NET 9 and later start with one.
         .envs([("DOTNET_gcConcurrent", "0"), ("DOTNET_GCHeapCount", "2")])
         .envs(variables.iter().copied())
-        .args("run --blocks --format json --level")
-        .arg(level)
-        .arg("-o")
-        .arg(&path)
+        .args(&format!("run --blocks --format json --level {level}"))
+        .option("-o", &path)
         .app(clr, "moves", options)?
         .spawn()?;
     let ready = talk.wait_line("ready ", DEADLINE)?;

@@ -43,8 +43,7 @@ impl Program {
             .envs(heap.environment())
             .args("run --format ndjson -o")
             .arg(lines_of(dir.path()))
-            .arg("--record")
-            .arg(dir.path().join("all.nettrace"))
+            .option("--record", dir.path().join("all.nettrace"))
             .args(options)
             .app(clr, "named", "")?
             .spawn()?;
@@ -64,8 +63,7 @@ impl Program {
         let mut gcwatch = Gcwatch::on(clr)
             .args("attach --format ndjson -o")
             .arg(&path)
-            .arg("--record")
-            .arg(self.dir.path().join("all.nettrace"))
+            .option("--record", self.dir.path().join("all.nettrace"))
             .arg(self.talk.pid().to_string())
             .spawn()?;
         wait_for_start(&mut gcwatch, &path)?;

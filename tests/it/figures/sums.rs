@@ -24,12 +24,9 @@ fn of(clr: &Clr, heap: Heap, options: &str) -> Result<()> {
     let (path, recording) = (dir.path().join("out.json"), dir.path().join("it.nettrace"));
     Gcwatch::on(clr)
         .envs(heap.environment())
-        .args("run --format json --level")
-        .args(options)
-        .arg("--record")
-        .arg(&recording)
-        .arg("-o")
-        .arg(&path)
+        .args(&format!("run --format json --level {options}"))
+        .option("--record", &recording)
+        .option("-o", &path)
         .app(clr, "churn", WORK)?
         .output()?
         .expect(0)?;

@@ -19,12 +19,9 @@ fn level(clr: &Clr, level: &str) -> Result<()> {
     let (path, recording) = (dir.path().join("out.json"), dir.path().join("run.nettrace"));
     let ended = Gcwatch::on(clr)
         .envs(Heap::Workstation.environment())
-        .args("run --format json --level")
-        .arg(level)
-        .arg("--record")
-        .arg(&recording)
-        .arg("-o")
-        .arg(&path)
+        .args(&format!("run --format json --level {level}"))
+        .option("--record", &recording)
+        .option("-o", &path)
         .app(clr, "churn", "work=600000 live=40000")?
         .output()?
         .expect(0)?;

@@ -42,8 +42,7 @@ impl Talk {
             .envs([("DOTNET_gcServer", "0"), ("DOTNET_TieredCompilation", "0")])
             .args("run --level roots --blocks --format json")
             .options(profiler.into_iter().flat_map(|path| [OsStr::new("--profiler-path"), path.as_os_str()]))
-            .arg("-o")
-            .arg(dir.path().join("out.json"))
+            .option("-o", dir.path().join("out.json"))
             .app(clr, app, "")?
             .spawn()?;
         let ready = program.wait_line("ready ", DEADLINE)?;

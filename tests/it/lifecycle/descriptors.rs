@@ -25,8 +25,7 @@ fn taken(clr: &Clr, how: &str) -> Result<()> {
     let mut gcwatch = Gcwatch::on(clr)
         .args("attach --level roots --format ndjson -o")
         .arg(&path)
-        .arg("--record")
-        .arg(&recording)
+        .option("--record", &recording)
         .arg(pid.to_string())
         .spawn()?;
     wait_for_start(&mut gcwatch, &path)?;

@@ -56,8 +56,7 @@ fn attach(clr: &Clr) -> Result<()> {
     let mut gcwatch = Gcwatch::on(clr)
         .args("attach --level roots --format ndjson --record")
         .arg(&recording)
-        .arg("-o")
-        .arg(&lines)
+        .option("-o", &lines)
         .arg(churn.pid().to_string())
         .spawn()?;
     let records = kill_amid(&mut gcwatch, &recording, &lines)?;
@@ -92,8 +91,7 @@ fn run(clr: &Clr) -> Result<()> {
         .envs(Heap::Workstation.environment())
         .args("run --format ndjson --record")
         .arg(&recording)
-        .arg("-o")
-        .arg(&lines)
+        .option("-o", &lines)
         .app(clr, "churn", "interactive live=10000")?
         .spawn()?;
     let child: u32 = fact(&gcwatch.wait_line("ready ", DEADLINE)?, "pid")?.parse()?;
@@ -119,8 +117,7 @@ fn trace_event(clr: &Clr) -> Result<()> {
     let mut gcwatch = Gcwatch::on(clr)
         .args("attach --level roots --blocks --format ndjson --record")
         .arg(&recording)
-        .arg("-o")
-        .arg(&lines)
+        .option("-o", &lines)
         .arg(churn.pid().to_string())
         .spawn()?;
     kill_amid(&mut gcwatch, &recording, &lines)?;

@@ -44,12 +44,9 @@ pub(crate) fn record_run(clr: &Clr, heap: Heap, level_and_blocks: &str, argument
     let (path, recording) = (dir.path().join("out.json"), dir.path().join("run.nettrace"));
     Gcwatch::on(clr)
         .envs(heap.environment())
-        .args("run --format json --level")
-        .args(level_and_blocks)
-        .arg("--record")
-        .arg(&recording)
-        .arg("-o")
-        .arg(&path)
+        .args(&format!("run --format json --level {level_and_blocks}"))
+        .option("--record", &recording)
+        .option("-o", &path)
         .app(clr, "churn", arguments)?
         .output()?
         .expect(0)?;

@@ -28,8 +28,7 @@ fn record(clr: &Clr, options: &str, to: &Path) -> Result<Ended> {
         .envs(Heap::Workstation.environment())
         .args("run --level basic")
         .args(options)
-        .arg("--record")
-        .arg(to)
+        .option("--record", to)
         .app(clr, "churn", WORK)?
         .output()?
         .expect(0)
@@ -83,8 +82,7 @@ fn followed(clr: &Clr) -> Result<()> {
             .envs(Heap::Workstation.environment())
             .args("run --follow --level basic --format json -o")
             .arg(&out)
-            .arg("--record")
-            .arg(record)
+            .option("--record", record)
             .args("-- sh -c")
             .arg(script))
     };
@@ -208,8 +206,7 @@ fn full_disk(clr: &Clr) -> Result<()> {
             .envs(Heap::Workstation.environment())
             .args("run --level moves")
             .args(options)
-            .arg("--record")
-            .arg(disk.join("it.nettrace"))
+            .option("--record", disk.join("it.nettrace"))
             .app(clr, "churn", work)?;
         on_small_disk(&disk, 10, &kept, &gcwatch.command())
     };

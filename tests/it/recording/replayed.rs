@@ -58,8 +58,7 @@ fn printed(clr: &Clr, way: Way, heap: Heap, level: &str, format: Format) -> Resu
         Gcwatch::on(clr)
             .args(&format!("{verb} --level {level} --format {} --record", format.name()))
             .arg(&recording)
-            .arg("-o")
-            .arg(&out)
+            .option("-o", &out)
     };
     match way {
         Way::Run => {
@@ -164,8 +163,7 @@ fn storm(clr: &Clr) -> Result<()> {
     Gcwatch::on(clr)
         .args("attach --gcs 1200 --level basic --format text --record")
         .arg(&recording)
-        .arg("-o")
-        .arg(&out)
+        .option("-o", &out)
         .arg(program.pid().to_string())
         .output()?
         .expect(0)?;

@@ -76,10 +76,8 @@ fn run(clr: &Clr, options: &str) -> Result<Run> {
         .envs(Heap::Workstation.environment())
         .args("run --format json")
         .args(options)
-        .arg("--record")
-        .arg(dir.path().join("files/it.nettrace"))
-        .arg("-o")
-        .arg(&path)
+        .option("--record", dir.path().join("files/it.nettrace"))
+        .option("-o", &path)
         .app(clr, "churn", WORK)?
         .output()?
         .expect(0)?;

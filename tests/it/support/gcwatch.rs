@@ -56,6 +56,11 @@ impl Gcwatch {
         self
     }
 
+    /// An option and its value.
+    pub(crate) fn option(self, name: &str, value: impl AsRef<OsStr>) -> Gcwatch {
+        self.arg(name).arg(value)
+    }
+
     /// Several arguments, separated by spaces.
     pub(crate) fn args(mut self, line: &str) -> Gcwatch {
         self.command.args(line.split_whitespace());

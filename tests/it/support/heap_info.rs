@@ -65,12 +65,9 @@ impl HeapInfo {
             .envs(own_environment(&own_name))
             .envs(segments)
             .envs(more.iter().copied())
-            .args("run --blocks --format json --level")
-            .args(level)
-            .arg("--record")
-            .arg(dir.path().join(RECORDING))
-            .arg("-o")
-            .arg(&path)
+            .args(&format!("run --blocks --format json --level {level}"))
+            .option("--record", dir.path().join(RECORDING))
+            .option("-o", &path)
             .app(clr, "heapinfo", "")?
             .output()?
             .expect(0)?;

@@ -48,8 +48,7 @@ impl Scripted {
                 .envs(variables)
                 .args("run --format json")
                 .args(options)
-                .arg("-o")
-                .arg(&document)
+                .option("-o", &document)
                 .app(clr, app, "")?
                 .spawn()?,
             By::Attach => Target::app(clr, app, &[], &variables)?,

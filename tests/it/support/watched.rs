@@ -53,8 +53,7 @@ pub(crate) fn start_attach(clr: &Clr, pid: u32, options: &str, document: &Path) 
     let mut gcwatch = Gcwatch::on(clr)
         .args("attach --format json")
         .args(options)
-        .arg("-o")
-        .arg(document)
+        .option("-o", document)
         .arg(pid.to_string())
         .spawn()?;
     wait_for_start(&mut gcwatch, document)?;
@@ -97,8 +96,7 @@ pub(crate) fn attach_json(clr: &Clr, pid: u32, options: &str) -> Result<Document
     Gcwatch::on(clr)
         .args("attach --format json")
         .args(options)
-        .arg("-o")
-        .arg(&path)
+        .option("-o", &path)
         .arg(pid.to_string())
         .output()?
         .expect(0)?;
