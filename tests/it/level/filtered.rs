@@ -9,7 +9,8 @@ use xtask::testkit::Target;
 
 use crate::it::suite::{Need, Suite};
 use crate::it::support::{
-    DEADLINE, Gcwatch, Guard, Json, Signal, fact, lines, number, repeated, signal, until, wait_for_start,
+    DEADLINE, Gcwatch, Guard, Json, Signal, fact, line_of, lines, number, repeated, signal, until,
+    wait_for_start,
 };
 
 pub(crate) fn register(suite: &mut Suite) {
@@ -98,23 +99,6 @@ fn until_named(program: &mut Target, document: &Path, numbers: &mut Vec<u64>) ->
         }
         Ok(named)
     })
-}
-
-/// The line of a collection, as soon as it is written.
-fn line_of(document: &Path, number: u64) -> Result<Value> {
-    let mut found = None;
-    until("the collection's line", DEADLINE, || {
-        let text = std::fs::read_to_string(document)?;
-        let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
-        for line in whole.lines() {
-            let line: Value = serde_json::from_str(line)?;
-            if line["type"] == "gc" && line["number"] == number {
-                found = Some(line);
-            }
-        }
-        Ok(found.is_some())
-    })?;
-    found.context("no line")
 }
 
 /// Pinned handles that the program is known to have made.

@@ -44,7 +44,7 @@ pub(crate) use scripted::{By, Scripted};
 pub(crate) use stream::{RUNTIME, each_item};
 pub(crate) use tables::{exists, quoted, tables};
 pub(crate) use watched::{
-    GcFacts, attach_json, check_counts, end_lines, start_attach, start_lines, wait_for_start,
+    GcFacts, attach_json, check_counts, end_lines, line_of, start_attach, start_lines, wait_for_start,
 };
 
 use std::thread;

@@ -83,6 +83,23 @@ pub(crate) fn end_lines(mut program: Target, mut gcwatch: Target, path: &Path) -
     lines(&std::fs::read(path)?)
 }
 
+/// The line of a collection, as soon as it is written.
+pub(crate) fn line_of(document: &Path, number: u64) -> Result<Value> {
+    let mut found = None;
+    until("the collection's line", DEADLINE, || {
+        let text = std::fs::read_to_string(document)?;
+        let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
+        for line in whole.lines() {
+            let line: Value = serde_json::from_str(line)?;
+            if line["type"] == "gc" && line["number"] == number {
+                found = Some(line);
+            }
+        }
+        Ok(found.is_some())
+    })?;
+    found.context("no line")
+}
+
 /// Waits for the start of the watch: gcwatch then writes the beginning of the document.
 pub(crate) fn wait_for_start(gcwatch: &mut Target, document: &Path) -> Result<()> {
     let begun = || Ok(std::fs::read(document).is_ok_and(|bytes| !bytes.is_empty()));
