@@ -21,6 +21,15 @@ use crate::gc::map::HashMap;
 /// Stops of one collection.
 const MAX_PAUSES: usize = 1024;
 
+/// The events of one walk over the blocks of a heap.
+#[derive(Debug, Clone, Copy, Default)]
+struct Walk {
+    /// The number of the next event.
+    next: u32,
+    /// The last event was full, so another one may follow.
+    full: bool,
+}
+
 /// One collection between its first and its last event.
 #[derive(Debug, Default)]
 pub(crate) struct OpenGc {
@@ -42,8 +51,8 @@ pub(crate) struct OpenGc {
     bounds_known: bool,
     /// The bounds at its start, where single blocks are kept.
     pub(crate) start_bounds: Option<GenerationBounds>,
-    /// By thread, and whether the blocks moved: how many events of the heap's walk came.
-    walks: HashMap<(u64, bool), u32>,
+    /// By thread, and whether the blocks moved: how far the heap's walk came.
+    walks: HashMap<(u64, bool), Walk>,
     /// A part of a sum may be missing.
     damaged: bool,
     /// What is still to be named.

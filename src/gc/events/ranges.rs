@@ -47,6 +47,14 @@ impl<'a> Ranges<'a> {
         }
     }
 
+    /// Whether an event of surviving ranges has no room for another row. The last event of a walk usually has.
+    pub(crate) fn is_full(self) -> bool {
+        /// The runtime fills an event up to 64 KiB less 1,280 bytes: 4,016 rows on 64-bit systems.
+        const MAX_ROW_BYTES: usize = (64 << 10) - 0x500;
+        let row = self.cursor.pointer_size as usize + size_of::<u64>();
+        (self.count as usize).saturating_add(1).saturating_mul(row) > MAX_ROW_BYTES
+    }
+
     /// The rows that the payload holds, up to the number that it announces.
     fn rows<const N: usize>(self) -> impl RowsOf<&'a [u8; N]> + use<'a, N> {
         let (rows, _) = self.cursor.bytes.as_chunks::<N>();

@@ -22,7 +22,10 @@ impl OpenGc {
             self.record.level = Level::Moves;
             self.record.moved.get_or_insert_default();
             self.record.surviving.get_or_insert_default();
-            let missing = self.blocks_missing() || self.background() && !self.walked();
+            let missing = match self.background() {
+                true => !self.walked() || self.end_of_walk_missing(),
+                false => self.blocks_missing(),
+            };
             if missing && self.record.incomplete.is_none() {
                 self.lost();
             }
@@ -123,13 +126,20 @@ impl OpenGc {
         });
     }
 
+    /// Whether the last events of a background collection's walk are missing: the last one that came is full, and the
+    /// older generations have fewer bytes than were promoted. (The bytes alone may differ a little, because objects die
+    /// between the marking and the walk.)
+    fn end_of_walk_missing(&self) -> bool {
+        let generations = self.record.generations.iter().skip(Generation::GEN2.index());
+        let promoted = generations.filter_map(|g| g.promoted_bytes).fold(0, u64::saturating_add);
+        let sent = self.surviving_by_generation.iter().skip(Generation::GEN2.index()).map(|c| c.bytes);
+        self.walks.values().any(|walk| walk.full) && sent.fold(0, u64::saturating_add) < promoted
+    }
+
     /// Whether bytes of blocks are missing: the heap histories of a blocking collection say how much survived. (With
     /// segments they count one smallest object too many for each LOH and POH.)
     fn blocks_missing(&self) -> bool {
         const SMALLEST_OBJECT_BYTES: u64 = 24;
-        if self.background() {
-            return false;
-        }
         let bytes = |count: &BlockCount| count.bytes;
         let moved = self.record.moved.iter().map(|m| bytes(&m.count).saturating_add(bytes(&m.stayed)));
         let sent = moved.chain(self.record.surviving.iter().map(|s| bytes(&s.count)));

@@ -1,6 +1,6 @@
 //! Ranges of moved and surviving blocks, from the runtime's events.
 
-use super::OpenGc;
+use super::{OpenGc, Walk};
 use crate::gc::block_totals::{ByRange, MovedTotals, add, sum};
 use crate::gc::events::{MovedRow, Ranges, Rows, RowsOf, SurvivingRow};
 use crate::gc::generation_bounds::GenerationBounds;
@@ -22,7 +22,7 @@ impl OpenGc {
         bounds: &mut GenerationBounds,
         keep: bool,
     ) {
-        self.walk(thread, moving, ranges.index);
+        self.walk(thread, moving, ranges.index, ranges.is_full());
         if moving {
             match ranges.moved() {
                 Rows::Narrow(rows) => self.moved_rows(rows, bounds, keep),
@@ -86,11 +86,12 @@ impl OpenGc {
 
     /// Checks the number of an event in its walk. The runtime may drop a large event while there is still room for
     /// smaller ones, and report the loss much later.
-    fn walk(&mut self, thread: u64, moving: bool, index: u32) {
+    fn walk(&mut self, thread: u64, moving: bool, index: u32, full: bool) {
         if self.walks.len() >= MAX_WALKS && !self.walks.contains_key(&(thread, moving)) {
             return self.lost();
         }
-        let due = self.walks.insert((thread, moving), index.saturating_add(1)).unwrap_or(0);
+        let walk = Walk { next: index.saturating_add(1), full };
+        let due = self.walks.insert((thread, moving), walk).unwrap_or_default().next;
         if index != 0 && index != due {
             self.lost();
             let missing = &mut self.record.missing.events;

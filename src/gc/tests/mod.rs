@@ -2,7 +2,7 @@
 //!
 //! [`plan`] says what happens, [`runtime`] makes events of it, and [`payload`] encodes them. [`naive`] knows to which
 //! collection each event belongs and computes the expected record; [`properties`] compares the model's records with it.
-//! [`profiler`] does the same for the profiler's records, [`hostile`] sends arbitrary events.
+//! [`walk_end`] has what only the sum of the bytes can tell. [`profiler`] does the same for the profiler's records, [`hostile`] sends arbitrary events.
 
 mod hostile;
 mod naive;
@@ -11,3 +11,4 @@ mod plan;
 mod profiler;
 mod properties;
 mod runtime;
+mod walk_end;
