@@ -33,6 +33,8 @@ pub use message::{InvalidRequest, ProtocolError};
 pub use pinned::{Dial, Pinned};
 pub use port::{Advertised, Listener, Port, PortClient, PortConnections};
 pub use process_facts::ProcessFacts;
+#[cfg(windows)]
+pub use sys::{PipeAccess, SecurityDescriptor, own_user_sid, sid_text, user_sid};
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub use sys::{ProcessFiles, ProcessRights};
 pub use transport::{Peer, Stream, Transport};

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 /// | field | Linux | Windows | macOS, BSD |
 /// |---|---|---|---|
 /// | `exists` | yes | yes | yes |
-/// | `executable`, `parent_pid` | yes | yes | no |
-/// | all others | yes | no | no |
+/// | `uid`, `start_time_ticks` | yes | no | no |
+/// | all others | yes | yes | no |
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct ProcessFacts {
@@ -21,7 +21,8 @@ pub struct ProcessFacts {
     pub exists: bool,
     /// Effective user id.
     pub uid: Option<u32>,
-    /// The environment with which the process was started, in its order, at most 16,384 variables.
+    /// The environment with which the process was started, on Windows the one that it has now; in its order, at most
+    /// 16,384 variables.
     pub environ: Option<Vec<(OsString, OsString)>>,
     /// Whether the list of mapped files could be read. Only then does `runtime_library: None` mean that there is none.
     pub mappings_readable: bool,

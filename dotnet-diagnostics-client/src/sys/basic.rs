@@ -1,12 +1,9 @@
-//! What this crate knows of a process only on Linux, and the answers elsewhere.
+//! What this crate knows of a process on Linux and Windows only, and the answers elsewhere.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
 
-#[cfg(unix)]
 use super::macos::exists;
-#[cfg(windows)]
-use super::windows::exists;
 
 macro_rules! unknown {
     ($($name:ident: $answer:ty,)*) => {$(

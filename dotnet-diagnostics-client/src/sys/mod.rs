@@ -1,6 +1,6 @@
 //! What differs between operating systems in finding processes and their endpoints.
 
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
+#[cfg(all(unix, not(any(target_os = "linux", target_os = "android"))))]
 mod basic;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod inside;
@@ -26,15 +26,19 @@ use macos as os;
 #[cfg(windows)]
 use windows as os;
 
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
+#[cfg(all(unix, not(any(target_os = "linux", target_os = "android"))))]
 pub(crate) use basic::{Pin, children, cpu_ticks, environ, has_variable, is_stopped, uid};
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) use linux::{children, cpu_ticks, environ, has_variable, is_stopped, uid};
 #[cfg(unix)]
 pub(crate) use os::{OwnNamespaces, is_listening, may_connect, socket, socket_place, sockets, start_time};
-pub(crate) use os::{exists, facts, pids};
 #[cfg(windows)]
-pub(crate) use os::{pipe_exists, pipe_names};
+pub(crate) use os::{
+    Pin, children, cpu_ticks, environ, has_variable, is_stopped, pipe_exists, pipe_names, uid,
+};
+#[cfg(windows)]
+pub use os::{PipeAccess, SecurityDescriptor, own_user_sid, sid_text, user_sid};
+pub(crate) use os::{exists, facts, pids};
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) use pin::Pin;
 #[cfg(any(target_os = "linux", target_os = "android"))]

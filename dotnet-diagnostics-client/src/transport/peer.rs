@@ -6,6 +6,7 @@
 pub struct Peer {
     /// Its process id in the PID namespace of this process. `None` if the operating system does not say.
     pub pid: Option<u32>,
-    /// Its effective user id at the time of connecting.
+    /// Its effective user id at the time of connecting. 0 on Windows, where users have no numbers: there the access list
+    /// of a pipe decides who can connect.
     pub uid: u32,
 }

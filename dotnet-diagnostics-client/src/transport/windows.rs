@@ -1,17 +1,21 @@
 //! Windows named pipes.
+#![expect(unsafe_code, reason = "the system's calls have no safe binding")]
 
 use std::io;
+use std::os::windows::io::AsRawHandle;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::windows::named_pipe::{ClientOptions, NamedPipeClient, NamedPipeServer, ServerOptions};
+use tokio::net::windows::named_pipe::{ClientOptions, NamedPipeClient, NamedPipeServer};
 use windows_sys::Win32::Foundation::{ERROR_BROKEN_PIPE, ERROR_PIPE_BUSY, ERROR_PIPE_NOT_CONNECTED};
+use windows_sys::Win32::System::Pipes::{GetNamedPipeClientProcessId, GetNamedPipeServerProcessId};
 
 use crate::endpoint::{Endpoint, PIPE_PREFIX};
 use crate::error::{Error, Result};
+use crate::sys::PipeAccess;
 
 use super::peer::Peer;
 
@@ -55,8 +59,16 @@ pub(super) async fn connect(endpoint: &Endpoint) -> io::Result<Stream> {
     }
 }
 
-pub(super) fn peer(_: &Stream) -> Option<Peer> {
-    None
+pub(super) fn peer(stream: &Stream) -> Option<Peer> {
+    let mut pid = 0;
+    // SAFETY: the pipe is open, and `pid` can be written.
+    let ok = unsafe {
+        match stream {
+            Stream::Client(pipe) => GetNamedPipeServerProcessId(pipe.as_raw_handle(), &raw mut pid),
+            Stream::Server(pipe) => GetNamedPipeClientProcessId(pipe.as_raw_handle(), &raw mut pid),
+        }
+    };
+    (ok != 0 && pid != 0).then_some(Peer { pid: Some(pid), uid: 0 })
 }
 
 pub(super) fn owner_uid(_: &Endpoint) -> Option<u32> {
@@ -111,6 +123,7 @@ impl BoundName {
 #[derive(Debug)]
 pub(crate) struct RawListener {
     name: String,
+    access: PipeAccess,
     waiting: NamedPipeServer,
 }
 
@@ -118,9 +131,10 @@ impl RawListener {
     pub(crate) fn bind(endpoint: &Endpoint) -> Result<Self> {
         let create = || -> io::Result<Self> {
             let name = full_name(endpoint)?;
+            let access = PipeAccess::own_user()?;
             // Fails if another process already has a pipe of this name.
-            let waiting = ServerOptions::new().first_pipe_instance(true).create(&name)?;
-            Ok(Self { name, waiting })
+            let waiting = access.create(&name, true)?;
+            Ok(Self { name, access, waiting })
         };
         create().map_err(|source| Error::io(format!("listening on {endpoint}"), source))
     }
@@ -131,7 +145,7 @@ impl RawListener {
 
     pub(crate) async fn accept(&mut self) -> io::Result<Stream> {
         self.waiting.connect().await?;
-        let next = ServerOptions::new().create(&self.name)?;
+        let next = self.access.create(&self.name, false)?;
         let connected = std::mem::replace(&mut self.waiting, next);
         Ok(Stream::Server(connected))
     }

@@ -1,24 +1,39 @@
 //! Windows: processes and named pipes.
-#![expect(unsafe_code, reason = "process snapshots and pipe probes have no safe binding")]
+#![expect(unsafe_code, reason = "the system's calls have no safe binding")]
 
+mod access;
+mod handle;
+mod memory;
+mod modules;
+mod pin;
+mod security;
+mod text;
+
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
-use std::iter;
 use std::mem;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
 use std::path::PathBuf;
 
-use windows_sys::Win32::Foundation::{ERROR_FILE_NOT_FOUND, GetLastError, INVALID_HANDLE_VALUE};
+use windows_sys::Win32::Foundation::{ERROR_FILE_NOT_FOUND, FILETIME, GetLastError, INVALID_HANDLE_VALUE};
 use windows_sys::Win32::System::Diagnostics::ToolHelp::{
     CreateToolhelp32Snapshot, PROCESSENTRY32W, Process32FirstW, Process32NextW, TH32CS_SNAPPROCESS,
 };
 use windows_sys::Win32::System::Pipes::WaitNamedPipeW;
 use windows_sys::Win32::System::Threading::{
-    OpenProcess, PROCESS_QUERY_LIMITED_INFORMATION, QueryFullProcessImageNameW,
+    GetProcessTimes, PROCESS_QUERY_LIMITED_INFORMATION, QueryFullProcessImageNameW,
 };
 
 use crate::endpoint::PIPE_PREFIX;
 use crate::process_facts::ProcessFacts;
+use handle::open;
+use text::wide;
+
+pub use access::PipeAccess;
+pub(crate) use memory::{environ, has_variable};
+pub(crate) use pin::{Pin, exists};
+pub use security::{SecurityDescriptor, own_user_sid, sid_text, user_sid};
 
 /// The ids of all processes, each with that of its parent.
 fn snapshot() -> Vec<(u32, u32)> {
@@ -43,22 +58,38 @@ fn snapshot() -> Vec<(u32, u32)> {
     all
 }
 
-pub(crate) fn exists(pid: u32) -> bool {
-    snapshot().iter().any(|(known, _)| *known == pid)
-}
-
 pub(crate) fn pids() -> Vec<u32> {
     snapshot().into_iter().map(|(pid, _)| pid).collect()
 }
 
+pub(crate) fn children(pid: u32) -> Vec<u32> {
+    let all = snapshot().into_iter();
+    all.filter(|(child, parent)| *parent == pid && *child != pid).map(|(child, _)| child).collect()
+}
+
+/// Windows does not tell whether a debugger holds all threads of a process.
+pub(crate) fn is_stopped(_pid: u32) -> bool {
+    false
+}
+
+/// Users have no numbers here.
+pub(crate) fn uid(_pid: u32) -> Option<u32> {
+    None
+}
+
+pub(crate) fn cpu_ticks(pid: u32) -> Option<u64> {
+    const TICKS_PER_10_MS: u64 = 100_000;
+    let handle = open(pid, PROCESS_QUERY_LIMITED_INFORMATION).ok()?;
+    let mut times = [FILETIME::default(); 4];
+    let [created, ended, kernel, user] = &mut times;
+    // SAFETY: the handle is open, and the four times can be written.
+    let ok = unsafe { GetProcessTimes(handle.as_raw_handle(), created, ended, kernel, user) };
+    let ticks = |time: FILETIME| u64::from(time.dwHighDateTime) << 32 | u64::from(time.dwLowDateTime);
+    (ok != 0).then(|| (ticks(times[2]) + ticks(times[3])) / TICKS_PER_10_MS)
+}
+
 fn executable(pid: u32) -> Option<PathBuf> {
-    // SAFETY: takes no pointers; the result is checked before it is used.
-    let raw = unsafe { OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION, 0, pid) };
-    if raw.is_null() {
-        return None;
-    }
-    // SAFETY: the handle came from the system, is valid and nobody else closes it.
-    let handle = unsafe { OwnedHandle::from_raw_handle(raw) };
+    let handle = open(pid, PROCESS_QUERY_LIMITED_INFORMATION).ok()?;
     let mut buffer = [0u16; 1024];
     let mut length = buffer.len() as u32;
     // SAFETY: the handle is open, and `length` is the number of units that the buffer holds.
@@ -70,19 +101,25 @@ fn executable(pid: u32) -> Option<PathBuf> {
 }
 
 pub(crate) fn facts(pid: u32) -> ProcessFacts {
-    let entry = snapshot().into_iter().find(|(known, _)| *known == pid);
+    let parent = snapshot().into_iter().find(|(known, _)| *known == pid).map(|(_, parent)| parent);
+    let modules = modules::of(pid);
     ProcessFacts {
         pid,
-        exists: entry.is_some(),
-        parent_pid: entry.map(|(_, parent)| parent),
+        exists: exists(pid),
+        parent_pid: parent,
         executable: executable(pid),
+        environ: environ(pid),
+        command_line: memory::command_line(pid),
+        mappings_readable: modules.is_some(),
+        runtime_library: modules.and_then(|modules| modules::runtime(&modules)),
+        namespace_pid: Some(pid),
         ..ProcessFacts::default()
     }
 }
 
 /// Whether a pipe of this full name exists. Only an attempt shows whether it can be opened.
 pub(crate) fn pipe_exists(name: &str) -> bool {
-    let name: Vec<u16> = name.encode_utf16().chain(iter::once(0)).collect();
+    let name = wide(OsStr::new(name));
     // SAFETY: the name ends with a NUL and outlives the call; 1 is a timeout in milliseconds.
     let available = unsafe { WaitNamedPipeW(name.as_ptr(), 1) } != 0;
     // SAFETY: no preconditions.
