@@ -1,7 +1,7 @@
 //! Windows, with functions of `kernel32`. The library may use `std` there, because it links the C runtime statically,
 //! and every process has the other libraries.
 
-use core::ffi::{CStr, c_void};
+use core::ffi::{CStr, c_char, c_void};
 use core::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -9,6 +9,7 @@ use super::lease_sign::LeaseSign;
 
 type Handle = isize;
 const INVALID_HANDLE: Handle = -1;
+const PROTECT_FROM_CLOSE: u32 = 2;
 
 #[link(name = "kernel32")]
 unsafe extern "system" {
@@ -30,6 +31,10 @@ unsafe extern "system" {
         template: Handle,
     ) -> Handle;
     safe fn CloseHandle(handle: Handle) -> i32;
+    safe fn SetHandleInformation(handle: Handle, mask: u32, flags: u32) -> i32;
+    safe fn GetCurrentThread() -> Handle;
+    fn GetModuleHandleW(name: *const u16) -> *mut c_void;
+    fn GetProcAddress(module: *mut c_void, name: *const c_char) -> Option<unsafe extern "system" fn()>;
     fn PeekNamedPipe(
         pipe: Handle,
         buffer: *mut c_void,
@@ -130,8 +135,24 @@ pub(crate) fn unset_environment(name: &str) {
     unsafe { SetEnvironmentVariableW(name.as_ptr(), ptr::null()) };
 }
 
-/// Threads have no visible names there.
-pub(crate) fn name_thread(_name: &CStr) {}
+/// Names the calling thread. Windows before 10 has no names of threads.
+pub(crate) fn name_thread(name: &CStr) {
+    type SetThreadDescription = unsafe extern "system" fn(Handle, *const u16) -> i32;
+    let library = wide("kernel32.dll");
+    // SAFETY: zero-terminated names; the library is loaded in every process and stays.
+    let found = unsafe {
+        let library = GetModuleHandleW(library.as_ptr());
+        GetProcAddress(library, c"SetThreadDescription".as_ptr())
+    };
+    if let Some(found) = found {
+        let name = wide(name.to_str().unwrap_or_default());
+        // SAFETY: the function of this name has this signature, and the name ends with a zero.
+        unsafe {
+            let set = core::mem::transmute::<unsafe extern "system" fn(), SetThreadDescription>(found);
+            set(GetCurrentThread(), name.as_ptr());
+        }
+    }
+}
 
 /// Starts a detached thread.
 pub(crate) fn spawn(main: extern "C" fn()) -> bool {
@@ -144,16 +165,31 @@ pub(crate) struct Lease(Handle);
 
 impl Lease {
     /// Opens a named pipe (`\\.\pipe\name`), retrying for `timeout_ms` while all instances are busy.
+    ///
+    /// Handles are numbers that are shared with the whole process. A program that closes a number twice must not close
+    /// ours, so the system protects it.
     pub(crate) fn connect(path: &str, timeout_ms: u32) -> Option<Self> {
         const GENERIC_READ: u32 = 0x8000_0000;
         const OPEN_EXISTING: u32 = 3;
+        /// Whoever has made the pipe may ask who we are, and not act in our name.
+        const IDENTIFICATION_ONLY: u32 = 0x0011_0000;
         let name = wide(path);
         let mut left_ms = timeout_ms;
         loop {
             // SAFETY: a zero-terminated name, no security attributes, no template.
-            let handle =
-                unsafe { CreateFileW(name.as_ptr(), GENERIC_READ, 0, ptr::null(), OPEN_EXISTING, 0, 0) };
+            let handle = unsafe {
+                CreateFileW(
+                    name.as_ptr(),
+                    GENERIC_READ,
+                    0,
+                    ptr::null(),
+                    OPEN_EXISTING,
+                    IDENTIFICATION_ONLY,
+                    0,
+                )
+            };
             if handle != INVALID_HANDLE {
+                SetHandleInformation(handle, PROTECT_FROM_CLOSE, PROTECT_FROM_CLOSE);
                 return Some(Self(handle));
             }
             if left_ms == 0 {
@@ -203,11 +239,15 @@ impl Lease {
         // SAFETY: the buffer has `length` bytes; the pipe was not opened for overlapped access.
         let read =
             unsafe { ReadFile(self.0, bytes.as_mut_ptr().cast(), length, &raw mut count, ptr::null_mut()) };
-        if read == 0 { LeaseSign::Closed } else { LeaseSign::Alive }
+        match bytes.get(..count as usize) {
+            Some(bytes @ [_, ..]) if read != 0 => LeaseSign::of(bytes),
+            _ => LeaseSign::Closed,
+        }
     }
 
     /// Closes the connection.
     pub(crate) fn close(self) {
+        SetHandleInformation(self.0, PROTECT_FROM_CLOSE, 0);
         CloseHandle(self.0);
     }
 

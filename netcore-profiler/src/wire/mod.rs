@@ -74,6 +74,12 @@ pub const LEVEL: u32 = 4;
 /// The largest payload that the profiler writes. EventPipe silently drops events above 65,536 bytes.
 pub const MAX_EVENT_BYTES: usize = 60 * 1024;
 
+/// A byte of the lease, sent once a second: gcwatch still watches.
+pub const LEASE_HEARTBEAT: u8 = 1;
+
+/// The last byte of the lease: the profiler is to leave. The end of the connection means the same.
+pub const LEASE_GOODBYE: u8 = 0;
+
 /// Makes [`event_id`], [`Record`] and [`decode`] from one row for each event.
 macro_rules! events {
     ($($(#[$doc:meta])* $id:ident = $number:literal => $record:ident($type:ty);)*) => {

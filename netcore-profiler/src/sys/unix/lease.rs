@@ -134,7 +134,7 @@ impl Lease {
         }
         // SAFETY: the buffer has this length. `recv` fails on anything but a socket.
         match unsafe { recv(self.fd, bytes.as_mut_ptr().cast(), bytes.len(), os::DO_NOT_WAIT) } {
-            1.. => LeaseSign::Alive,
+            count @ 1.. => LeaseSign::of(bytes.get(..count.unsigned_abs()).unwrap_or_default()),
             0 => LeaseSign::Closed,
             _ if matches!(errno(), os::EAGAIN | os::EINTR) => LeaseSign::Silent,
             _ => LeaseSign::Closed,
@@ -167,6 +167,7 @@ mod tests {
     use std::os::unix::net::{UnixListener, UnixStream};
 
     use super::*;
+    use crate::wire::{LEASE_GOODBYE, LEASE_HEARTBEAT};
 
     unsafe extern "C" {
         fn dup2(from: c_int, to: c_int) -> c_int;
@@ -187,9 +188,11 @@ mod tests {
         let (lease, mut other) = connected();
         assert!(lease.fd >= HIGH_FDS[1], "{}", lease.fd);
         assert_eq!(lease.wait(1), LeaseSign::Silent);
-        other.write_all(b"..").unwrap();
+        other.write_all(&[LEASE_HEARTBEAT; 2]).unwrap();
         assert_eq!(lease.wait(LIMIT_MS), LeaseSign::Alive);
         assert_eq!(lease.wait(1), LeaseSign::Silent, "both were read");
+        other.write_all(&[LEASE_HEARTBEAT, LEASE_GOODBYE]).unwrap();
+        assert_eq!(lease.wait(LIMIT_MS), LeaseSign::Closed, "goodbye");
         let (number, id) = lease.into_parts();
         assert_eq!(Lease::from_parts(number, id), Some(lease));
         drop(other);
