@@ -32,7 +32,7 @@ use crate::watch::admission::Admission;
 use crate::watch::control::{Ended, interrupted_by};
 use crate::watch::launch;
 use crate::watch::port::Unwatched;
-use crate::watch::port_guard::PortDir;
+use crate::watch::port_guard::GuardedPort;
 use crate::watch::request::{Limits, WatchRequest};
 use crate::watch::unreachable::Unreachable;
 
@@ -42,12 +42,12 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 /// Starts the command, watches all its processes, and ends with the command's exit code.
 pub(super) fn run(args: &RunArgs) -> Result<Code, Failure> {
     // Declared first, so that it is dropped after the runtime, which closes the port.
-    let mut dir = None;
+    let mut port = None;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(follow(args, &mut dir))
+    runtime.block_on(follow(args, &mut port))
 }
 
-async fn follow(args: &RunArgs, dir: &mut Option<PortDir>) -> Result<Code, Failure> {
+async fn follow(args: &RunArgs, port: &mut Option<GuardedPort>) -> Result<Code, Failure> {
     let assertions = verdict::assertions(&args.assertions)?;
     let recording = recording(&args.watch, &args.output, true)?;
     let request = WatchRequest {
@@ -60,12 +60,12 @@ async fn follow(args: &RunArgs, dir: &mut Option<PortDir>) -> Result<Code, Failu
     let mut signals = Signals::listen()?;
     let to_stderr = output::sink(&args.output, true) == Sink::Stdout;
     let multi_process = Rc::new(RefCell::new(output::open_multi_process(&args.output, true)?));
-    let dir = dir.insert(PortDir::make()?);
-    let launched = launch::launch(&args.command, to_stderr, dir.socket())?;
+    let guarded = port.insert(GuardedPort::make()?);
+    let launched = launch::launch(&args.command, to_stderr, guarded.place().clone())?;
     let root = launched.pid;
     let (child, port, admission) = launched.into_parts();
     // Before the command can start other processes: those that come later belong to the tree.
-    let unreachable = Unreachable::new(&dir.socket(), root);
+    let unreachable = Unreachable::new(guarded.place().address(), root);
     let setup = Rc::new(Setup { args: args.clone(), assertions, request, root });
     let (status, _) = watch::channel(None);
     let mut tree = Tree {

@@ -19,21 +19,21 @@ use crate::sys::{self, Signals};
 use crate::watch::control::{Ended, NotWatched, unless_ended};
 use crate::watch::launch::{self, NextOrExit};
 use crate::watch::port::Unwatched;
-use crate::watch::port_guard::PortDir;
+use crate::watch::port_guard::GuardedPort;
 use crate::watch::request::WatchRequest;
 use crate::watch::run::{self, WatchSource};
 
 pub(crate) fn run(args: &RunArgs) -> Result<Code, Failure> {
     // Declared first, so that it is dropped after the runtime, which closes the port.
-    let mut dir = None;
+    let mut port = None;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(watch(args, &mut dir)).or_else(|not_watched| match not_watched {
+    runtime.block_on(watch(args, &mut port)).or_else(|not_watched| match not_watched {
         NotWatched::Failed(failure) => Err(failure),
         NotWatched::Interrupted(code) => Ok(code),
     })
 }
 
-async fn watch(args: &RunArgs, dir: &mut Option<PortDir>) -> Result<Code, NotWatched> {
+async fn watch(args: &RunArgs, port: &mut Option<GuardedPort>) -> Result<Code, NotWatched> {
     let assertions = verdict::assertions(&args.assertions)?;
     let request = watch_request(&args.watch, &args.output, &assertions)?;
     // Report what is known to fail before starting anything.
@@ -46,8 +46,8 @@ async fn watch(args: &RunArgs, dir: &mut Option<PortDir>) -> Result<Code, NotWat
     let to_stderr = output::sink(&args.output, true) == Sink::Stdout;
     let (report, warnings) = output::open(&args.output, true, true)?;
     let mut observer = ReportObserver::new(report, &assertions, warnings);
-    let dir = dir.insert(PortDir::make().map_err(Failure::from)?);
-    let mut launched = match launch::launch(&args.command, to_stderr, dir.socket()) {
+    let guarded = port.insert(GuardedPort::make().map_err(Failure::from)?);
+    let mut launched = match launch::launch(&args.command, to_stderr, guarded.place().clone()) {
         Ok(launched) => launched,
         Err(failure) => return Ok(unwatched(args, &mut observer, None, failure)?),
     };

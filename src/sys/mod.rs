@@ -6,8 +6,11 @@ mod late;
 mod os;
 #[cfg(target_os = "linux")]
 mod place;
-#[cfg(not(target_os = "linux"))]
+#[cfg(all(unix, not(target_os = "linux")))]
 #[path = "place_elsewhere.rs"]
+mod place;
+#[cfg(windows)]
+#[path = "place_windows.rs"]
 mod place;
 mod shared;
 #[cfg(unix)]
@@ -17,23 +20,12 @@ mod windows;
 
 pub(crate) use late::LateFile;
 pub(crate) use os::{
-    Lease, Signals, close_inherited, create, exit_code, forward, free_bytes, give_socket, is_root,
-    make_temp_dir, open_settings, others_can_change, own_group, own_uid, place, read_at, replaceable,
-    replacement,
+    Lease, PortPlace, Signals, close_inherited, create, exit_code, forward, free_bytes, is_root,
+    memory_bytes, open_settings, others_can_change, own_group, own_uid, place, read_at, replaceable,
+    replacement, thread_names,
 };
 pub(crate) use place::{Meeting, meet, read_of};
 pub(crate) use shared::{Settings, Signal};
-
-/// Resident and swapped-out memory of a process; `None` if `/proc` does not say.
-pub(crate) fn memory_bytes(pid: u32) -> Option<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let kib = |name: &str| {
-        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
-        line.split_whitespace().next()?.parse::<u64>().ok()
-    };
-    let swapped = kib("VmSwap:").unwrap_or(0);
-    kib("VmRSS:").map(|resident| resident.saturating_add(swapped).saturating_mul(1024))
-}
 
 /// The result of loading the profiler library into gcwatch, before it goes to the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

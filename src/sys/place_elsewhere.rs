@@ -1,4 +1,4 @@
-//! Puts the profiler library and the lease's socket into a directory that the target can reach (not on Linux). A thread
+//! Puts the profiler library and the lease's socket into a directory that the target can reach (macOS, BSD). A thread
 //! cannot take on another user's rights here, so root does this only for processes that it starts.
 
 use std::fs::{self, File};
@@ -91,7 +91,6 @@ fn write_once(dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     }
 }
 
-#[cfg(unix)]
 mod own {
     use std::fs::{self, DirBuilder, Permissions};
     use std::io;
@@ -126,28 +125,5 @@ mod own {
     /// Lets all users read the file, and no other user write to it.
     pub(super) fn readable_by_all(file: &fs::File) -> io::Result<()> {
         file.set_permissions(Permissions::from_mode(0o644))
-    }
-}
-
-/// On Windows the temporary directory belongs to the user.
-#[cfg(windows)]
-mod own {
-    use std::fs;
-    use std::io;
-    use std::path::{Path, PathBuf};
-
-    pub(super) fn make_shared_dir(parent: &Path) -> io::Result<PathBuf> {
-        let dir = parent.join("gcwatch");
-        fs::create_dir_all(&dir)?;
-        Ok(dir)
-    }
-
-    pub(super) fn made_by_us(path: &Path) -> bool {
-        fs::symlink_metadata(path).is_ok_and(|m| m.is_file())
-    }
-
-    /// Nothing to do: the file inherits the access list of its directory.
-    pub(super) fn readable_by_all(_file: &fs::File) -> io::Result<()> {
-        Ok(())
     }
 }

@@ -18,8 +18,7 @@ pub(crate) enum Signal {
     /// SIGTERM.
     #[cfg_attr(windows, expect(dead_code, reason = "Windows has no such signal"))]
     Terminate,
-    /// SIGHUP: the terminal has closed. gcwatch reports only the first one: a terminal and its shell both send it, and
+    /// SIGHUP: the terminal has closed. On Windows also a logoff or a shutdown. gcwatch reports only the first one: a terminal and its shell both send it, and
     /// a second signal would mean that the user does not want to wait.
-    #[cfg_attr(windows, expect(dead_code, reason = "a console that closes sends no signal"))]
     HangUp,
 }

@@ -2,23 +2,29 @@
 #![expect(unsafe_code, reason = "there is no safe interface to inherited descriptors and ignored signals")]
 
 mod files;
+mod port_place;
+mod process;
 mod settings;
 mod user;
 
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
+use netcore_profiler::wire::{LEASE_GOODBYE, LEASE_HEARTBEAT};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::signal::unix::{self, SignalKind};
 
 use super::shared::Signal;
+#[cfg(not(target_os = "linux"))]
+pub(super) use files::make_temp_dir;
 pub(crate) use files::{Place, create, create_kept, place, replaceable, replacement};
+pub(crate) use port_place::PortPlace;
+pub(crate) use process::{memory_bytes, thread_names};
 pub(crate) use settings::open_settings;
 pub(crate) use user::{is_root, own_uid};
 
@@ -128,15 +134,6 @@ pub(crate) fn exit_code(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
 }
 
-/// Makes a directory below `parent` that others can enter, but not list.
-pub(crate) fn make_temp_dir(parent: &Path) -> io::Result<tempfile::TempDir> {
-    tempfile::Builder::new()
-        .prefix("gcw")
-        .rand_bytes(6)
-        .permissions(Permissions::from_mode(0o711))
-        .tempdir_in(parent)
-}
-
 /// Whether anyone but root and us can change a file.
 pub(crate) fn others_can_change(file: &fs::File) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
@@ -162,27 +159,6 @@ impl Expected {
             _ => peer.uid() == self.uid,
         }
     }
-}
-
-/// Gives a socket to another user, or with `to_all` opens it to every user. Its directory must be ours and closed to
-/// other writers, so that the name can only be the socket.
-pub(crate) fn give_socket(socket: &Path, uid: u32, to_all: bool) -> io::Result<()> {
-    use rustix::fs::{AtFlags, CWD, Mode, OFlags};
-    let (Some(dir), Some(name)) = (socket.parent(), socket.file_name()) else {
-        return Err(io::ErrorKind::InvalidInput.into());
-    };
-    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
-    let dir = rustix::fs::openat(CWD, dir, flags, Mode::empty())?;
-    let meta = rustix::fs::fstat(&dir)?;
-    if meta.st_uid != own_uid() || meta.st_mode & 0o022 != 0 {
-        return Err(io::Error::other("its directory can be changed by others"));
-    }
-    let user = Some(rustix::fs::Uid::from_raw(uid));
-    if !to_all && rustix::fs::chownat(&dir, name, user, None, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
-        return Ok(());
-    }
-    // Without the right to change the owner, let every user connect: gcwatch checks who does.
-    Ok(rustix::fs::chmodat(&dir, name, Mode::from_raw_mode(0o666), AtFlags::empty())?)
 }
 
 /// What we wrote to a socket and its peer has not read yet, as the kernel counts it.
@@ -219,7 +195,7 @@ impl Lease {
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn listen(path: &Path) -> io::Result<Lease> {
         let listener = std::os::unix::net::UnixListener::bind(path)?;
-        fs::set_permissions(path, Permissions::from_mode(0o600))?;
+        fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
         Lease::on(listener, Expected { pid: None, uid: own_uid() })
     }
 
@@ -241,7 +217,7 @@ impl Lease {
     /// byte would not help. A failed write does not show that the profiler has left; [`Lease::gone`] does.
     pub(crate) fn beat(&self) {
         if let Some(stream) = &self.held
-            && let Err(e) = stream.try_write(&[1])
+            && let Err(e) = stream.try_write(&[LEASE_HEARTBEAT])
         {
             tracing::trace!("could not send a heartbeat: {e}");
         }
@@ -268,9 +244,12 @@ impl Lease {
 
     /// Tells the profiler to leave. The read half stays open, to see when it has left.
     pub(crate) async fn end(&mut self) {
-        if let Some(stream) = &mut self.held
-            && let Err(e) = stream.shutdown().await
-        {
+        let Some(stream) = &mut self.held else { return };
+        if let Err(e) = stream.try_write(&[LEASE_GOODBYE]) {
+            tracing::trace!("could not say goodbye: {e}");
+        }
+        // If the buffer is full, the end of our side says the same.
+        if let Err(e) = stream.shutdown().await {
             tracing::debug!("could not end the lease: {e}");
         }
     }

@@ -218,11 +218,7 @@ impl Found {
 /// Whether a gcwatch watches the process at level `roots`: then it has a thread of the profiler. The mapped library
 /// shows nothing, as it stays mapped after the profiler has left.
 pub(crate) fn has_our_profiler(pid: u32) -> bool {
-    let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return false };
-    let ours = |dir: std::path::PathBuf| {
-        std::fs::read(dir.join("comm")).is_ok_and(|name| name.starts_with(b"gcwatch-"))
-    };
-    threads.flatten().any(|thread| ours(thread.path()))
+    sys::thread_names(pid).iter().any(|name| name.starts_with("gcwatch-"))
 }
 
 /// Everything that gcwatch knows of a target before its first event.

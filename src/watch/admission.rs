@@ -6,13 +6,12 @@
 //! a connection of a user that nobody in our tree has become is closed.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use dotnet_diagnostics_client::{Endpoint, Error, Listener, Port, process};
+use dotnet_diagnostics_client::{Error, Listener, Port, process};
 
-use crate::sys;
+use crate::sys::{self, PortPlace};
 
 /// How often to search the tree for other users, before its first runtime has connected and afterwards.
 pub(crate) const STARTUP_INTERVAL: Duration = Duration::from_millis(200);
@@ -23,7 +22,7 @@ const MAX_PROCESSES: usize = 65_536;
 /// The users that may connect beside root and our own.
 #[derive(Debug, Clone)]
 pub(crate) struct Admission {
-    socket: PathBuf,
+    place: PortPlace,
     users: Arc<Mutex<HashSet<u32>>>,
 }
 
@@ -32,13 +31,13 @@ impl Admission {
     ///
     /// # Errors
     /// Those of [`Listener::bind`].
-    pub(crate) fn open(socket: PathBuf) -> Result<(Port, Admission), Error> {
+    pub(crate) fn open(place: PortPlace) -> Result<(Port, Admission), Error> {
         let users = Arc::new(Mutex::new(HashSet::new()));
         let known = Arc::clone(&users);
         // Root can connect whatever the socket's mode is, and is trusted.
         let admit = move |uid: u32| uid == 0 || uid == sys::own_uid() || lock(&known).contains(&uid);
-        let listener = Listener::bind(Endpoint::socket(&socket))?.admitting(move |peer| admit(peer.uid));
-        Ok((Port::serve(listener), Admission { socket, users }))
+        let listener = Listener::bind(place.endpoint())?.admitting(move |peer| admit(peer.uid));
+        Ok((Port::serve(listener), Admission { place, users }))
     }
 
     /// Looks at all processes of the tree below `root`.
@@ -61,11 +60,11 @@ impl Admission {
         }
         tracing::debug!("process {pid} runs as user {uid}: it may connect to the port");
         // Only one user can own the socket. With several, every user can connect, and `admit` decides.
-        match sys::give_socket(&self.socket, uid, !users.is_empty()) {
+        match self.place.give(uid, !users.is_empty()) {
             Ok(()) => {
                 users.insert(uid);
             }
-            Err(e) => tracing::debug!("cannot give {} to user {uid}: {e}", self.socket.display()),
+            Err(e) => tracing::debug!("cannot give the port to user {uid}: {e}"),
         }
     }
 }

@@ -4,7 +4,6 @@
 use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -16,6 +15,7 @@ use super::admission::{self, Admission};
 use super::port::{PORTS, Unwatched};
 use super::refusal::Refusal;
 use crate::exit::{Code, Failure};
+use crate::sys::PortPlace;
 
 /// Programs of the SDK that commands such as `dotnet run` start before the user's program.
 const SDK_PROGRAMS: [&str; 4] = ["dotnet", "MSBuild", "VBCSCompiler", "csc"];
@@ -46,18 +46,18 @@ impl Suspended {
     }
 }
 
-/// Starts the program with a port at `socket`. `stdout_to_stderr`: our own report takes stdout.
+/// Starts the program with a port at `place`. `stdout_to_stderr`: our own report takes stdout.
 ///
 /// # Errors
 /// Exit code 127: the program was not found; 126: it is not executable.
 pub(crate) fn launch(
     command: &[OsString],
     stdout_to_stderr: bool,
-    socket: PathBuf,
+    place: PortPlace,
 ) -> Result<Launched, Failure> {
     let (program, args) =
         command.split_first().ok_or_else(|| Failure::new(Code::USAGE, "no command was given"))?;
-    let (port, admission) = Admission::open(socket).map_err(|e| Failure::new(Code::FAILED, e.to_string()))?;
+    let (port, admission) = Admission::open(place).map_err(|e| Failure::new(Code::FAILED, e.to_string()))?;
     let setting = match std::env::var(PORTS) {
         Ok(theirs) if !theirs.is_empty() => format!("{theirs};{}", port.setting()),
         _ => port.setting().to_owned(),

@@ -1,7 +1,6 @@
 //! Our diagnostic port: its name in the environment, and the runtimes that connect to it and that nobody watches.
 
 use std::ffi::OsStr;
-use std::path::Path;
 
 use dotnet_diagnostics_client::{Error, PortClient, process};
 use tokio::task::JoinSet;
@@ -9,9 +8,9 @@ use tokio::task::JoinSet;
 /// A runtime connects to the ports that this variable names.
 pub(crate) const PORTS: &str = "DOTNET_DiagnosticPorts";
 
-/// Whether a value of [`PORTS`] names this port, alone or among others.
-pub(crate) fn names_port(value: &OsStr, port: &Path) -> bool {
-    let port = port.as_os_str().as_encoded_bytes();
+/// Whether a value of [`PORTS`] names the port with this address, alone or among others.
+pub(crate) fn names_port(value: &OsStr, port: &OsStr) -> bool {
+    let port = port.as_encoded_bytes();
     value.as_encoded_bytes().windows(port.len()).any(|part| part == port)
 }
 

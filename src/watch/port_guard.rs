@@ -1,12 +1,12 @@
-//! The directory with the port of a launch, and the guard that opens the port again when gcwatch has ended.
+//! The port of a launch, and the guard that opens it again when gcwatch has ended.
 //!
 //! Every process that a launched program starts inherits `DOTNET_DiagnosticPorts=...,suspend`: its .NET runtime waits
 //! at its start until it is resumed through that port. Without gcwatch it would wait for ever. So the guard, a process
 //! of its own, waits until gcwatch has ended or was killed. Then it resumes every runtime that connects, until no
 //! process has the port in its environment.
 
+use std::ffi::OsStr;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use tokio::time::sleep;
 
 use super::admission::Admission;
 use super::port::{PORTS, Unwatched, names_port};
-use crate::sys;
+use crate::sys::{self, PortPlace};
 
 /// The argument that makes gcwatch a guard. Users do not type it.
 pub(crate) const WORD: &str = "guard-port";
@@ -27,38 +27,34 @@ const USERS_INTERVAL: Duration = Duration::from_secs(2);
 /// time apart, find nobody.
 const EXEC_TIME: Duration = Duration::from_millis(10);
 
-/// The directory that holds the port of a launch. Drop it after everything that uses the port. If a process can still
-/// connect, the guard then takes the port over; otherwise the port is closed for good.
+/// The port of a launch. Drop it after everything that uses the port. If a process can still connect, the guard then
+/// takes the port over; otherwise the port is closed for good.
 #[derive(Debug)]
-pub(crate) struct PortDir {
-    path: PathBuf,
+pub(crate) struct GuardedPort {
+    place: PortPlace,
     /// Its stdin is a pipe that only we hold, so it sees our end.
     guard: Option<Child>,
 }
 
-impl PortDir {
-    /// Makes the directory and starts the guard. Call it before any process can inherit the port.
-    pub(crate) fn make() -> io::Result<PortDir> {
-        // The path must be short: a socket's path has at most 108 bytes, and .NET 8 hangs at 108.
-        let dir =
-            sys::make_temp_dir(Path::new("/tmp")).or_else(|_| sys::make_temp_dir(&std::env::temp_dir()))?;
-        let mut made = PortDir { path: dir.keep(), guard: None };
-        match start(&made.path) {
+impl GuardedPort {
+    /// Makes the place of a port and starts the guard. Call it before any process can inherit the port.
+    pub(crate) fn make() -> io::Result<GuardedPort> {
+        let mut made = GuardedPort { place: PortPlace::make()?, guard: None };
+        match start(&made.place) {
             Ok(guard) => made.guard = Some(guard),
             Err(e) => tracing::debug!("cannot start the guard of the port: {e}"),
         }
         Ok(made)
     }
 
-    /// The path of the port's socket.
-    pub(crate) fn socket(&self) -> PathBuf {
-        socket(&self.path)
+    pub(crate) fn place(&self) -> &PortPlace {
+        &self.place
     }
 }
 
-impl Drop for PortDir {
+impl Drop for GuardedPort {
     fn drop(&mut self) {
-        if self.guard.is_some() && has_holder(&self.socket()) {
+        if self.guard.is_some() && has_holder(&self.place) {
             // Dropping the guard's stdin makes it take over.
             return;
         }
@@ -67,15 +63,15 @@ impl Drop for PortDir {
             let _killed = guard.kill();
             let _ended = guard.wait();
         }
-        remove(&self.path);
+        self.place.remove();
     }
 }
 
-fn start(dir: &Path) -> io::Result<Child> {
+fn start(place: &PortPlace) -> io::Result<Child> {
     let program = std::env::current_exe().ok().filter(|path| path.exists());
     // If our file was replaced while we run, Linux can still start it from here.
     let mut command = Command::new(program.unwrap_or_else(|| "/proc/self/exe".into()));
-    command.arg(WORD).arg(dir).current_dir("/");
+    command.arg(WORD).arg(place.name()).current_dir("/");
     // We may have inherited the port of an outer gcwatch, whose guard must not wait for ours.
     command.env_clear();
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -84,48 +80,33 @@ fn start(dir: &Path) -> io::Result<Child> {
     command.spawn()
 }
 
-fn socket(dir: &Path) -> PathBuf {
-    dir.join("port")
-}
-
-/// Removes the socket, and then the directory if it is empty.
-fn remove(dir: &Path) {
-    for gone in [std::fs::remove_file(socket(dir)), std::fs::remove_dir(dir)] {
-        if let Err(e) = gone.or_else(|e| if e.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(e) }) {
-            tracing::debug!("{}: {e}", dir.display());
-        }
-    }
-}
-
-/// Runs as the guard of the port in `dir`.
+/// Runs as the guard of the port at the place with this name.
 ///
 /// # Errors
 /// The port cannot be opened again.
-pub(crate) fn run(dir: &Path) -> io::Result<()> {
+pub(crate) fn run(name: &OsStr) -> io::Result<()> {
     // The guard must not keep open what our caller had open, such as a lock or a pipe.
     sys::close_inherited();
     // Nobody writes to it, so the read returns when gcwatch has ended.
     let _end = io::stdin().read(&mut [0])?;
-    let served = if has_holder(&socket(dir)) {
+    let place = PortPlace::of(name);
+    let served = if has_holder(&place) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        runtime.block_on(serve(&socket(dir)))
+        runtime.block_on(serve(&place))
     } else {
         Ok(())
     };
-    remove(dir);
+    place.remove();
     served
 }
 
 /// Resumes every runtime that connects, until no process has the port.
-async fn serve(socket: &Path) -> io::Result<()> {
-    match std::fs::remove_file(socket) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
-        _ => {}
-    }
-    let (port, admission) = Admission::open(socket.to_owned()).map_err(io::Error::other)?;
+async fn serve(place: &PortPlace) -> io::Result<()> {
+    place.clear()?;
+    let (port, admission) = Admission::open(place.clone()).map_err(io::Error::other)?;
     let mut look = tokio::time::interval(USERS_INTERVAL);
     let mut unwatched = Unwatched::default();
-    let nobody = nobody_left(socket);
+    let nobody = nobody_left(place);
     tokio::pin!(nobody);
     loop {
         tokio::select! {
@@ -133,7 +114,7 @@ async fn serve(socket: &Path) -> io::Result<()> {
             () = &mut nobody => return Ok(()),
             // The tree is not known any more, but only its processes have the port. They are resumed, nothing else.
             _ = look.tick(), if sys::is_root() => {
-                process::pids().into_iter().filter(|pid| holds(*pid, socket)).for_each(|p| admission.look_at(p));
+                process::pids().into_iter().filter(|pid| holds(*pid, place)).for_each(|p| admission.look_at(p));
             }
         }
     }
@@ -141,36 +122,36 @@ async fn serve(socket: &Path) -> io::Result<()> {
 
 /// Waits until no process has the port. Only a process that has it can pass it on. So this checks a single one of them
 /// for as long as that one has it, and then searches all processes again.
-async fn nobody_left(socket: &Path) {
+async fn nobody_left(place: &PortPlace) {
     loop {
-        let holder = match holder(socket) {
+        let holder = match holder(place) {
             Some(pid) => pid,
             None => {
                 sleep(EXEC_TIME).await;
-                match holder(socket) {
+                match holder(place) {
                     Some(pid) => pid,
                     None => return,
                 }
             }
         };
-        while holds(holder, socket) {
+        while holds(holder, place) {
             sleep(HOLDER_INTERVAL).await;
         }
     }
 }
 
-fn has_holder(socket: &Path) -> bool {
-    holder(socket).is_some() || {
+fn has_holder(place: &PortPlace) -> bool {
+    holder(place).is_some() || {
         std::thread::sleep(EXEC_TIME);
-        holder(socket).is_some()
+        holder(place).is_some()
     }
 }
 
 /// A process that has the port in its environment.
-fn holder(socket: &Path) -> Option<u32> {
-    process::pids().into_iter().find(|pid| holds(*pid, socket))
+fn holder(place: &PortPlace) -> Option<u32> {
+    process::pids().into_iter().find(|pid| holds(*pid, place))
 }
 
-fn holds(pid: u32, socket: &Path) -> bool {
-    process::has_variable(pid, PORTS, |value| names_port(value, socket))
+fn holds(pid: u32, place: &PortPlace) -> bool {
+    process::has_variable(pid, PORTS, |value| names_port(value, place.address()))
 }

@@ -151,10 +151,7 @@ impl Ready {
 
 /// Whether the profiler in a process is ours: its lease thread runs for as long as it is loaded.
 fn has_our_profiler(pid: u32) -> bool {
-    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    threads
-        .map(|thread| std::fs::read(thread.path().join("comm")))
-        .any(|name| name.is_ok_and(|name| name.trim_ascii_end() == b"gcwatch-lease"))
+    sys::thread_names(pid).iter().any(|name| name == "gcwatch-lease")
 }
 
 /// Why a runtime has no level `moves`: NativeAOT and Mono send the ranges of generations, but none of their blocks.

@@ -1,7 +1,7 @@
 //! Finds .NET processes of a tree that do not connect to our port: their diagnostics are off, or too old.
 
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::ffi::{OsStr, OsString};
 use std::time::{Duration, Instant};
 
 use dotnet_diagnostics_client::{ProcessFacts, process};
@@ -18,7 +18,8 @@ pub(crate) struct Unreachable {
     settled: HashSet<u32>,
     /// Processes with a runtime that has not connected yet, and since when they are known.
     silent: HashMap<u32, Instant>,
-    port: PathBuf,
+    /// How [`PORTS`] names the port.
+    port: OsString,
 }
 
 /// A process that cannot be watched, and why.
@@ -32,7 +33,7 @@ pub(crate) struct UnreachableProcess {
 impl Unreachable {
     /// `port`: the port that processes of the tree have in their environment. Call this while the tree has no process
     /// but its root.
-    pub(crate) fn new(port: &Path, root: u32) -> Unreachable {
+    pub(crate) fn new(port: &OsStr, root: u32) -> Unreachable {
         let settled = process::pids().into_iter().filter(|pid| *pid != root).collect();
         Unreachable { settled, silent: HashMap::new(), port: port.to_owned() }
     }

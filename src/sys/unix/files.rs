@@ -160,6 +160,15 @@ fn link(path: &Path) -> io::Result<Option<(u32, PathBuf)>> {
     Ok(Some((fs::symlink_metadata(path)?.uid(), fs::read_link(path)?)))
 }
 
+/// Makes a directory below `parent` that others can enter, but not list.
+pub(crate) fn make_temp_dir(parent: &Path) -> io::Result<tempfile::TempDir> {
+    tempfile::Builder::new()
+        .prefix("gcw")
+        .rand_bytes(6)
+        .permissions(Permissions::from_mode(0o711))
+        .tempdir_in(parent)
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::Write;

@@ -1,122 +1,60 @@
-//! Windows. Listing and attaching at `basic` and `moves` use the same code as elsewhere. What needs a named pipe of
-//! our own is not available yet.
+//! Windows.
 
-use std::fs;
+mod files;
+mod lease;
+mod port_place;
+mod process;
+mod security;
+
 use std::io;
-use std::os::windows::ffi::OsStrExt;
 use std::os::windows::process::CommandExt;
-use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
-use std::ptr;
 
-use windows_sys::Win32::Storage::FileSystem::GetDiskFreeSpaceExW;
+use tokio::signal::windows::{self, CtrlBreak, CtrlC, CtrlClose, CtrlLogoff, CtrlShutdown};
 
-use super::shared::{Settings, Signal};
+use super::shared::Signal;
+pub(crate) use files::{
+    Place, create, create_kept, free_bytes, open_settings, others_can_change, place, read_at, replaceable,
+    replacement,
+};
+pub(crate) use lease::Lease;
+pub(crate) use port_place::PortPlace;
+pub(crate) use process::{memory_bytes, thread_names};
+pub(super) use security::{make_directory, only_trusted_can_write};
 
-/// Receives Ctrl-C.
+/// Receives what a console, a logoff and a shutdown send. Once this exists, they no longer end the process.
 #[derive(Debug)]
-pub(crate) struct Signals;
+pub(crate) struct Signals {
+    interrupt: CtrlC,
+    interrupt_all: CtrlBreak,
+    close: CtrlClose,
+    logoff: CtrlLogoff,
+    shutdown: CtrlShutdown,
+}
 
 impl Signals {
-    /// Starts listening.
+    /// Starts listening. Must be called within a tokio runtime.
     pub(crate) fn listen() -> io::Result<Signals> {
-        Ok(Signals)
+        Ok(Signals {
+            interrupt: windows::ctrl_c()?,
+            interrupt_all: windows::ctrl_break()?,
+            close: windows::ctrl_close()?,
+            logoff: windows::ctrl_logoff()?,
+            shutdown: windows::ctrl_shutdown()?,
+        })
     }
 
-    /// Waits for the next Ctrl-C, which a console sends to all its processes.
+    /// Waits for the next signal. A console sends it to all its processes, children included. Cancel safe.
     pub(crate) async fn next(&mut self) -> Signal {
-        match tokio::signal::ctrl_c().await {
-            Ok(()) => Signal::Interrupt { to_group: true },
-            Err(_) => std::future::pending().await,
+        tokio::select! {
+            Some(()) = self.interrupt.recv() => Signal::Interrupt { to_group: true },
+            Some(()) = self.interrupt_all.recv() => Signal::Interrupt { to_group: true },
+            Some(()) = self.close.recv() => Signal::HangUp,
+            Some(()) = self.logoff.recv() => Signal::HangUp,
+            Some(()) = self.shutdown.recv() => Signal::HangUp,
+            else => std::future::pending().await,
         }
     }
-}
-
-/// Opens a file to write it from its start. A new file gets the access list of its directory.
-///
-/// # Errors
-/// Those of the system.
-pub(crate) fn create(path: &Path) -> io::Result<fs::File> {
-    fs::File::create(path)
-}
-
-/// Opens a file as [`create`] does, but keeps its contents. Also returns the path if it created the file.
-///
-/// # Errors
-/// Those of the system.
-pub(crate) fn create_kept(path: &Path) -> io::Result<(fs::File, Option<PathBuf>)> {
-    match fs::File::create_new(path) {
-        Ok(file) => Ok((file, Some(path.to_owned()))),
-        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
-            Ok((fs::File::options().write(true).open(path)?, None))
-        }
-        Err(e) => Err(e),
-    }
-}
-
-/// Identifies a file, for comparison: its canonical directory, and its name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place(PathBuf);
-
-impl Place {
-    /// The place of an open file, by the path that opened it.
-    pub(crate) fn of(_file: &fs::File, path: &Path) -> Option<Place> {
-        place(path)
-    }
-}
-
-/// The place of a file that exists or could be created; `None` if it is no regular file, or has no directory.
-pub(crate) fn place(path: &Path) -> Option<Place> {
-    if let Ok(there) = fs::metadata(path) {
-        return there.is_file().then(|| fs::canonicalize(path).ok()).flatten().map(Place);
-    }
-    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
-    Some(Place(fs::canonicalize(dir).ok()?.join(path.file_name()?)))
-}
-
-/// The path to rename a file to so that it replaces `path`. `None` if `path` is no regular file but, for example, a
-/// device, which is written and not replaced.
-///
-/// # Errors
-/// Those of the system.
-pub(crate) fn replaceable(path: &Path) -> io::Result<Option<PathBuf>> {
-    match fs::metadata(path) {
-        Ok(there) if there.is_file() => fs::canonicalize(path).map(Some),
-        Ok(_) => Ok(None),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Some(path.to_owned())),
-        Err(e) => Err(e),
-    }
-}
-
-/// Creates a file beside `path` that will replace it by a rename. It gets the access list of the directory.
-///
-/// # Errors
-/// Those of the system.
-pub(crate) fn replacement(path: &Path, _for_all: bool) -> io::Result<tempfile::NamedTempFile> {
-    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
-    tempfile::Builder::new().prefix(".gcwatch-").tempfile_in(dir)
-}
-
-/// Opens a settings file. On Windows gcwatch does not check who wrote it.
-///
-/// # Errors
-/// Those of the system; `NotFound` also for anything but a regular file.
-pub(crate) fn open_settings(path: &Path) -> io::Result<Settings> {
-    let file = fs::File::open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(Settings::Open { file, own: true }),
-        false => Err(io::ErrorKind::NotFound.into()),
-    }
-}
-
-/// The free space of a directory's file system; `None` if it does not say.
-#[expect(unsafe_code, reason = "the standard library has no call for it")]
-pub(crate) fn free_bytes(dir: &Path) -> Option<u64> {
-    let path: Vec<u16> = dir.as_os_str().encode_wide().chain([0]).collect();
-    let mut free = 0;
-    // SAFETY: the path ends with a zero, the call writes its result to `free`, and the other pointers may be null.
-    let done = unsafe { GetDiskFreeSpaceExW(path.as_ptr(), &raw mut free, ptr::null_mut(), ptr::null_mut()) };
-    (done != 0).then_some(free)
 }
 
 /// Nothing to do: the console has sent the signal to the child already.
@@ -124,31 +62,22 @@ pub(crate) fn forward(_pid: u32, _signal: Signal) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads a file at an offset. This moves the file's own position, so callers must read by offset only.
-pub(crate) fn read_at(file: &fs::File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-    std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
-}
-
-/// Makes a command start in a process group of its own, which the console's signals do not reach.
+/// Makes a command start without our console, whose signals and whose end then do not reach it.
 pub(crate) fn own_group(command: &mut Command) {
     const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
-    command.creation_flags(CREATE_NEW_PROCESS_GROUP);
+    const DETACHED_PROCESS: u32 = 8;
+    command.creation_flags(CREATE_NEW_PROCESS_GROUP | DETACHED_PROCESS);
 }
 
-/// Nothing to do: on Windows a process inherits only handles that were passed on deliberately.
+/// Nothing to do: a process inherits only handles that were passed on deliberately.
 pub(crate) fn close_inherited() {}
 
-/// On Windows gcwatch does not distinguish users.
+/// Users have no numbers here: pipes and files have access lists.
 pub(crate) fn own_uid() -> u32 {
     0
 }
 
-/// Nothing to do: Windows has no such socket.
-pub(crate) fn give_socket(_socket: &Path, _uid: u32, _to_all: bool) -> io::Result<()> {
-    Ok(())
-}
-
-/// Windows has no such user.
+/// There is no such user.
 pub(crate) fn is_root() -> bool {
     false
 }
@@ -156,42 +85,4 @@ pub(crate) fn is_root() -> bool {
 /// The exit code of a process.
 pub(crate) fn exit_code(status: ExitStatus) -> i32 {
     status.code().unwrap_or(1)
-}
-
-/// Makes a directory below `parent`.
-pub(crate) fn make_temp_dir(parent: &Path) -> io::Result<tempfile::TempDir> {
-    tempfile::Builder::new().prefix("gcw").tempdir_in(parent)
-}
-
-/// Not checked on Windows.
-pub(crate) fn others_can_change(_file: &fs::File) -> io::Result<bool> {
-    Ok(false)
-}
-
-/// Keeps the profiler in the target. Not available on Windows yet: [`Lease::listen`] fails.
-#[derive(Debug)]
-pub(crate) struct Lease;
-
-impl Lease {
-    /// Fails: level `roots` is not available on Windows yet.
-    pub(crate) fn listen(_path: &Path) -> io::Result<Lease> {
-        Err(io::Error::new(io::ErrorKind::Unsupported, "level roots is not available on Windows yet"))
-    }
-
-    /// Never returns.
-    pub(crate) async fn taken(&mut self) -> io::Result<()> {
-        std::future::pending().await
-    }
-
-    pub(crate) fn beat(&self) {}
-
-    pub(crate) fn all_read(&self) -> Option<bool> {
-        None
-    }
-
-    pub(crate) async fn forget_arrivals(&mut self) {}
-
-    pub(crate) async fn end(&mut self) {}
-
-    pub(crate) async fn gone(&mut self) {}
 }
