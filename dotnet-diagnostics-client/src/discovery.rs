@@ -15,9 +15,9 @@ pub use not_found::{NotFound, NotFoundReason};
 
 /// Finds the default endpoint of a process.
 ///
-/// On Linux this is the socket with the exact name that the process uses: in its `TMPDIR`, with the process id in its
-/// PID namespace, and with its start time. On macOS and the BSDs it is the newest socket of the process id, on Windows
-/// the pipe with the process id in its name.
+/// On Linux and macOS this is the socket with the exact name that the process uses: in its `TMPDIR`, with the process id
+/// in its PID namespace, and with its start time. If the start time cannot be read, and on the BSDs, it is the newest
+/// socket of the process id, on Windows the pipe with the process id in its name.
 ///
 /// # Errors
 /// [`NotFound`], with everything that was searched.

@@ -56,7 +56,7 @@ pub fn cpu_ticks(pid: u32) -> Option<u64> {
 
 /// Ids of the processes that this user can see, in no particular order.
 ///
-/// Empty on macOS and the BSDs.
+/// Empty on the BSDs.
 pub fn pids() -> Vec<u32> {
     sys::pids()
 }

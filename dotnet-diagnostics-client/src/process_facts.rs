@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 /// What the operating system says about a process. A field is `None` if it could not be read, because the process
 /// belongs to another user or the platform does not have it.
 ///
-/// | field | Linux | Windows | macOS, BSD |
-/// |---|---|---|---|
-/// | `exists` | yes | yes | yes |
-/// | `uid`, `start_time_ticks` | yes | no | no |
-/// | all others | yes | yes | no |
+/// | field | Linux | Windows | macOS | BSD |
+/// |---|---|---|---|---|
+/// | `exists` | yes | yes | yes | yes |
+/// | `executable`, `parent_pid`, `environ`, `command_line` | yes | yes | yes | no |
+/// | `uid`, `start_time_ticks` | yes | no | yes | no |
+/// | all others | yes | yes | no | no |
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct ProcessFacts {
@@ -36,7 +37,8 @@ pub struct ProcessFacts {
     pub namespace_pid: Option<u32>,
     /// Id of the parent process.
     pub parent_pid: Option<u32>,
-    /// When the process started, in clock ticks since boot. The name of the runtime's socket has the same number.
+    /// When the process started: in clock ticks since boot on Linux, in seconds since 1970 on macOS. The name of the
+    /// runtime's socket has the same number.
     pub start_time_ticks: Option<u64>,
 }
 

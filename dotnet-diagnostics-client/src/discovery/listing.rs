@@ -80,7 +80,7 @@ pub enum Rejection {
     /// process.
     #[error("left over from an earlier process: start time {found} in the name, {expected} expected")]
     StaleKey {
-        /// Start time of the process, in clock ticks since boot.
+        /// Start time of the process, in the unit of this system.
         expected: u64,
         /// Start time in the name.
         found: u64,

@@ -98,7 +98,9 @@ impl NotFound {
         }
         let hidden = |dir: &SearchedDirectory| dir.problem == Some(io::ErrorKind::PermissionDenied);
         // Without environment and mappings, no reason can be derived from them.
-        let unreadable = self.facts.environ.is_none() && !self.facts.mappings_readable;
+        // macOS hides the variables of some of this user's own processes, but not their arguments.
+        let readable = cfg!(target_os = "macos") && self.facts.command_line.is_some();
+        let unreadable = self.facts.environ.is_none() && !self.facts.mappings_readable && !readable;
         if self.searched.iter().any(hidden) || (self.facts.uid.is_some() && unreadable) {
             return NotFoundReason::NotPermitted { owner_uid: self.facts.uid };
         }

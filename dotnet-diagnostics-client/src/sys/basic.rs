@@ -1,9 +1,10 @@
-//! What this crate knows of a process on Linux and Windows only, and the answers elsewhere.
+//! What this crate does not know of a process on macOS and the BSDs.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::io;
 
 use super::macos::exists;
+pub(crate) use super::macos::{environ, uid};
 
 macro_rules! unknown {
     ($($name:ident: $answer:ty,)*) => {$(
@@ -17,8 +18,6 @@ unknown! {
     cpu_ticks: Option<u64>,
     is_stopped: bool,
     children: Vec<u32>,
-    uid: Option<u32>,
-    environ: Option<Vec<(OsString, OsString)>>,
 }
 
 pub(crate) fn has_variable(_pid: u32, _name: &str, _wanted: impl FnMut(&OsStr) -> bool) -> bool {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 pub(crate) const DEFAULT_DIRECTORY: &str = "/tmp";
 
 /// Where processes have their sockets if their `TMPDIR` is the one of this process, or none. On macOS each user has a
-/// `TMPDIR` of its own, so the processes of other users are not found there.
+/// `TMPDIR` of its own.
 pub(crate) fn shared_directories() -> Vec<PathBuf> {
     let mut directories = vec![std::env::temp_dir()];
     if directories[0] != Path::new(DEFAULT_DIRECTORY) {
@@ -20,7 +20,7 @@ pub(crate) fn shared_directories() -> Vec<PathBuf> {
 pub(crate) struct SocketPlace {
     /// The process id in the socket's name: the one that the process has in its own namespace.
     pub(crate) pid: u32,
-    /// The start time in the socket's name, in clock ticks since boot. `None` where it cannot be known: the newest
+    /// The start time in the socket's name, in the unit of this system. `None` where it cannot be known: the newest
     /// socket of the process id is then taken.
     pub(crate) start_time: Option<u64>,
     /// The most likely directory first.
