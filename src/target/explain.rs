@@ -50,11 +50,24 @@ pub(crate) fn not_found(e: &NotFound) -> Failure {
                 .seen(format!("its TMPDIR is too long: the socket's name would have {length} bytes"))
                 .remedy("start it with a shorter TMPDIR")
         }
-        reason => Failure::new(Code::NO_TARGET, format!("process {pid} cannot be reached: {reason}"))
-            .remedy("is it a .NET process (gcwatch ps), and has it finished starting?"),
+        reason => {
+            let failure = Failure::new(Code::NO_TARGET, format!("process {pid} cannot be reached: {reason}"));
+            hidden_variables(&e.facts, std::env::consts::OS)
+                .into_iter()
+                .fold(failure, Failure::seen)
+                .remedy("is it a .NET process (gcwatch ps), and has it finished starting?")
+        }
     };
     let failure = e.searched.iter().fold(failure, |f, dir| f.seen(format!("looked in {dir}")));
     e.rejected.iter().fold(failure, |f, r| f.seen(r.to_string()))
+}
+
+/// macOS does not show the variables of some programs, so their `TMPDIR` is unknown.
+fn hidden_variables(facts: &ProcessFacts, os: &str) -> Option<&'static str> {
+    (os == "macos" && facts.exists && facts.environ.is_none()).then_some(
+        "macOS hides its environment (System Integrity Protection, or another user's process), so that its \
+         TMPDIR is not known",
+    )
 }
 
 /// The failure for a stopped process, whose socket accepts connections but never answers.
@@ -108,4 +121,19 @@ fn chain(error: &dyn std::error::Error) -> String {
         cause = e.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_macos_hides_variables() {
+        let mut facts = ProcessFacts::default();
+        facts.exists = true;
+        assert!(hidden_variables(&facts, "macos").is_some());
+        assert_eq!(hidden_variables(&facts, "linux"), None);
+        facts.environ = Some(Vec::new());
+        assert_eq!(hidden_variables(&facts, "macos"), None);
+    }
 }

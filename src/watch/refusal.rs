@@ -6,6 +6,17 @@ use netcore_profiler::hresult;
 use crate::exit::{Code, Failure};
 use crate::gc::record::Level;
 
+/// The usual reason why a process loads no library, as a remedy.
+fn not_loaded_because(os: &str) -> &'static str {
+    match os {
+        "macos" => {
+            "a program with the hardened runtime loads only libraries of its own signer: sign it with the \
+             entitlement com.apple.security.cs.disable-library-validation, or use --level moves"
+        }
+        _ => "can its user read and execute files in its temporary directory?",
+    }
+}
+
 /// Why roots cannot be watched here.
 #[derive(Debug, Clone)]
 pub(crate) struct Refusal {
@@ -86,7 +97,7 @@ impl Refusal {
             Some(HResult::UNKNOWN_COMMAND) => Refusal::unsupported("the runtime is too old for it", newer),
             Some(HResult::MODULE_NOT_FOUND) => Refusal::unsupported(
                 "the process could not load the profiler library",
-                "can its user read and execute files in its temporary directory?",
+                not_loaded_because(std::env::consts::OS),
             ),
             Some(HResult::TIMEOUT_WAITING_FOR_CONCURRENT_GC) => Refusal::unsupported(
                 "a background collection ran for more than 10 s",
