@@ -9,6 +9,7 @@ mod archive;
 mod cache;
 pub mod clr;
 pub mod compiler;
+pub mod dist;
 mod npm;
 pub mod profiler;
 mod progress;

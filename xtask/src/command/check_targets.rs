@@ -32,7 +32,7 @@ pub(crate) fn run() -> Result<ExitCode> {
 }
 
 /// Adds a target's standard library. Returns the reason if that fails.
-fn missing(target: &str) -> Option<String> {
+pub(super) fn missing(target: &str) -> Option<String> {
     let added = Command::new("rustup").args(["target", "add", target]).stdin(Stdio::null()).output();
     match added {
         Ok(output) if output.status.success() => None,

@@ -5,6 +5,7 @@ pub(crate) mod bench;
 mod check_targets;
 mod clr;
 mod demo;
+mod dist;
 mod fuzz;
 
 use std::process::ExitCode;
@@ -32,6 +33,8 @@ enum Command {
     Bench(bench::Bench),
     /// Run the fuzz targets, or replay the inputs in fuzz/corpus.
     Fuzz(fuzz::Fuzz),
+    /// Make the packages of a release, in target/dist.
+    Dist(dist::Dist),
     /// Check that the workspace compiles for the other platforms.
     CheckTargets,
 }
@@ -44,6 +47,7 @@ impl Cli {
             Command::Apps => apps::run(),
             Command::Bench(bench) => bench.run(),
             Command::Fuzz(fuzz) => fuzz.run(),
+            Command::Dist(dist) => dist.run(),
             Command::CheckTargets => check_targets::run(),
         }
     }
