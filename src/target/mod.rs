@@ -189,7 +189,19 @@ pub(crate) fn title(info: Option<&ProcessInfo>, facts: Option<&ProcessFacts>) ->
 
 /// As [`title`], from a joined command line.
 pub(crate) fn title_of(command_line: &str) -> String {
-    title_of_words(command_line.split(' ').map(str::to_owned))
+    title_of_words(words_of(command_line))
+}
+
+/// The words of a joined command line. Windows puts a word with spaces, and often the program, into quotes.
+fn words_of(mut line: &str) -> impl Iterator<Item = String> {
+    std::iter::from_fn(move || {
+        line = line.trim_start_matches(' ');
+        let quoted = line.strip_prefix('"').and_then(|rest| rest.split_once('"'));
+        let (word, rest) = quoted.unwrap_or_else(|| line.split_once(' ').unwrap_or((line, "")));
+        let word = (!line.is_empty()).then(|| word.to_owned());
+        line = rest;
+        word
+    })
 }
 
 fn title_of_words(mut words: impl Iterator<Item = String>) -> String {
@@ -292,6 +304,20 @@ mod tests {
 
     fn args(words: impl IntoIterator<Item = &'static str>) -> Vec<OsString> {
         words.into_iter().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn titles_are_found_in_joined_command_lines() {
+        for (line, title) in [
+            ("dotnet /app/web.dll --x", "web.dll"),
+            (r#""C:\Program Files\dotnet\dotnet.exe" "my app.dll" x"#, "my app.dll"),
+            (r#""C:\my app\run.exe" x"#, "run.exe"),
+            ("\"unclosed x", "\"unclosed"),
+            ("/opt/app", "app"),
+            ("", ""),
+        ] {
+            assert_eq!(title_of(line), title, "{line}");
+        }
     }
 
     #[test]

