@@ -76,6 +76,10 @@ fn compile(target: &str, os: &str, linker_variable: &str, library: &Path) -> Res
         "windows" => {
             rustc.arg("-Ctarget-feature=+crt-static");
         }
+        "macos" => {
+            // Otherwise the library is named after the place where it is built.
+            rustc.arg("-Clink-arg=-Wl,-install_name,libnetcore_profiler.dylib");
+        }
         "linux" => {
             // One file for glibc and musl: no library, no start files, no packed relocations.
             rustc.arg("-Ctarget-feature=-crt-static");

@@ -11,7 +11,7 @@ use xtask::dist::Platform;
 use xtask::workspace;
 
 use super::super::check_targets::missing;
-use super::tools;
+use super::{apple, tools};
 
 /// The oldest macOS that the program runs on; .NET 8 and later need at least this one.
 const MACOS: &str = "12.0";
@@ -21,51 +21,60 @@ pub(super) fn program(platform: &Platform, time: i64) -> Result<Result<Vec<u8>, 
     if let Some(reason) = missing(platform.triple) {
         return Ok(Err(format!("its standard library cannot be added: {reason}")));
     }
-    let mut cargo = workspace::cargo();
     let variable = format!("CARGO_TARGET_{}_LINKER", platform.triple.to_uppercase().replace('-', "_"));
     let mut flags = remapped()?;
-    match platform.triple.split('-').nth(2) {
+    let (subcommand, variable, value) = match platform.triple.split('-').nth(2) {
         // Rust's own linker and its copy of musl: no other toolchain has a say in the bytes.
-        Some("linux") => {
-            cargo.arg("build").env(variable, "rust-lld");
-        }
+        Some("linux") => ("build", variable.as_str(), "rust-lld"),
         Some("windows") => {
             const LINKER: &str = "x86_64-w64-mingw32-gcc";
             if !tools::exists(LINKER) {
                 return Ok(Err(format!("{LINKER} is not on PATH (Debian: gcc-mingw-w64-x86-64)")));
             }
-            cargo.arg("build").env(variable, LINKER);
             flags.push("-Clink-arg=-Wl,--no-insert-timestamp".into());
+            ("build", variable.as_str(), LINKER)
         }
         Some("darwin") => {
             if !tools::exists("cargo-zigbuild") {
                 return Ok(Err("cargo-zigbuild is not on PATH (pip install ziglang cargo-zigbuild)".into()));
             }
-            cargo.arg("zigbuild").env("MACOSX_DEPLOYMENT_TARGET", MACOS);
+            ("zigbuild", "MACOSX_DEPLOYMENT_TARGET", MACOS)
         }
         _ => bail!("nobody knows how to link for {}", platform.triple),
+    };
+    let flags = flags.join(&OsString::from("\x1f"));
+    let directory = workspace::target_dir().join("dist-build");
+    let cargo = || {
+        let mut cargo = workspace::cargo();
+        cargo
+            .args([subcommand, "--release", "--locked", "--target", platform.triple, "--target-dir"])
+            .arg(&directory)
+            .env(variable, value)
+            .env("CARGO_ENCODED_RUSTFLAGS", &flags)
+            .env("SOURCE_DATE_EPOCH", time.to_string());
+        for variable in ["MAX_CALLBACK", "MEASURED", "PREBUILT", "SKIP"] {
+            cargo.env_remove(format!("NETCORE_PROFILER_{variable}"));
+        }
+        cargo
+    };
+    let mut build = cargo();
+    if subcommand == "zigbuild" {
+        build.env(
+            "NETCORE_PROFILER_PREBUILT",
+            apple::library(&mut cargo(), &directory.join(platform.triple))?,
+        );
     }
-    let build = workspace::target_dir().join("dist-build");
-    let status = cargo
-        .args(["--release", "--locked", "--package", "gcwatch", "--bin", "gcwatch"])
-        .args(["--target", platform.triple, "--target-dir"])
-        .arg(&build)
-        .env("CARGO_ENCODED_RUSTFLAGS", joined(flags))
-        .env("SOURCE_DATE_EPOCH", time.to_string())
-        .env_remove("RUSTFLAGS")
-        .env_remove("NETCORE_PROFILER_MAX_CALLBACK")
-        .env_remove("NETCORE_PROFILER_MEASURED")
-        .env_remove("NETCORE_PROFILER_PREBUILT")
-        .env_remove("NETCORE_PROFILER_SKIP")
+    let status = build
+        .args(["--package", "gcwatch", "--bin", "gcwatch"])
         .stdin(Stdio::null())
         .status()
         .context("cannot run cargo")?;
     if !status.success() {
         bail!("gcwatch does not build for {}", platform.name);
     }
-    let path = build.join(platform.triple).join("release").join(platform.program);
+    let path = directory.join(platform.triple).join("release").join(platform.program);
     let bytes = fs::read(&path).with_context(|| path.display().to_string())?;
-    Ok(Ok(bytes))
+    Ok(Ok(if subcommand == "zigbuild" { apple::signed(bytes, "gcwatch")? } else { bytes }))
 }
 
 /// Flags that keep the paths of this machine out of the program. The last one that fits a path counts.
@@ -97,9 +106,4 @@ fn cargo_home() -> Result<PathBuf> {
     }
     let home = env::home_dir().context("there is no home directory; set CARGO_HOME")?;
     Ok(home.join(".cargo"))
-}
-
-/// As `CARGO_ENCODED_RUSTFLAGS` wants them.
-fn joined(flags: Vec<OsString>) -> OsString {
-    flags.join(&OsString::from("\x1f"))
 }

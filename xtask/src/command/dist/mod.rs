@@ -1,5 +1,6 @@
 //! `cargo xtask dist`: builds gcwatch for each platform, makes the packages, and tries them on this machine.
 
+mod apple;
 mod build;
 mod gather;
 mod tools;
