@@ -54,8 +54,8 @@ fn watch(clr: &Clr, program: &mut Target) -> Result<Vec<Value>> {
     })
     .with_context(|| format!("{gcwatch:?}"))?;
     until("the notice", DEADLINE, || {
-        program.ask("collect", "collected ", DEADLINE)?;
         let lines = fs::read_to_string(&text)?.matches("induced").count();
+        program.ask("collect", "collected ", DEADLINE)?;
         until("a line", DEADLINE, || Ok(fs::read_to_string(&text)?.matches("induced").count() > lines))?;
         Ok(fs::read_to_string(&text)?.contains(SAID))
     })?;

@@ -256,7 +256,13 @@ mod tests {
 
     /// Like `place`, with facts that follow from the function.
     fn put(methods: &AllocatingMethods, function: usize, module: usize) -> Place {
-        let (place, entry) = methods.take(function).expect("there is always a place");
+        let (place, entry) = loop {
+            match methods.take(function) {
+                Some(taken) => break taken,
+                // Another thread was interrupted while it filled one of the method's places.
+                None => std::thread::yield_now(),
+            }
+        };
         entry.module.store(module, SeqCst);
         entry.token.store(function as u32, SeqCst);
         entry.state.store(KNOWN, SeqCst);
