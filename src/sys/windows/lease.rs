@@ -62,6 +62,8 @@ impl Lease {
             }
             tracing::debug!("closed a stranger's connection to the lease: process {client:?}");
         };
+        // A connection that was waiting already is not yet known to be writable.
+        pipe.writable().await?;
         self.held = Some(pipe);
         self.beat();
         Ok(())
@@ -129,6 +131,7 @@ mod tests {
         let mut lease = Lease::listen(Some(std::process::id()))?;
         let mut profiler = std::fs::OpenOptions::new().read(true).open(lease.name())?;
         lease.taken().await?;
+        tokio::time::sleep(Duration::from_millis(50)).await;
         lease.beat();
         lease.end().await;
         let read = tokio::task::spawn_blocking(move || {
@@ -141,7 +144,7 @@ mod tests {
             Ok::<_, io::Error>((profiler, bytes))
         });
         let (profiler, bytes) = read.await.map_err(io::Error::other)??;
-        assert!(bytes.starts_with(&[LEASE_HEARTBEAT]), "{bytes:?}");
+        assert_eq!(bytes, [LEASE_HEARTBEAT, LEASE_HEARTBEAT, LEASE_GOODBYE]);
         assert!(tokio::time::timeout(Duration::from_millis(100), lease.gone()).await.is_err());
         drop(profiler);
         tokio::time::timeout(Duration::from_secs(30), lease.gone()).await?;

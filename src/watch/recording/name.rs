@@ -204,7 +204,7 @@ mod tests {
         let dir = std::env::temp_dir();
         let inside = dir.join("My_App-42-20261121T063000Z.nettrace");
         assert_eq!(one(&dir.display().to_string()), inside.display().to_string());
-        assert_eq!(one("missing/x{pid}"), "missing/x42");
+        assert_eq!(Path::new(&one("missing/x{pid}")), Path::new("missing/x42"));
     }
 
     #[test]
@@ -217,7 +217,8 @@ mod tests {
         assert_eq!(third("a.b-{name}"), "a.b-My_App.003");
         assert_eq!(third("{n}-of-{pid}.nettrace"), "003-of-42.nettrace");
         assert_eq!(name("x{n}", true, 12345).unwrap(), "x12345");
-        assert_eq!(third("missing/"), "missing/My_App-42-20261121T063000Z.003.nettrace");
+        let inside = Path::new("missing").join("My_App-42-20261121T063000Z.003.nettrace");
+        assert_eq!(Path::new(&third("missing/")), inside);
     }
 
     #[test]
