@@ -21,7 +21,7 @@ pub struct Calls {
     /// sure to be asked for: the addresses are those of the profiler's own frames.
     pub linked: Mutex<Vec<usize>>,
     asked: AtomicUsize,
-    /// How often `DoStackSnapshot` was called.
+    /// How many stacks were walked.
     pub walks: AtomicU32,
 }
 
@@ -100,7 +100,6 @@ functions! {
         _context_bytes: u32,
     ) {
         assert_eq!(thread, 0, "the calling thread's own");
-        clr.calls.walks.fetch_add(1, SeqCst);
         for function in lock(&clr.calls.stack).clone() {
             let answer = callback(function, 0, 0, 0, ptr::null(), data);
             if !succeeded(answer) || answer != S_OK {
@@ -111,6 +110,7 @@ functions! {
     /// The next one of `linked`, whatever the address.
     88 function_from_ip(_ip: *const u8, function: *mut usize, _rejit: *mut usize) {
         let at = clr.calls.asked.fetch_add(1, SeqCst);
+        clr.calls.walks.fetch_add(u32::from(at == 0), SeqCst);
         *function = lock(&clr.calls.linked).get(at).copied().unwrap_or(0);
     }
     /// Dynamic methods only have a name.

@@ -73,7 +73,7 @@ type StackSnapshotCallback = unsafe extern "system" fn(
     data: *mut c_void,
 ) -> HResult;
 
-/// A frame of managed code, as its registers.
+/// A frame of managed code on x86-64, as its registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seed {
     /// The instruction pointer.
@@ -84,13 +84,22 @@ pub struct Seed {
     pub frame: usize,
 }
 
-/// `CONTEXT`, with room for later extensions.
+/// `CONTEXT` of x86-64, with room for later extensions.
 #[repr(C, align(64))]
 struct Context([u8; 4096]);
 
 impl Seed {
-    /// The frame as a `CONTEXT`, on architectures where we know its layout.
-    #[cfg(target_arch = "x86_64")]
+    /// The frame that called the one at `frame`; `None` where the stack pointer does not follow from the frame pointer.
+    #[must_use]
+    pub fn of_caller(frame: usize, outer: usize, return_address: usize) -> Option<Self> {
+        if !cfg!(target_arch = "x86_64") {
+            return None;
+        }
+        let stack = frame.checked_add(size_of::<[usize; 2]>())?;
+        Some(Self { instruction: return_address, stack, frame: outer })
+    }
+
+    /// The frame as a `CONTEXT`.
     fn context(self) -> Option<Context> {
         const FLAGS: usize = 0x30;
         const CONTROL_AND_INTEGER: u32 = 0x10_0003;
@@ -104,11 +113,6 @@ impl Seed {
             context.0.get_mut(at..)?.first_chunk_mut::<8>()?.copy_from_slice(&value.to_ne_bytes());
         }
         Some(context)
-    }
-
-    #[cfg(not(target_arch = "x86_64"))]
-    fn context(self) -> Option<Context> {
-        None
     }
 }
 

@@ -2,7 +2,7 @@
 
 /// First address of the library that contains `address`, and the first one after it. Not for callbacks: the loader may
 /// wait for other threads that load libraries.
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(target_os = "linux")]
 pub(crate) fn library_range(address: *const core::ffi::c_void) -> Option<(usize, usize)> {
     /// In `Elf64_Ehdr`: offsets of `e_phoff`, `e_phentsize` and `e_phnum`.
     const HEADERS: (usize, usize, usize) = (32, 54, 56);
@@ -34,12 +34,12 @@ pub(crate) fn library_range(address: *const core::ffi::c_void) -> Option<(usize,
 }
 
 /// Elsewhere it is not needed, because stacks are not read.
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+#[cfg(not(target_os = "linux"))]
 pub(crate) fn library_range(_address: *const core::ffi::c_void) -> Option<(usize, usize)> {
     None
 }
 
-#[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
 

@@ -6,13 +6,14 @@
 //! break every program. `process_vm_readv` would do the same in one call, but filters of real programs kill the process
 //! for it.
 
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(target_os = "linux")]
 pub(crate) use linked::OwnStack;
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+#[cfg(not(target_os = "linux"))]
 pub(crate) use unknown::OwnStack;
 
-/// For systems on which frames are linked by frame pointers.
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+/// For systems on which frames are linked by frame pointers: each points to the outer frame's pointer, and the return
+/// address lies above that.
+#[cfg(target_os = "linux")]
 mod linked {
     use core::arch::asm;
     use core::ptr;
@@ -36,8 +37,16 @@ mod linked {
         #[inline(always)]
         pub(crate) fn here(reach: usize) -> Option<(Self, usize)> {
             let frame: usize;
+            #[cfg(target_arch = "x86_64")]
             // SAFETY: this only reads a register.
-            unsafe { asm!("mov {}, rbp", out(reg) frame, options(nomem, nostack, preserves_flags)) };
+            unsafe {
+                asm!("mov {}, rbp", out(reg) frame, options(nomem, nostack, preserves_flags));
+            }
+            #[cfg(target_arch = "aarch64")]
+            // SAFETY: this only reads a register.
+            unsafe {
+                asm!("mov {}, x29", out(reg) frame, options(nomem, nostack, preserves_flags));
+            }
             let local = 0_usize;
             Some((Self::above(ptr::from_ref(&local).expose_provenance(), reach)?, frame))
         }
@@ -52,8 +61,14 @@ mod linked {
             Some(Self { start, end, checked: page_after(start)? })
         }
 
+        /// The outer frame's pointer and the return address of a frame.
+        pub(crate) fn link(&mut self, frame: usize) -> Option<(usize, usize)> {
+            let outer = self.word(frame)?;
+            Some((outer, unsigned(self.word(frame.checked_add(WORD)?)?)))
+        }
+
         /// The word at an address; `None`: it is not on this part of the stack.
-        pub(crate) fn word(&mut self, at: usize) -> Option<usize> {
+        fn word(&mut self, at: usize) -> Option<usize> {
             let end = at.checked_add(WORD)?;
             if at < self.start || end > self.end || !at.is_multiple_of(WORD) {
                 return None;
@@ -74,24 +89,53 @@ mod linked {
         (address | PAGE.wrapping_sub(1)).checked_add(1)
     }
 
+    /// A return address as it is on the stack, without the signature that arm64 code may have put into its upper bits.
+    fn unsigned(address: usize) -> usize {
+        #[cfg(target_arch = "aarch64")]
+        {
+            let plain: usize;
+            // SAFETY: `xpaclri`, which changes only x30, and does nothing on processors that do not sign addresses.
+            unsafe {
+                asm!("hint #7", inout("x30") address => plain, options(nomem, nostack, preserves_flags));
+            }
+            plain
+        }
+        #[cfg(not(target_arch = "aarch64"))]
+        address
+    }
+
     /// Whether the word at an address is readable. Asks the kernel to change the thread's signal mask in an invalid
     /// way, with a mask at that address: the kernel reads the mask before it checks the way.
     fn is_readable(address: usize) -> bool {
-        const RT_SIGPROCMASK: isize = 14;
         const EINVAL: isize = 22;
+        const INVALID: isize = -1;
         let answer: isize;
-        // SAFETY: the kernel reads the mask or fails, and changes nothing in either case. The C library is bypassed,
-        // because it would change the program's `errno`.
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: `rt_sigprocmask`. The kernel reads the mask or fails, and changes nothing in either case. The C
+        // library is bypassed, because it would change the program's `errno`.
         unsafe {
             asm!(
                 "syscall",
-                inlateout("rax") RT_SIGPROCMASK => answer,
-                in("rdi") -1_isize,
+                inlateout("rax") 14_isize => answer,
+                in("rdi") INVALID,
                 in("rsi") address,
                 in("rdx") 0_usize,
                 in("r10") WORD,
                 lateout("rcx") _,
                 lateout("r11") _,
+                options(nostack, readonly),
+            );
+        }
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: as above.
+        unsafe {
+            asm!(
+                "svc #0",
+                in("x8") 135_isize,
+                inlateout("x0") INVALID => answer,
+                in("x1") address,
+                in("x2") 0_usize,
+                in("x3") WORD,
                 options(nostack, readonly),
             );
         }
@@ -125,6 +169,47 @@ mod linked {
             assert_eq!(stack.word(usize::MAX), None);
         }
 
+        /// Each function on the way has a frame of its own, and the addresses are those of their code.
+        #[test]
+        fn frames_are_linked_from_the_inside_to_the_outside() {
+            type Links = Vec<(usize, usize)>;
+            #[inline(never)]
+            fn inner() -> Links {
+                let (mut stack, mut frame) = OwnStack::here(1 << 16).unwrap();
+                let links = (0..3).map(|_| {
+                    let link = stack.link(frame).unwrap();
+                    frame = link.0;
+                    link
+                });
+                std::hint::black_box(links.collect())
+            }
+            #[inline(never)]
+            fn outer() -> Links {
+                std::hint::black_box(inner())
+            }
+            let links = outer();
+            assert!(links.windows(2).all(|pair| pair[0].0 < pair[1].0), "{links:x?}");
+            // Code is small, so a function's code follows its start closely.
+            let starts = [outer as *const ()];
+            for (start, (_, address)) in starts.iter().zip(&links) {
+                assert!((1..1000).contains(&(address - start.addr())), "{links:x?} {start:p}");
+            }
+        }
+
+        #[cfg(target_arch = "aarch64")]
+        #[test]
+        fn signatures_are_removed_from_return_addresses() {
+            let plain = is_readable as *const () as usize;
+            let signed: usize;
+            // SAFETY: `pacia1716` only changes x17, and does nothing on processors that do not sign addresses.
+            unsafe {
+                asm!("hint #8", inout("x17") plain => signed, in("x16") 0x1234_5678_usize, options(nomem, nostack));
+            }
+            println!("{plain:x} signed is {signed:x}");
+            assert_eq!(unsigned(signed), plain);
+            assert_eq!(unsigned(plain), plain);
+        }
+
         /// Reads the whole stack of a thread, up to where it is not readable.
         #[test]
         fn a_reach_beyond_the_end_is_no_fault() {
@@ -156,7 +241,7 @@ mod linked {
 }
 
 /// For all other systems.
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+#[cfg(not(target_os = "linux"))]
 mod unknown {
     /// Cannot be made.
     #[derive(Debug)]
@@ -167,7 +252,7 @@ mod unknown {
             None
         }
 
-        pub(crate) fn word(&mut self, _at: usize) -> Option<usize> {
+        pub(crate) fn link(&mut self, _frame: usize) -> Option<(usize, usize)> {
             None
         }
     }

@@ -220,7 +220,7 @@ fn library(address: *const c_void) -> Option<DlInfo> {
 }
 
 /// First address of that library.
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(target_os = "linux")]
 pub(super) fn library_base(address: *const c_void) -> Option<usize> {
     library(address).map(|info| info.base.expose_provenance()).filter(|base| *base != 0)
 }

@@ -9,6 +9,9 @@
 //! JIT compiled code has frame pointers, too, so the chain shows where dynamic methods are; without it their callers
 //! would be taken for the innermost methods. .NET 8 and 9 do not name such code: there we only know that some lies
 //! between two methods.
+//!
+//! On arm64 the chain is all there is: the frame that calls has its stack pointer anywhere below its frame pointer, and
+//! `DoStackSnapshot` would unwind from a wrong one. So methods beyond the chain's reach are not reported there.
 
 use core::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
@@ -59,7 +62,8 @@ struct Chain {
 #[derive(Clone, Copy)]
 struct Link {
     function: usize,
-    seed: Seed,
+    /// The frame that called, where its registers are known.
+    seed: Option<Seed>,
     /// Code that the runtime does not name lies between this frame and the next inner one.
     after_unnamed_code: bool,
 }
@@ -71,8 +75,7 @@ impl Chain {
         loop {
             self.left = self.left.checked_sub(1)?;
             let frame = self.frame;
-            let outer = self.stack.word(frame)?;
-            let caller = self.stack.word(frame.checked_add(size_of::<usize>())?)?;
+            let (outer, caller) = self.stack.link(frame)?;
             // The address is that of the instruction after the call.
             let address = caller.checked_sub(1)?;
             let mut found = info.function_at(address);
@@ -87,8 +90,7 @@ impl Chain {
                 self.left = 0;
             }
             if function != 0 {
-                let stack = frame.checked_add(size_of::<[usize; 2]>())?;
-                let seed = Seed { instruction: caller, stack, frame: outer };
+                let seed = Seed::of_caller(frame, outer, caller);
                 return Some(Link { function, seed, after_unnamed_code });
             }
             if is_runtime_code(address) {
@@ -138,9 +140,13 @@ pub(super) fn own_methods<'a>(
     let (stack, frame) = OwnStack::here(REACH_BYTES)?;
     let mut chain = Chain { stack, frame, left: MAX_LINKS, metadata_only: false, in_runtime: false };
     let innermost = chain.next(info)?;
-    // SAFETY: a frame of this thread.
-    let snapshot = unsafe { info.own_stack(Some(innermost.seed), snapshot) }.unwrap_or_default();
-    let mut snapshot = snapshot.iter().copied().peekable();
+    let snapshot = match innermost.seed {
+        // SAFETY: a frame of this thread.
+        Some(seed) => Some(unsafe { info.own_stack(Some(seed), snapshot) }.unwrap_or_default()),
+        None => None,
+    };
+    let is_alone = snapshot.is_none();
+    let mut snapshot = snapshot.unwrap_or_default().iter().copied().peekable();
     let (mut link, mut count) = (Some(innermost), 0_usize);
     while let Some(free) = methods.get_mut(count) {
         // SAFETY: the method's frame is on the calling thread's stack.
@@ -152,15 +158,16 @@ pub(super) fn own_methods<'a>(
             }
             (Some(Kind::Dynamic), Some(Link { function, .. })) => function,
             (Some(Kind::Static), Some(found))
-                if found.after_unnamed_code && snapshot.peek() == Some(&found.function) =>
+                if found.after_unnamed_code && (is_alone || snapshot.peek() == Some(&found.function)) =>
             {
                 *free = CODE_WITHOUT_METHOD;
                 count = count.saturating_add(1);
                 link = Some(Link { after_unnamed_code: false, ..found });
                 continue;
             }
-            (Some(Kind::Static), Some(Link { function, .. })) if snapshot.peek() == Some(&function) => {
-                snapshot.next();
+            (Some(Kind::Static), Some(Link { function, .. }))
+                if is_alone || snapshot.next_if_eq(&function).is_some() =>
+            {
                 function
             }
             // The chain ends, or differs from the snapshot: from here on the snapshot counts.
