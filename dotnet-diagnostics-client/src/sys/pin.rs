@@ -34,16 +34,16 @@ impl Pin {
     /// # Errors
     /// [`io::ErrorKind::NotFound`] when the process has ended.
     pub(crate) fn check(&self) -> io::Result<()> {
-        let has_ended = self.pidfd.as_ref().is_some_and(|pidfd| {
-            let mut polled = [PollFd::new(pidfd, PollFlags::IN)];
-            let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-            rustix::event::poll(&mut polled, Some(&at_once)).is_ok_and(|ready| ready > 0)
-        });
-        if has_ended || start_time(self.pid) != Some(self.start_time) || !exists(self.pid) {
-            Err(ended())
-        } else {
-            Ok(())
-        }
+        let has_ended = match &self.pidfd {
+            // No other process gets the id while this one runs.
+            Some(pidfd) => {
+                let mut polled = [PollFd::new(pidfd, PollFlags::IN)];
+                let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+                rustix::event::poll(&mut polled, Some(&at_once)).is_ok_and(|ready| ready > 0)
+            }
+            None => start_time(self.pid) != Some(self.start_time),
+        };
+        if has_ended || !exists(self.pid) { Err(ended()) } else { Ok(()) }
     }
 
     /// Whether the peer of a connection is this process. For a peer in a PID namespace that this process cannot see,
