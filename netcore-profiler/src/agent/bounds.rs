@@ -35,7 +35,7 @@ impl Span {
 }
 
 zeroed! {
-    /// The table. It is only read while ranges are reported.
+    /// The table. It is only read while ranges are reported. `count` is stored with `Release` after the entries.
     #[derive(Debug)]
     pub(super) struct Bounds {
         memory: AtomicPtr<GenerationRange>,

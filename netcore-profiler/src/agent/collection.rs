@@ -24,6 +24,9 @@ zeroed! {
     /// The collection under way. `GarbageCollectionStarted` and `GarbageCollectionFinished` need not come in pairs:
     /// the first sign of a collection opens it, and `GarbageCollectionFinished` closes it. [`Collection::reset`] makes
     /// it ready.
+    ///
+    /// The flags are `SeqCst`, because threads that arm and leave read them; the rest belongs to the collection's own
+    /// threads.
     #[derive(Debug)]
     pub(super) struct Collection {
         /// Number of the last collection that was closed.

@@ -58,6 +58,7 @@ fn start(info: Info, keywords: u64, level: u32) -> Result<u64, HResult> {
     info.start_session(&[ProviderConfig { name: name.as_ptr(), keywords, level, filter: core::ptr::null() }])
 }
 
+/// Every thread finds the same value, so none needs to see that of another.
 fn is_runtime(info: Info, provider: usize) -> bool {
     let known = RUNTIME.load(Ordering::Relaxed);
     if known != 0 {

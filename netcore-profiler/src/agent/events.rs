@@ -45,7 +45,7 @@ zeroed! {
 }
 
 impl Events {
-    /// Creates provider and events, or finds those of an earlier attach. `info14` is the same runtime's
+    /// Creates provider and events, or finds those of an earlier attach. The provider's handle is stored last. `info14` is the same runtime's
     /// `ICorProfilerInfo14`, if it has one; `switched` is called when the provider is enabled or disabled.
     pub(super) fn prepare(
         &self,

@@ -115,7 +115,8 @@ impl Profiler {
         answer
     }
 
-    /// What can fail comes before the mask is set, because the runtime disables background collections then.
+    /// What can fail comes before the mask is set, because the runtime disables background collections then. There are
+    /// no callbacks before that, and setting it makes what is stored here visible to the threads that call back.
     fn set_up(&self, info: Info, info14: Option<Info>, load: Load, config: &Config<'_>) -> HResult {
         if !sys::pin(PROFILER.pointer()) {
             return NOT_PINNED;

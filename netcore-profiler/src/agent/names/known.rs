@@ -54,7 +54,8 @@ impl Known {
         true
     }
 
-    /// Adds an identifier. If two threads add the same one, only one of them gets [`Added::New`].
+    /// Adds an identifier. If two threads add the same one, only one of them gets [`Added::New`]: an entry is one word.
+    /// `used` is a limit, and may be behind.
     pub(super) fn add(&self, id: usize) -> Added {
         let id = id as u64;
         if id >> ID_BITS != 0 {

@@ -25,7 +25,8 @@ pub(super) enum Verdict {
 }
 
 zeroed! {
-    /// On a cache line of its own, because every thread that allocates handles writes to it.
+    /// On a cache line of its own, because every thread that allocates handles writes to it. The numbers only limit the
+    /// work, so it does not matter in which order threads see them.
     #[derive(Debug)]
     #[repr(align(128))]
     pub(super) struct Pace {
