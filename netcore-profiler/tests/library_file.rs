@@ -9,6 +9,10 @@
     clippy::arithmetic_side_effects,
     reason = "a test may panic"
 )]
+#![allow(clippy::print_stderr, reason = "a skipped test says why")]
+
+use std::path::Path;
+use std::process::Command;
 
 use netcore_profiler::{LIBRARY, LIBRARY_FILE_NAME, LIBRARY_HASH};
 
@@ -140,6 +144,32 @@ fn it_imports_only_old_functions_and_exports_two() {
     assert!(used.len() > 10);
     offered.sort();
     assert_eq!(offered, ["DllGetClassObject", "gcwatch_profiler_abi"]);
+}
+
+/// musl's loader says which libraries a file needs, after it has loaded all of them and resolved every name.
+#[test]
+fn the_loader_of_musl_loads_it() {
+    let loader = format!("/lib/ld-musl-{}.so.1", std::env::consts::ARCH);
+    if !Path::new(&loader).exists() {
+        eprintln!("skipped 1 test: there is no {loader}, which the package musl has");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let loads = |name: &str, content: &[u8]| {
+        let file = directory.path().join(name);
+        std::fs::write(&file, content).unwrap();
+        // In a process the C library is there already.
+        let output =
+            Command::new(&loader).args(["--preload", "libc.so", "--list"]).arg(&file).output().unwrap();
+        (output.status.success(), String::from_utf8(output.stderr).unwrap())
+    };
+    assert_eq!(loads("profiler.so", LIBRARY), (true, String::new()));
+    // A name that musl does not have.
+    let (mut other, name) = (LIBRARY.to_vec(), b"sigfillset");
+    let at = other.windows(name.len()).position(|part| part == name).unwrap();
+    other[at] = b'S';
+    let (loaded, error) = loads("other.so", &other);
+    assert!(!loaded && error.contains("Sigfillset: symbol not found"), "{error}");
 }
 
 #[test]
