@@ -31,7 +31,7 @@ static class Churn
         if (interactive)
         {
             while (Console.ReadLine() is string line && line != "go") { }
-            work = long.MaxValue;
+            work = 1L << 62;
         }
         var threads = workers.Select(worker => new Thread(() => worker.Run(work))).ToArray();
         foreach (var thread in threads) thread.Start();

@@ -16,7 +16,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use suite::Suite;
-use support::keep_places;
+use support::{keep_places, prepare_program};
 
 /// Finds the runtimes (or fetches one) and runs the tests.
 pub(crate) fn main() -> ExitCode {
@@ -25,11 +25,11 @@ pub(crate) fn main() -> ExitCode {
         return racer::main(&arguments.collect::<Vec<_>>());
     }
     keep_places();
-    let clrs = match xtask::clr::find_all() {
+    let clrs = match prepare_program().and_then(|()| xtask::clr::find_all()) {
         Ok(clrs) => clrs,
         Err(error) => {
             // Stderr may be closed; then the exit code alone reports the failure.
-            let _ = writeln!(std::io::stderr(), "no runtime to test on: {error:?}");
+            let _ = writeln!(std::io::stderr(), "there is nothing to test: {error:?}");
             return ExitCode::from(101);
         }
     };

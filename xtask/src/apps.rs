@@ -7,7 +7,11 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 
 use crate::npm::Hash;
+use crate::testkit::skip::Skip;
 use crate::{cache, clr, compiler, workspace};
+
+/// Those that need no more of the class library than the emulated runtime has.
+const TRIMMED: [&str; 4] = ["churn", "lambdas", "named", "roots"];
 
 /// The names of all test applications.
 ///
@@ -33,10 +37,20 @@ pub fn names() -> Result<Vec<String>> {
 /// It is compiled against the lowest runtime that was [found](clr::find_all), so that it runs on all.
 ///
 /// # Errors
-/// If there is no such application, no runtime, no compiler, or it does not compile.
+/// If there is no such application, no runtime, no compiler, or it does not compile; a [`Skip`] if the runtime lacks
+/// what it uses.
 pub fn build(name: &str) -> Result<PathBuf> {
-    let sources = [source_dir().join(format!("{name}.cs")), source_dir().join("shared/App.cs")];
     let clr = clr::find_lowest()?;
+    let mut sources = vec![source_dir().join(format!("{name}.cs")), source_dir().join("shared/App.cs")];
+    if clr.is_emulated() {
+        if !TRIMMED.contains(&name) {
+            return Err(Skip::because(format!(
+                "the emulated runtime's class library lacks what {name}.cs uses"
+            ))
+            .into());
+        }
+        sources.push(source_dir().join("shared/Trimmed.cs"));
+    }
     let mut hash = Hash::default();
     hash.write_all(compiler::fingerprint(&clr).as_bytes())?;
     for source in &sources {
@@ -47,7 +61,7 @@ pub fn build(name: &str) -> Result<PathBuf> {
     let dir_name = format!("{name}-{}", &hash.hex()[..16]);
     let file_name = format!("{name}.dll");
     let dir = cache::once(&workspace::target_dir().join("test-apps"), &dir_name, |dir| {
-        compiler::compile(&clr, &sources, &dir.join(&file_name))
+        compiler::compile(&clr::native_lowest()?, &clr, &sources, &dir.join(&file_name))
     })?;
     Ok(dir.join(file_name))
 }

@@ -25,7 +25,8 @@ const OPTIONS: [&str; 9] = [
     "-langversion:8.0",
     "-warnaserror+",
     // References to other versions of an assembly are no error: the runtime unifies them.
-    "-nowarn:1701,1702",
+    // Types of a source go before those of an assembly.
+    "-nowarn:1701,1702,0436",
 ];
 
 /// The directory with the parts of the SDK package that we use, unpacked: `dotnet`, Roslyn, licences.
@@ -99,16 +100,16 @@ pub fn runtime_config() -> &'static str {
 "#
 }
 
-/// Compiles sources to `output`, with a `runtimeconfig.json` beside it.
-pub(crate) fn compile(clr: &Clr, sources: &[PathBuf], output: &Path) -> Result<()> {
-    let result = clr
+/// Compiles sources to `output`, with a `runtimeconfig.json` beside it. The compiler runs on `native`.
+pub(crate) fn compile(native: &Clr, clr: &Clr, sources: &[PathBuf], output: &Path) -> Result<()> {
+    let result = native
         .command(&csc()?)
         .args(arguments(clr, sources, output)?)
         // The compiler's own configuration asks for server GC, which only slows a small compilation down.
         .env("DOTNET_gcServer", "0")
         .stdin(Stdio::null())
         .output()
-        .with_context(|| format!("cannot run {}", clr.dotnet().display()))?;
+        .with_context(|| format!("cannot run {}", native.dotnet().display()))?;
     if !result.status.success() {
         let said = String::from_utf8_lossy(&result.stdout);
         bail!("cannot compile {sources:?} ({}):\n{}", result.status, said.trim());
@@ -118,5 +119,6 @@ pub(crate) fn compile(clr: &Clr, sources: &[PathBuf], output: &Path) -> Result<(
 
 /// Everything but the sources that the result of a compilation depends on.
 pub(crate) fn fingerprint(clr: &Clr) -> String {
-    format!("{}\n{}\n{}\n{}", DOTNET_SDK.sha256, OPTIONS.join(" "), clr.name, runtime_config())
+    let name = format!("{}{}", clr.name, if clr.is_emulated() { " for arm64" } else { "" });
+    format!("{}\n{}\n{name}\n{}", DOTNET_SDK.sha256, OPTIONS.join(" "), runtime_config())
 }

@@ -15,6 +15,7 @@ pub mod profiler;
 mod progress;
 mod sys;
 pub mod targets;
+pub mod tested;
 pub mod testkit;
 pub mod workspace;
 

@@ -45,6 +45,14 @@ pub(crate) const AZURE_MCP_NET10: Package = Package {
     holds: "a single-file .NET 10 application",
 };
 
+/// The same application for arm64.
+pub(crate) const AZURE_MCP_NET10_ARM64: Package = Package {
+    name: "@azure/mcp-linux-arm64",
+    version: "2.0.5",
+    sha256: "e0f78b26dbb75b755a5fd35d4add269ef14e8ed251e2d24b798a4f0fd573f0fd",
+    holds: "a single-file .NET 10 application for arm64",
+};
+
 impl Package {
     /// A directory name that changes with the package's content.
     pub(crate) fn cache_name(&self, what: &str) -> String {

@@ -5,7 +5,7 @@ use xtask::testkit::Target;
 use xtask::{Clr, workspace};
 
 use crate::it::suite::Suite;
-use crate::it::support::{DEADLINE, Gcwatch};
+use crate::it::support::{DEADLINE, Gcwatch, program_file};
 
 pub(crate) fn register(suite: &mut Suite) {
     suite.plain("completions::are_up_to_date", completions);
@@ -56,11 +56,10 @@ fn complete_pids(clr: &Clr) -> Result<()> {
          printf '%s\\n' \"${{COMPREPLY[@]}}\"",
         script.display()
     );
-    let program = std::path::Path::new(env!("CARGO_BIN_EXE_gcwatch"));
     let mut bash = std::process::Command::new("bash");
     bash.args(["-c", &ask]);
     let path = std::env::var("PATH").unwrap_or_default();
-    bash.env("PATH", format!("{}:{path}", program.parent().context("no directory")?.display()));
+    bash.env("PATH", format!("{}:{path}", program_file().parent().context("no directory")?.display()));
     let Ok(answer) = bash.output() else {
         return Err(xtask::testkit::Skip::because("there is no bash").into());
     };

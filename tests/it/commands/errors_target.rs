@@ -10,8 +10,8 @@ use xtask::testkit::{Skip, Target, peer};
 use crate::it::lifecycle::attach::Churn;
 use crate::it::suite::{Heap, Need, Suite};
 use crate::it::support::{
-    DEADLINE, Document, Gcwatch, Guard, Json, Signal, diagnostics_socket, run_to_end, signal, start_attach,
-    until,
+    DEADLINE, Document, Gcwatch, Guard, Json, Signal, diagnostics_socket, program_file, run_to_end, signal,
+    start_attach, until,
 };
 
 pub(crate) const AOT: &str = "aot-net8/aot-mix";
@@ -140,7 +140,7 @@ fn other_user(clr: &Clr) -> Result<()> {
     let dir = tempfile::Builder::new().permissions(readable()).tempdir()?;
     anyone_may_enter(dir.path())?;
     let program = dir.path().join("gcwatch");
-    std::fs::copy(env!("CARGO_BIN_EXE_gcwatch"), &program)?;
+    std::fs::copy(program_file(), &program)?;
     std::fs::set_permissions(&program, readable())?;
     let mut command = as_nobody(&program);
     command.arg("attach").arg(&pid);
@@ -168,7 +168,7 @@ fn root_without_rights() -> Result<()> {
     let other = Guard(Command::new("sleep").arg("1000").spawn()?.id());
     let pid = other.0.to_string();
     let mut command = Command::new("setpriv");
-    command.args(["--inh-caps=-all", "--bounding-set=-all", "--"]).arg(env!("CARGO_BIN_EXE_gcwatch"));
+    command.args(["--inh-caps=-all", "--bounding-set=-all", "--"]).arg(program_file());
     command.args(["attach", &pid]);
     let ended = run_to_end(command, Vec::new())?.expect(21)?.says(&[&pid, "not permitted", "SYS_PTRACE"])?;
     ensure!(!ended.stderr.contains("or as root"), "{}", ended.stderr);

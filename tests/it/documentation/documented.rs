@@ -10,7 +10,7 @@ use xtask::testkit::{Skip, Target};
 use xtask::{Clr, apps, workspace};
 
 use crate::it::suite::{Need, Suite};
-use crate::it::support::{DEADLINE, Gcwatch, Json, Signal, run_to_end, signal};
+use crate::it::support::{DEADLINE, Gcwatch, Json, Signal, program_file, run_to_end, signal};
 
 pub(crate) fn register(suite: &mut Suite) {
     suite.once("documented::lines_run_as_they_stand", &[Need::Proc], lines_run);
@@ -128,7 +128,7 @@ impl Place {
         let dir = tempfile::tempdir()?;
         let tools = dir.path().join("tools");
         fs::create_dir(&tools)?;
-        symlink(env!("CARGO_BIN_EXE_gcwatch"), tools.join("gcwatch"))?;
+        symlink(program_file(), tools.join("gcwatch"))?;
         let churn = apps::build("churn")?;
         for name in ["app", "testhost"] {
             for extension in ["dll", "runtimeconfig.json"] {

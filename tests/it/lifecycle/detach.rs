@@ -10,7 +10,7 @@ use xtask::testkit::Target;
 use crate::it::lifecycle::attach::{Churn, check_attached, check_records};
 use crate::it::suite::{Heap, Need, Suite};
 use crate::it::support::{
-    DEADLINE, Document, Footprint, Json, Signal, attach_json, signal, start_attach, until,
+    DEADLINE, Document, Footprint, Json, Signal, attach_json, program, signal, start_attach, until,
 };
 
 const WORK: &str = "live=10000 seed=7";
@@ -142,8 +142,11 @@ fn nohup(clr: &Clr) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("out.json");
     let mut command = std::process::Command::new("/bin/sh");
-    command.args(["-c", "trap '' HUP; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_gcwatch"), "attach"]);
-    command.args(["--level", "basic", "--format", "json", "-o"]).arg(&path).arg(churn.pid().to_string());
+    command.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]).args(program());
+    command
+        .args(["attach", "--level", "basic", "--format", "json", "-o"])
+        .arg(&path)
+        .arg(churn.pid().to_string());
     let mut gcwatch = Target::spawn(command)?;
     let seen = || std::fs::read_to_string(&path).unwrap_or_default().matches("\"number\":").count();
     until("a collection in the document", DEADLINE, || Ok(seen() > 0))?;

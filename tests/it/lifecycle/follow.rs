@@ -14,7 +14,7 @@ use xtask::testkit::Target;
 
 use crate::it::suite::{Need, Suite};
 use crate::it::support::{
-    DEADLINE, Gcwatch, Guard, Json, Signal, fact, number, run_to_end, schema, signal, until,
+    DEADLINE, Gcwatch, Guard, Json, Signal, fact, number, program_file, run_to_end, schema, signal, until,
 };
 
 pub(crate) fn register(suite: &mut Suite) {
@@ -448,7 +448,7 @@ fn unwritable(clr: &Clr) -> Result<()> {
     let run = |line: &str| -> Result<_> {
         let mut command = std::process::Command::new("/bin/sh");
         clr.environment(&mut command);
-        command.args(["-c", line, "sh", env!("CARGO_BIN_EXE_gcwatch")]);
+        command.args(["-c", line, "sh"]).arg(program_file());
         command.args(clr.argv(&xtask::apps::build("tree")?)).args("gcs=3 { gcs=2 }".split(' '));
         run_to_end(command, Vec::new())
     };

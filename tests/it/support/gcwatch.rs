@@ -1,8 +1,10 @@
 //! Runs the program under test.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
+use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::thread;
 use std::time::Instant;
 
@@ -12,6 +14,32 @@ use xtask::{Clr, apps};
 
 use super::process::kill_descendants;
 use super::{DEADLINE, until};
+
+static PROGRAM: OnceLock<Vec<OsString>> = OnceLock::new();
+
+/// The command that runs the gcwatch to test: its path, behind an emulator's where it needs one.
+pub(crate) fn program() -> &'static [OsString] {
+    PROGRAM.get_or_init(|| vec![env!("CARGO_BIN_EXE_gcwatch").into()])
+}
+
+/// The path of the gcwatch to test.
+pub(crate) fn program_file() -> &'static Path {
+    program().last().map_or(Path::new(""), Path::new)
+}
+
+/// Builds gcwatch for the target to test, if it is another than the tests are built for. Before all tests.
+pub(crate) fn prepare_program() -> Result<()> {
+    let argv = xtask::tested::gcwatch(env!("CARGO_BIN_EXE_gcwatch").as_ref())?;
+    ensure!(PROGRAM.set(argv).is_ok(), "gcwatch was run already");
+    Ok(())
+}
+
+fn command() -> Command {
+    let mut argv = program().iter();
+    let mut command = Command::new(argv.next().map_or(OsStr::new(""), |first| first));
+    command.args(argv);
+    command
+}
 
 /// A command line of gcwatch.
 pub(crate) struct Gcwatch {
@@ -30,24 +58,20 @@ pub(crate) struct Ended {
 impl Gcwatch {
     /// With the environment variables that programs on this runtime need.
     pub(crate) fn on(clr: &Clr) -> Gcwatch {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_gcwatch"));
+        let mut command = command();
         clr.environment(&mut command);
         Gcwatch { command: own_settings_removed(command) }
     }
 
     /// Without a runtime.
     pub(crate) fn new() -> Gcwatch {
-        Gcwatch { command: own_settings_removed(Command::new(env!("CARGO_BIN_EXE_gcwatch"))) }
+        Gcwatch { command: own_settings_removed(command()) }
     }
 
     /// Without a runtime, and with at most this much address space.
     pub(crate) fn within(kib: u64) -> Gcwatch {
         let mut command = Command::new("sh");
-        command.args([
-            "-c",
-            &format!("ulimit -v {kib} && exec \"$0\" \"$@\""),
-            env!("CARGO_BIN_EXE_gcwatch"),
-        ]);
+        command.args(["-c", &format!("ulimit -v {kib} && exec \"$0\" \"$@\"")]).args(program());
         Gcwatch { command: own_settings_removed(command) }
     }
 

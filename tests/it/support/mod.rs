@@ -27,7 +27,7 @@ pub(crate) use agree::{Clock, agree, all_stops_once, same_starts};
 pub(crate) use document::{Document, Json, brief, lines};
 pub(crate) use gc_events::{GcEvents, read_gcs};
 pub(crate) use gcstats::{GCSTATS, gcstats};
-pub(crate) use gcwatch::{Ended, Gcwatch, run_to_end};
+pub(crate) use gcwatch::{Ended, Gcwatch, prepare_program, program, program_file, run_to_end};
 pub(crate) use heap_info::{HeapInfo, Object, RECORDING};
 pub(crate) use interleaved::interleaved;
 pub(crate) use nobody::{NOBODY, Nobody, setpriv};
@@ -44,7 +44,8 @@ pub(crate) use scripted::{By, Scripted};
 pub(crate) use stream::{RUNTIME, each_item};
 pub(crate) use tables::{exists, quoted, tables};
 pub(crate) use watched::{
-    GcFacts, attach_json, check_counts, end_lines, line_of, start_attach, start_lines, wait_for_start,
+    GcFacts, attach_json, check_counts, end_lines, line_of, no_estimate, start_attach, start_lines,
+    wait_for_start,
 };
 
 use std::thread;

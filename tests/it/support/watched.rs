@@ -48,11 +48,18 @@ pub(crate) fn check_counts(document: &Document, facts: GcFacts) -> Result<()> {
     Ok(())
 }
 
+/// Options that demand roots from an emulated program. An estimate would take the emulator's memory for the program's.
+pub(crate) fn no_estimate(clr: &Clr) -> &'static str {
+    if clr.is_emulated() { "--level roots" } else { "" }
+}
+
 /// Attaches with `--format json` to a file; returns when the watch has started.
 pub(crate) fn start_attach(clr: &Clr, pid: u32, options: &str, document: &Path) -> Result<Target> {
+    let is_given = ["--level", "--sample"].iter().any(|option| options.contains(option));
     let mut gcwatch = Gcwatch::on(clr)
         .args("attach --format json")
         .args(options)
+        .args(if is_given { "" } else { no_estimate(clr) })
         .option("-o", document)
         .arg(pid.to_string())
         .spawn()?;

@@ -78,6 +78,7 @@ pub(super) fn in_root(root: &Path) -> Vec<Clr> {
         version,
         name: version.to_string(),
         newest: Some(version) == newest,
+        emulator: Vec::new(),
     };
     by_major.into_values().map(clr).collect()
 }

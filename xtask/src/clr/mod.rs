@@ -1,5 +1,7 @@
 //! Finds the .NET runtimes that tests and demo run on.
 
+mod bundle;
+mod emulated;
 mod find;
 mod provision;
 pub(crate) mod runtime;
@@ -10,11 +12,33 @@ use std::sync::OnceLock;
 
 use anyhow::Result;
 
+use crate::tested;
+
 pub(crate) use runtime::remove_runtime_settings;
 pub use runtime::{Clr, OLDEST_MAJOR, ROOTS_VARIABLE};
 pub use version::Version;
 
 /// Every runtime to test on, the lowest version first; never empty.
+///
+/// # Errors
+/// Those of [`find_for`].
+pub fn find_all() -> Result<Vec<Clr>> {
+    find_for(&tested::target().unwrap_or_default())
+}
+
+/// The same for a gcwatch that is built for a target: where that needs an emulator, a runtime of its architecture.
+///
+/// # Errors
+/// Those of [`natives`], or if there is no emulator, or the runtime for it cannot be fetched.
+pub fn find_for(target: &str) -> Result<Vec<Clr>> {
+    let emulator = tested::emulator(target)?;
+    if emulator.is_empty() {
+        return natives();
+    }
+    Ok(vec![emulated::clr(emulator, &native_lowest()?)?])
+}
+
+/// The runtimes that run here without an emulator.
 ///
 /// These are the runtimes that `GCWATCH_DOTNET_ROOT` names; else those of the `dotnet` on `PATH`, from .NET 8 on, one
 /// of each major version; else a .NET 9 from npm, which is fetched once and kept.
@@ -22,7 +46,7 @@ pub use version::Version;
 /// # Errors
 /// If `GCWATCH_DOTNET_ROOT` names something that is no `DOTNET_ROOT`, or if no runtime is found and none can be
 /// fetched. The message says what to do.
-pub fn find_all() -> Result<Vec<Clr>> {
+fn natives() -> Result<Vec<Clr>> {
     static FOUND: OnceLock<Vec<Clr>> = OnceLock::new();
     if let Some(found) = FOUND.get() {
         return Ok(found.clone());
@@ -44,4 +68,9 @@ pub fn find_all() -> Result<Vec<Clr>> {
 /// Those of [`find_all`].
 pub fn find_lowest() -> Result<Clr> {
     Ok(find_all()?.swap_remove(0))
+}
+
+/// The lowest version that runs here without an emulator.
+pub(crate) fn native_lowest() -> Result<Clr> {
+    Ok(natives()?.swap_remove(0))
 }

@@ -28,9 +28,16 @@ pub struct Clr {
     pub name: String,
     /// Whether it is the newest runtime below `root`, which `LatestMajor` picks.
     pub(super) newest: bool,
+    /// The command that runs the host, for a runtime of another architecture; otherwise empty.
+    pub(super) emulator: Vec<OsString>,
 }
 
 impl Clr {
+    /// Whether it needs an emulator. Such a runtime also has only a part of the class library.
+    pub fn is_emulated(&self) -> bool {
+        !self.emulator.is_empty()
+    }
+
     /// The `dotnet` host.
     pub fn dotnet(&self) -> PathBuf {
         self.root.join(sys::executable("dotnet"))
@@ -44,7 +51,8 @@ impl Clr {
     /// The command line that runs an application on this runtime, without its arguments: usually
     /// `dotnet app.dll`; if there is a newer runtime below the same root, `dotnet exec --fx-version … app.dll`.
     pub fn argv(&self, dll: &Path) -> Vec<OsString> {
-        let mut argv = vec![self.dotnet().into_os_string()];
+        let mut argv = self.emulator.clone();
+        argv.push(self.dotnet().into_os_string());
         if !self.newest {
             argv.extend(["exec", "--fx-version", &self.name].map(OsString::from));
         }
@@ -79,6 +87,11 @@ impl Clr {
             .env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1")
             // For applications that were built for an older major version, such as the C# compiler.
             .env("DOTNET_ROLL_FORWARD", "LatestMajor");
+        if self.is_emulated() {
+            // The runtime would write code at another address than where it runs. The emulator does not notice that,
+            // runs old code, and the heap breaks.
+            command.env("DOTNET_EnableWriteXorExecute", "0");
+        }
     }
 
     /// A command that runs an application on this runtime, in a clean [environment](Self::environment).

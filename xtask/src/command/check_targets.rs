@@ -5,11 +5,12 @@ use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result};
 
-const TARGETS: [&str; 4] = [
+const TARGETS: [&str; 5] = [
     "x86_64-pc-windows-gnu",
     "aarch64-apple-darwin",
     "aarch64-unknown-linux-gnu",
     "x86_64-unknown-linux-musl",
+    "aarch64-unknown-linux-musl",
 ];
 
 pub(crate) fn run() -> Result<ExitCode> {

@@ -7,6 +7,7 @@ mod clr;
 mod demo;
 mod dist;
 mod fuzz;
+mod test_targets;
 
 use std::process::ExitCode;
 
@@ -37,6 +38,8 @@ enum Command {
     Dist(dist::Dist),
     /// Check that the workspace compiles for the other platforms.
     CheckTargets,
+    /// Run tests of gcwatch as it is built for musl and for Linux arm64, in an emulator where that is needed.
+    TestTargets,
 }
 
 impl Cli {
@@ -49,6 +52,7 @@ impl Cli {
             Command::Fuzz(fuzz) => fuzz.run(),
             Command::Dist(dist) => dist.run(),
             Command::CheckTargets => check_targets::run(),
+            Command::TestTargets => test_targets::run(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What integration tests share: processes to start and talk to, and reasons to skip a test.
 
-mod skip;
+pub(crate) mod skip;
 mod target;
 
 pub use skip::{Skip, peer, recordings};

@@ -1,7 +1,10 @@
 //! A process that a test starts, and talks to in lines.
 
+use std::env;
 use std::fmt;
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,6 +25,8 @@ pub struct Target {
     lines: Vec<String>,
     stderr: Arc<Mutex<Vec<u8>>>,
     readers: Vec<JoinHandle<()>>,
+    /// An emulator runs it.
+    emulated: bool,
 }
 
 impl Target {
@@ -33,7 +38,9 @@ impl Target {
     pub fn app(clr: &Clr, name: &str, args: &[&str], env: &[(&str, &str)]) -> Result<Self> {
         let mut command = clr.command(&apps::build(name)?);
         command.args(args).envs(env.iter().copied());
-        Self::spawn(command)
+        let mut target = Self::spawn(command)?;
+        target.emulated = clr.is_emulated();
+        Ok(target)
     }
 
     /// Starts a process.
@@ -75,7 +82,7 @@ impl Target {
             }));
         }
         let stdin = child.stdin.take();
-        Ok(Self { child, stdin, incoming, lines: Vec::new(), stderr, readers })
+        Ok(Self { child, stdin, incoming, lines: Vec::new(), stderr, readers, emulated: false })
     }
 
     /// The process id.
@@ -125,7 +132,12 @@ impl Target {
                     let rest = line.strip_prefix(prefix).map(|rest| rest.trim().to_owned());
                     self.lines.push(line);
                     match rest {
-                        Some(rest) => return Ok(rest),
+                        Some(rest) => {
+                            if self.emulated {
+                                rename_socket(self.pid())?;
+                            }
+                            return Ok(rest);
+                        }
                         None => continue,
                     }
                 }
@@ -194,7 +206,31 @@ impl Drop for Target {
         // Fails if the process has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
+        if self.emulated {
+            sockets(self.pid()).for_each(|socket| drop(fs::remove_file(socket)));
+        }
     }
+}
+
+/// The diagnostics sockets of a process.
+fn sockets(pid: u32) -> impl Iterator<Item = PathBuf> {
+    let prefix = format!("dotnet-diagnostic-{pid}-");
+    let entries = fs::read_dir(env::temp_dir()).into_iter().flatten().flatten();
+    entries
+        .filter(move |entry| entry.file_name().to_string_lossy().starts_with(&prefix))
+        .map(|entry| entry.path())
+}
+
+/// Gives the diagnostics socket of an emulated process the name that others expect: the emulator tells the process a
+/// start time of its own. Done again, it has no effect.
+fn rename_socket(pid: u32) -> Result<()> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    // The first field behind the name is the third.
+    let start = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(22 - 3));
+    let name = format!("dotnet-diagnostic-{pid}-{}-socket", start.context("no start time")?);
+    // An earlier process of this id may have left one.
+    let newest = sockets(pid).max_by_key(|path| fs::metadata(path).and_then(|facts| facts.modified()).ok());
+    Ok(fs::rename(newest.context("no socket")?, env::temp_dir().join(name))?)
 }
 
 impl fmt::Debug for Target {
