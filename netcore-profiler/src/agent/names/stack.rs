@@ -140,11 +140,10 @@ pub(super) fn own_methods<'a>(
     let (stack, frame) = OwnStack::here(REACH_BYTES)?;
     let mut chain = Chain { stack, frame, left: MAX_LINKS, metadata_only: false, in_runtime: false };
     let innermost = chain.next(info)?;
-    let snapshot = match innermost.seed {
+    let snapshot = innermost.seed.map(|seed| {
         // SAFETY: a frame of this thread.
-        Some(seed) => Some(unsafe { info.own_stack(Some(seed), snapshot) }.unwrap_or_default()),
-        None => None,
-    };
+        unsafe { info.own_stack(Some(seed), snapshot) }.unwrap_or_default()
+    });
     let is_alone = snapshot.is_none();
     let mut snapshot = snapshot.unwrap_or_default().iter().copied().peekable();
     let (mut link, mut count) = (Some(innermost), 0_usize);
