@@ -33,8 +33,26 @@ pub(crate) fn library_range(address: *const core::ffi::c_void) -> Option<(usize,
     }
 }
 
+/// The same on Windows, from the headers of the file that the library was loaded from.
+#[cfg(windows)]
+pub(crate) fn library_range(address: *const core::ffi::c_void) -> Option<(usize, usize)> {
+    /// In `IMAGE_DOS_HEADER`: the offset of `e_lfanew`.
+    const HEADERS: usize = 0x3c;
+    /// In `IMAGE_NT_HEADERS64`: the offset of `OptionalHeader.SizeOfImage`.
+    const IMAGE_BYTES: usize = 0x50;
+    let base = super::windows::library_base(address)?;
+    // SAFETY: the loader keeps a library's headers mapped at its base, at offsets that the format of executables defines.
+    // The library is the runtime, which is never unloaded.
+    let length = unsafe {
+        let dos = core::ptr::with_exposed_provenance::<u8>(base);
+        let headers = dos.add(HEADERS).cast::<u32>().read_unaligned();
+        dos.add(headers as usize).add(IMAGE_BYTES).cast::<u32>().read_unaligned()
+    };
+    Some((base, base.checked_add(length as usize)?))
+}
+
 /// Elsewhere it is not needed, because stacks are not read.
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", windows)))]
 pub(crate) fn library_range(_address: *const core::ffi::c_void) -> Option<(usize, usize)> {
     None
 }

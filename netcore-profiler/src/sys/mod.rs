@@ -7,6 +7,8 @@ mod own_stack;
 mod prefetch;
 #[cfg(unix)]
 mod unix;
+#[cfg(all(windows, target_arch = "x86_64"))]
+mod unwound_stack;
 #[cfg(windows)]
 mod windows;
 

@@ -6,9 +6,11 @@
 //! break every program. `process_vm_readv` would do the same in one call, but filters of real programs kill the process
 //! for it.
 
+#[cfg(all(windows, target_arch = "x86_64"))]
+pub(crate) use super::unwound_stack::OwnStack;
 #[cfg(target_os = "linux")]
 pub(crate) use linked::OwnStack;
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", all(windows, target_arch = "x86_64"))))]
 pub(crate) use unknown::OwnStack;
 
 /// For systems on which frames are linked by frame pointers: each points to the outer frame's pointer, and the return
@@ -241,7 +243,7 @@ mod linked {
 }
 
 /// For all other systems.
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", all(windows, target_arch = "x86_64"))))]
 mod unknown {
     /// Cannot be made.
     #[derive(Debug)]

@@ -124,6 +124,15 @@ pub(crate) fn pin(address: *const c_void) -> bool {
     unsafe { GetModuleHandleExW(PIN_FROM_ADDRESS, address.cast(), &raw mut module) != 0 }
 }
 
+/// The first address of the library that contains `address`.
+pub(super) fn library_base(address: *const c_void) -> Option<usize> {
+    const FROM_ADDRESS_UNCHANGED: u32 = 4 | 2;
+    let mut module = ptr::null_mut();
+    // SAFETY: with these flags the name is an address, which is only compared; `module` can be written.
+    let found = unsafe { GetModuleHandleExW(FROM_ADDRESS_UNCHANGED, address.cast(), &raw mut module) };
+    (found != 0 && !module.is_null()).then(|| module.expose_provenance())
+}
+
 fn wide(text: &str) -> Vec<u16> {
     text.encode_utf16().chain([0]).collect()
 }
