@@ -11,7 +11,8 @@
 //! between two methods.
 //!
 //! On arm64 the chain is all there is: the frame that calls has its stack pointer anywhere below its frame pointer, and
-//! `DoStackSnapshot` would unwind from a wrong one. So methods beyond the chain's reach are not reported there.
+//! `DoStackSnapshot` would unwind from a wrong one. On Windows the system unwinds the frames instead, of dynamic methods
+//! too. So methods beyond the reach are not reported there.
 
 use core::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
