@@ -52,8 +52,9 @@ pub(super) fn dependencies() -> Result<Vec<Dependency>> {
         let manifest = Path::new(package["manifest_path"].as_str().context("no manifest")?);
         let directory = manifest.parent().context("a manifest without a directory")?;
         let files = if foreign { licence_files(directory)? } else { Vec::new() };
-        let licence =
-            package["license"].as_str().with_context(|| format!("{name} has no licence"))?.to_owned();
+        // Old manifests have a slash for "or".
+        let licence = package["license"].as_str().with_context(|| format!("{name} has no licence"))?;
+        let licence = licence.replace('/', " OR ");
         let needs = needed.into_iter().collect();
         dependencies.push(Dependency { name, version, licence, needs, foreign, files });
     }

@@ -17,6 +17,8 @@ use super::tools::{exists, output};
 type Skip = String;
 type Outcome = Result<Result<(), Skip>>;
 
+const ONLY_ROOT: &str = "only root can install into another root directory";
+
 /// A package, and where it can be tried.
 struct Trial<'a> {
     release: &'a Release,
@@ -70,7 +72,7 @@ impl Trial<'_> {
                 "tgz" => ("npm", Self::npm),
                 "nupkg" => return Ok(Err("nothing here installs tools of .NET 10".to_owned())),
                 "rb" => ("ruby", Self::ruby),
-                "json" => return self.json().map(Ok),
+                "json" => return self.json(),
                 _ => return Ok(Err("nothing here reads it".to_owned())),
             };
         match needs(needed) {
@@ -140,6 +142,9 @@ impl Trial<'_> {
     }
 
     fn deb(&self) -> Outcome {
+        if !is_root() {
+            return Ok(Err(ONLY_ROOT.to_owned()));
+        }
         let database = self.room.join("var/lib/dpkg");
         for directory in ["info", "updates", "triggers"] {
             fs::create_dir_all(database.join(directory))?;
@@ -147,14 +152,14 @@ impl Trial<'_> {
         fs::write(database.join("status"), "")?;
         let mut dpkg = Command::new("dpkg");
         dpkg.arg(option("--root=", self.room)).arg(option("--log=", &self.room.join("log")));
-        dpkg.args(["--force-not-root", "--force-architecture", "--install"]).arg(&self.package);
+        dpkg.args(["--force-architecture", "--install"]).arg(&self.package);
         output(&mut dpkg)?;
         self.installed()
     }
 
     fn rpm(&self) -> Outcome {
         if !is_root() {
-            return Ok(Err("only root can install into another root directory".to_owned()));
+            return Ok(Err(ONLY_ROOT.to_owned()));
         }
         let mut rpm = Command::new("rpm");
         rpm.arg("--root").arg(self.room).args(["--install", "--ignorearch", "--nosignature"]);
@@ -176,6 +181,9 @@ impl Trial<'_> {
         }
         if platform.name != native() {
             return Ok(Err(format!("pip takes it on {} only", platform.name)));
+        }
+        if output(Command::new("python3").args(["-c", "import ensurepip"])).is_err() {
+            return Ok(Err("this Python makes no environments".to_owned()));
         }
         let environment = self.room.join("environment");
         output(Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
@@ -208,12 +216,12 @@ impl Trial<'_> {
 
     fn ruby(&self) -> Outcome {
         output(Command::new("ruby").arg("-c").arg(&self.package))?;
-        Ok(Ok(()))
+        Ok(Err("Ruby reads it, but nothing here installs it".to_owned()))
     }
 
-    fn json(&self) -> Result<()> {
+    fn json(&self) -> Outcome {
         serde_json::from_slice::<Value>(&fs::read(&self.package)?)?;
-        Ok(())
+        Ok(Err("it is JSON, but nothing here uses it".to_owned()))
     }
 
     /// Whether the program tells its version.
@@ -227,18 +235,20 @@ impl Trial<'_> {
 
     /// The same in a root directory of its own, where it finds no file of this machine.
     fn in_empty_root(&self, program: &Path) -> Outcome {
-        let platform = self.platform.unwrap_or(&PLATFORMS[0]);
-        if self.platform.is_some_and(|platform| platform.name != native()) || !exists("unshare") {
-            return self.runs(program);
+        let foreign = self.platform.is_some_and(|platform| platform.name != native());
+        let ran = self.runs(program)?;
+        if foreign || ran.is_err() {
+            return Ok(ran);
         }
-        let root = program.parent().context("no directory")?;
-        let mut unshare = vec![OsString::from("unshare")];
-        if !is_root() {
-            unshare.push("--map-root-user".into());
+        let unshare: &[&str] = if is_root() { &["unshare"] } else { &["unshare", "--map-root-user"] };
+        if output(Command::new(unshare[0]).args(&unshare[1..]).args(["--root=/", "true"])).is_err() {
+            return Ok(Err("it runs, but this machine gives no process another root directory".to_owned()));
         }
-        unshare.push(option("--root=", root));
-        let inside = Path::new("/").join(platform.program);
-        self.tells_its_version(unshare, &inside)
+        let (root, name) =
+            (program.parent().context("no directory")?, program.file_name().context("no name")?);
+        let mut argv: Vec<OsString> = unshare.iter().map(OsString::from).collect();
+        argv.push(option("--root=", root));
+        self.tells_its_version(argv, &Path::new("/").join(name))
     }
 
     fn tells_its_version(&self, mut argv: Vec<OsString>, program: &Path) -> Outcome {
