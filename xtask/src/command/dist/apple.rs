@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, anyhow, ensure};
 use arwen_codesign::{AdhocSignOptions, adhoc_sign};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 /// Builds the profiler library with a Cargo command that lacks the package only, and signs it: gcwatch embeds it.
 pub(super) fn library(cargo: &mut Command, directory: &Path) -> Result<PathBuf> {
@@ -38,15 +39,23 @@ fn with_room(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
     const HEADER: usize = 32;
     const SIGNATURE: u32 = 0x1d;
     const COMMAND: u32 = 16;
+    const UUID: u32 = 0x1b;
     let number = |bytes: &[u8], at: usize| Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
     let (count, size) = (number(&bytes, 16)?, number(&bytes, 20)?);
-    let mut at = HEADER;
+    let (mut at, mut uuid) = (HEADER, None);
     for _ in 0..count {
-        if number(&bytes, at)? == SIGNATURE {
-            return Some(bytes);
+        match number(&bytes, at)? {
+            UUID => uuid = Some(at + 8),
+            SIGNATURE => {
+                let start = usize::try_from(number(&bytes, at + 8)?).ok()?;
+                identify(bytes.get_mut(..start)?, uuid)?;
+                return Some(bytes);
+            }
+            _ => {}
         }
         at += usize::try_from(number(&bytes, at + 4)?).ok()?;
     }
+    identify(&mut bytes, uuid)?;
     // The linker leaves zeros behind the commands. The signature comes last in the file.
     bytes.resize(bytes.len().next_multiple_of(16), 0);
     let command = [SIGNATURE, COMMAND, u32::try_from(bytes.len()).ok()?, 0];
@@ -57,6 +66,15 @@ fn with_room(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
     bytes[16..20].copy_from_slice(&(count + 1).to_le_bytes());
     bytes[20..24].copy_from_slice(&(size + COMMAND).to_le_bytes());
     free.then_some(bytes)
+}
+
+/// Makes the identifier of a file from the rest of it: the linker's depends on where it has linked.
+fn identify(bytes: &mut [u8], at: Option<usize>) -> Option<()> {
+    let Some(at) = at else { return Some(()) };
+    bytes.get_mut(at..at + 16)?.fill(0);
+    let hash = Sha256::digest(&*bytes);
+    bytes.get_mut(at..at + 16)?.copy_from_slice(hash.get(..16)?);
+    Some(())
 }
 
 #[cfg(test)]
@@ -78,6 +96,18 @@ mod tests {
             with.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().expect("a word"))).collect();
         assert_eq!((words[4], words[5]), (2, 40), "number and size of the commands");
         assert_eq!(words[14..18], [0x1d, 16, 80, 0]);
+    }
+
+    #[test]
+    fn the_identifier_depends_on_the_rest_only() {
+        let made = |uuid: u8, last: u8| {
+            let mut file = file(0x1b, &[0; 32]);
+            file[40..56].fill(uuid);
+            file.push(last);
+            with_room(file).expect("room")
+        };
+        assert_eq!(made(1, 0), made(2, 0));
+        assert_ne!(made(1, 0)[40..56], made(1, 1)[40..56]);
     }
 
     #[test]
