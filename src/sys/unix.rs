@@ -88,6 +88,11 @@ fn in_foreground() -> bool {
     rustix::termios::tcgetpgrp(&terminal).is_ok_and(|group| group == rustix::process::getpgrp())
 }
 
+/// Whether a write failed because its reader has gone.
+pub(crate) fn is_broken_pipe(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::BrokenPipe
+}
+
 /// The free space of a directory's file system; `None` if it does not say.
 pub(crate) fn free_bytes(dir: &Path) -> Option<u64> {
     let file_system = rustix::fs::statvfs(dir).ok()?;

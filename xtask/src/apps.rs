@@ -40,7 +40,9 @@ pub fn names() -> Result<Vec<String>> {
 /// If there is no such application, no runtime, no compiler, or it does not compile; a [`Skip`] if the runtime lacks
 /// what it uses.
 pub fn build(name: &str) -> Result<PathBuf> {
-    let clr = clr::find_lowest()?;
+    let lowest = clr::find_lowest()?;
+    // The code is the same on Windows.
+    let clr = if lowest.is_wine() { clr::native_lowest()? } else { lowest };
     let mut sources = vec![source_dir().join(format!("{name}.cs")), source_dir().join("shared/App.cs")];
     if clr.is_emulated() {
         if !TRIMMED.contains(&name) {

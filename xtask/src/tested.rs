@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
+use crate::clr::wine;
 use crate::workspace;
 
 /// The variable that names the target, such as `x86_64-unknown-linux-musl`. Without it gcwatch is tested as the tests
@@ -23,16 +24,24 @@ pub fn target() -> Option<String> {
     env::var(VARIABLE).ok().filter(|target| !target.is_empty())
 }
 
+/// Whether a target is Windows, and this machine is not.
+pub(crate) fn is_windows(target: &str) -> bool {
+    target.contains("-windows-") && !cfg!(windows)
+}
+
 fn is_foreign(target: &str) -> bool {
     target.starts_with("aarch64-") && !cfg!(target_arch = "aarch64")
 }
 
-/// The command that runs programs for arm64 with glibc on this machine; empty if the target is of this machine's
-/// architecture.
+/// The command that runs programs for Windows, or for arm64 with glibc, on this machine; empty if the target is of this
+/// machine's system and architecture.
 ///
 /// # Errors
 /// If the emulator is missing, or the compiler, which brings the C library.
 pub fn emulator(target: &str) -> Result<Vec<OsString>> {
+    if is_windows(target) {
+        return wine::emulator();
+    }
     if !is_foreign(target) {
         return Ok(Vec::new());
     }
@@ -62,9 +71,11 @@ fn bare_emulator() -> Result<OsString> {
 pub fn cargo(subcommand: &str, target: &str) -> Result<Command> {
     let mut command = workspace::cargo();
     command.args([subcommand, "--target", target, "--target-dir"]).arg(workspace::target_dir());
+    let variable = |what: &str| format!("CARGO_TARGET_{}_{what}", target.to_uppercase().replace('-', "_"));
+    if is_windows(target) {
+        command.env(variable("RUNNER"), emulator(target)?.join(" ".as_ref()));
+    }
     if is_foreign(target) {
-        let variable =
-            |what: &str| format!("CARGO_TARGET_{}_{what}", target.to_uppercase().replace('-', "_"));
         let is_static = target == ARM64_STATIC;
         command.env(variable("LINKER"), if is_static { "rust-lld" } else { ARM64_COMPILER });
         let runner = if is_static { bare_emulator()? } else { emulator(target)?.join(" ".as_ref()) };
@@ -84,8 +95,12 @@ pub fn gcwatch(own: &Path) -> Result<Vec<OsString>> {
     ensure!(is_possible, "for arm64, gcwatch is tested as {ARM64_STATIC}");
     let status = cargo("build", &target)?.args(["--quiet", "--package", "gcwatch"]).status();
     ensure!(status.context("cannot run cargo")?.success(), "gcwatch does not build for {target}");
-    let program = workspace::target_dir().join(&target).join("debug/gcwatch");
-    let mut argv = Vec::new();
+    let name = if is_windows(&target) { "debug/gcwatch.exe" } else { "debug/gcwatch" };
+    let program = workspace::target_dir().join(&target).join(name);
+    let mut argv = match is_windows(&target) {
+        true => emulator(&target)?,
+        false => Vec::new(),
+    };
     if is_foreign(&target) {
         argv.push(bare_emulator()?);
     }

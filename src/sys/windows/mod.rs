@@ -57,6 +57,13 @@ impl Signals {
     }
 }
 
+/// Whether a write failed because its reader has gone.
+pub(crate) fn is_broken_pipe(error: &io::Error) -> bool {
+    // The standard library has no kind for it.
+    const PIPE_NOT_CONNECTED: i32 = 233;
+    error.kind() == io::ErrorKind::BrokenPipe || error.raw_os_error() == Some(PIPE_NOT_CONNECTED)
+}
+
 /// Nothing to do: the console has sent the signal to the child already.
 pub(crate) fn forward(_pid: u32, _signal: Signal) -> io::Result<()> {
     Ok(())

@@ -150,7 +150,10 @@ fn document(clr: &Clr, heap: Heap) -> Result<()> {
     let exit = &document.0["exit"];
     ensure!(exit["gcwatch"] == 0 && exit["child"].is_null() && exit["reason"] == "gcs", "{exit}");
     let target = &document.0["target"];
-    ensure!(target["pid"] == churn.pid() && target["runtime"]["version"] == clr.name, "{target}");
+    ensure!(
+        target["pid"] == churn.pid() && target["runtime"]["version"] == clr.version.to_string(),
+        "{target}"
+    );
     churn.stop(clr, WORK)
 }
 

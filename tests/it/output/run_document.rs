@@ -64,7 +64,7 @@ fn check_watch(document: &Document, clr: &Clr, heap: Heap, exit: i32) -> Result<
     let end = &document.0["exit"];
     ensure!(end["gcwatch"] == exit && end["child"] == exit && end["reason"] == "target-ended", "{end}");
     let target = &document.0["target"];
-    ensure!(target["runtime"]["version"] == clr.name, "{target} on {}", clr.name);
+    ensure!(target["runtime"]["version"] == clr.version.to_string(), "{target} on {}", clr.name);
     let server = &target["gc"]["server"];
     ensure!(server.is_null() || *server == heap.server(), "server GC is {}: {target}", heap.server());
     Ok(())

@@ -94,12 +94,17 @@ pub(crate) fn stopped_ns(path: &Path) -> Result<u64> {
     // By thread: the time of SuspendEEBegin, and whether RestartEEBegin has come.
     let mut open: BTreeMap<u64, (i64, bool)> = BTreeMap::new();
     let mut stops = Vec::new();
+    let mut tick_ns = 1;
     each_item(path, |item| {
+        if let Item::Trace(trace) = &item {
+            ensure!(1_000_000_000 % trace.frequency == 0, "a tick is no whole number of ns: {trace:?}");
+            tick_ns = 1_000_000_000 / trace.frequency;
+        }
         let Item::Event(event) = item else { return Ok(()) };
         if &*event.metadata.provider != RUNTIME {
             return Ok(());
         }
-        let (thread, at) = (event.thread_id, event.timestamp);
+        let (thread, at) = (event.thread_id, event.timestamp * tick_ns);
         match event.metadata.event_id {
             SUSPEND_BEGIN => {
                 stops.extend(open.values().filter(|(_, gone)| *gone).map(|(begin, _)| (*begin, at)));

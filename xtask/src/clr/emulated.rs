@@ -32,6 +32,7 @@ pub(super) fn clr(emulator: Vec<OsString>, native: &Clr) -> Result<Clr> {
         name: VERSION.to_string(),
         newest: true,
         emulator: emulator.clone(),
+        wine: false,
     };
     let root = cache::once(&cache::dir()?, &AZURE_MCP_NET10_ARM64.cache_name(&name), |root| {
         let package = AZURE_MCP_NET10_ARM64.fetch(root)?;

@@ -79,6 +79,7 @@ pub(super) fn in_root(root: &Path) -> Vec<Clr> {
         name: version.to_string(),
         newest: Some(version) == newest,
         emulator: Vec::new(),
+        wine: false,
     };
     by_major.into_values().map(clr).collect()
 }

@@ -6,6 +6,7 @@ mod find;
 mod provision;
 pub(crate) mod runtime;
 mod version;
+pub(crate) mod wine;
 
 use std::env;
 use std::sync::OnceLock;
@@ -17,6 +18,7 @@ use crate::tested;
 pub(crate) use runtime::remove_runtime_settings;
 pub use runtime::{Clr, OLDEST_MAJOR, ROOTS_VARIABLE};
 pub use version::Version;
+pub use wine::WINDOWS_ROOT_VARIABLE;
 
 /// Every runtime to test on, the lowest version first; never empty.
 ///
@@ -34,6 +36,9 @@ pub fn find_for(target: &str) -> Result<Vec<Clr>> {
     let emulator = tested::emulator(target)?;
     if emulator.is_empty() {
         return natives();
+    }
+    if tested::is_windows(target) {
+        return Ok(vec![wine::clr(emulator)?]);
     }
     Ok(vec![emulated::clr(emulator, &native_lowest()?)?])
 }

@@ -30,17 +30,24 @@ pub struct Clr {
     pub(super) newest: bool,
     /// The command that runs the host, for a runtime of another architecture; otherwise empty.
     pub(super) emulator: Vec<OsString>,
+    /// It is a runtime for Windows, which Wine runs.
+    pub(super) wine: bool,
 }
 
 impl Clr {
-    /// Whether it needs an emulator. Such a runtime also has only a part of the class library.
+    /// Whether it needs an emulator of another processor. Such a runtime also has only a part of the class library.
     pub fn is_emulated(&self) -> bool {
-        !self.emulator.is_empty()
+        !self.emulator.is_empty() && !self.wine
+    }
+
+    /// Whether it is a runtime for Windows, which Wine runs.
+    pub fn is_wine(&self) -> bool {
+        self.wine
     }
 
     /// The `dotnet` host.
     pub fn dotnet(&self) -> PathBuf {
-        self.root.join(sys::executable("dotnet"))
+        self.root.join(if self.wine { "run.exe".to_owned() } else { sys::executable("dotnet") })
     }
 
     /// The directory of the runtime's assemblies, `shared/Microsoft.NETCore.App/VERSION`.
@@ -49,9 +56,10 @@ impl Clr {
     }
 
     /// The command line that runs an application on this runtime, without its arguments: usually
-    /// `dotnet app.dll`; if there is a newer runtime below the same root, `dotnet exec --fx-version … app.dll`.
+    /// `dotnet app.dll`; if there is a newer runtime below the same root, `dotnet exec --fx-version … app.dll`. For a
+    /// program that Wine runs already, such as gcwatch for Windows, it is without Wine.
     pub fn argv(&self, dll: &Path) -> Vec<OsString> {
-        let mut argv = self.emulator.clone();
+        let mut argv = if self.wine { Vec::new() } else { self.emulator.clone() };
         argv.push(self.dotnet().into_os_string());
         if !self.newest {
             argv.extend(["exec", "--fx-version", &self.name].map(OsString::from));
@@ -96,7 +104,8 @@ impl Clr {
 
     /// A command that runs an application on this runtime, in a clean [environment](Self::environment).
     pub fn command(&self, dll: &Path) -> Command {
-        let argv = self.argv(dll);
+        let wine = if self.wine { self.emulator.clone() } else { Vec::new() };
+        let argv = [wine, self.argv(dll)].concat();
         let mut command = Command::new(&argv[0]);
         command.args(&argv[1..]);
         self.environment(&mut command);

@@ -13,8 +13,12 @@ const PROFILER: &str = "aarch64-unknown-linux-gnu";
 /// Needs numbers of sockets, which the emulator does not pass on.
 const PROFILER_WITHOUT: &str = "a_descriptor_of_the_program_is_neither_read_nor_closed";
 
-/// Targets of gcwatch, and which integration tests run for them.
-const GCWATCH: [(&str, &[&str]); 2] = [
+/// On Windows the unit tests of all crates run, and the profiler's tests in the mock runtime.
+const WINDOWS: &str = "x86_64-pc-windows-gnu";
+
+/// Targets of gcwatch, and which integration tests run for them; none: all that fit.
+const GCWATCH: [(&str, &[&str]); 3] = [
+    (WINDOWS, &[""]),
     (
         "x86_64-unknown-linux-musl",
         &["levels::", "roots::known", "names::known", "attach::", "detach::by", "sampled::by_count"],
@@ -33,6 +37,18 @@ pub(crate) fn run() -> Result<ExitCode> {
         command.args(["--quiet", "--package", "netcore-profiler", "--", "--skip", PROFILER_WITHOUT]);
         Ok(vec![command])
     };
+    let windows = || -> Result<Vec<Command>> {
+        let test = |package: &str, what: &[&str]| -> Result<Command> {
+            let mut command = tested::cargo("test", WINDOWS)?;
+            command.args(["--quiet", "--package", package]).args(what);
+            Ok(command)
+        };
+        Ok(vec![
+            test("dotnet-diagnostics-client", &["--lib"])?,
+            test("gcwatch", &["--lib"])?,
+            test("netcore-profiler", &["--lib", "--test", "mock_clr"])?,
+        ])
+    };
     let gcwatch = |target: &str| -> Result<Vec<Command>> {
         clr::find_for(target)?;
         let filters = GCWATCH.iter().filter(|(name, _)| *name == target).flat_map(|(_, filters)| *filters);
@@ -44,7 +60,7 @@ pub(crate) fn run() -> Result<ExitCode> {
         };
         Ok(filters.map(test).collect())
     };
-    let mut all = vec![(PROFILER, "profiler", profiler(PROFILER))];
+    let mut all = vec![(PROFILER, "profiler", profiler(PROFILER)), (WINDOWS, "unit tests", windows())];
     all.extend(GCWATCH.map(|(target, _)| (target, "gcwatch", gcwatch(target))));
     for (target, what, commands) in all {
         let result = match (missing(target), commands) {

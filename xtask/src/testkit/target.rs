@@ -27,6 +27,8 @@ pub struct Target {
     readers: Vec<JoinHandle<()>>,
     /// An emulator runs it.
     emulated: bool,
+    /// Wine runs it, and gives it a process id of its own, which it says when it is ready.
+    wine: bool,
 }
 
 impl Target {
@@ -40,6 +42,7 @@ impl Target {
         command.args(args).envs(env.iter().copied());
         let mut target = Self::spawn(command)?;
         target.emulated = clr.is_emulated();
+        target.wine = clr.is_wine();
         Ok(target)
     }
 
@@ -82,12 +85,13 @@ impl Target {
             }));
         }
         let stdin = child.stdin.take();
-        Ok(Self { child, stdin, incoming, lines: Vec::new(), stderr, readers, emulated: false })
+        Ok(Self { child, stdin, incoming, lines: Vec::new(), stderr, readers, emulated: false, wine: false })
     }
 
-    /// The process id.
+    /// The process id, as gcwatch sees it.
     pub fn pid(&self) -> u32 {
-        self.child.id()
+        let own = || self.fact("pid")?.parse().ok();
+        if self.wine { own().unwrap_or(0) } else { self.child.id() }
     }
 
     /// The lines of stdout that [`wait_line`](Self::wait_line) and [`wait`](Self::wait) have received so far.
