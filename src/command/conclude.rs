@@ -136,7 +136,7 @@ pub(crate) fn document_of_failure(
 
 /// Turns an error in writing the report into a failure; a closed pipe is no failure.
 pub(crate) fn report_failed(error: &io::Error, output: Option<&Path>) -> Result<Code, Failure> {
-    if sys::is_broken_pipe(&error) {
+    if sys::is_broken_pipe(error) {
         return Ok(Code::OK);
     }
     let place = output.map_or_else(|| "the report".to_owned(), |p| p.display().to_string());
