@@ -1,6 +1,6 @@
 //! Concludes a command: judges the assertions, ends the report, and finds the exit code.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use super::observer::ReportObserver;
@@ -11,7 +11,6 @@ use crate::exit::{Code, Failure};
 use crate::gc::facts::{Exit, Facts, Lost};
 use crate::gc::summary::Summary;
 use crate::report::End;
-use crate::sys;
 use crate::watch::aggregator::Results;
 use crate::watch::control::Ended;
 use crate::watch::run::Outcome;
@@ -136,7 +135,7 @@ pub(crate) fn document_of_failure(
 
 /// Turns an error in writing the report into a failure; a closed pipe is no failure.
 pub(crate) fn report_failed(error: &io::Error, output: Option<&Path>) -> Result<Code, Failure> {
-    if sys::is_broken_pipe(error) {
+    if error.kind() == ErrorKind::BrokenPipe {
         return Ok(Code::OK);
     }
     let place = output.map_or_else(|| "the report".to_owned(), |p| p.display().to_string());

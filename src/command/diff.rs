@@ -52,7 +52,9 @@ pub(crate) fn run(args: &DiffArgs) -> Result<Code, Failure> {
     };
     match written {
         // A closed pipe is no failure, and keeps the verdict's exit code.
-        Err(e) if !sys::is_broken_pipe(&e) => report_failed(&e, args.output.as_deref()).map(|_| code),
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
+            report_failed(&e, args.output.as_deref()).map(|_| code)
+        }
         _ => Ok(code),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashSet;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -11,7 +11,6 @@ use crate::assertion::{Assertions, Verdict};
 use crate::gc::facts::{Facts, LiveState};
 use crate::gc::record::Gc;
 use crate::report::{MultiProcess, Report};
-use crate::sys;
 use crate::watch::aggregator::Results;
 use crate::watch::observer::Observer;
 
@@ -78,7 +77,7 @@ impl ReportObserver {
             return Ok(());
         }
         match what(report.as_mut()) {
-            Err(e) if sys::is_broken_pipe(&e) && !self.assertions.is_empty() => {
+            Err(e) if e.kind() == ErrorKind::BrokenPipe && !self.assertions.is_empty() => {
                 self.reader_gone = true;
                 Ok(())
             }
@@ -125,8 +124,6 @@ impl Observer for ReportObserver {
 #[cfg(test)]
 mod tests {
     use std::io::Write;
-
-    use std::io::ErrorKind;
 
     use super::*;
     use crate::report::JsonReport;

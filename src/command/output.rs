@@ -61,7 +61,7 @@ impl Opened<'_> {
         Ok(match (self.sink, self.args.output.as_deref()) {
             (Sink::File, Some(path)) => Box::new(BufWriter::new(create(path)?)),
             (Sink::Stderr, _) => Box::new(BufWriter::new(io::stderr())),
-            _ => Box::new(BufWriter::new(io::stdout())),
+            _ => Box::new(BufWriter::new(sys::stdout())),
         })
     }
 

@@ -20,9 +20,9 @@ mod windows;
 
 pub(crate) use late::LateFile;
 pub(crate) use os::{
-    Lease, PortPlace, Signals, close_inherited, create, exit_code, forward, free_bytes, is_broken_pipe,
-    is_root, memory_bytes, open_settings, others_can_change, own_group, own_uid, place, read_at, replaceable,
-    replacement, thread_names,
+    Lease, PortPlace, Signals, close_inherited, create, exit_code, forward, free_bytes, is_root,
+    memory_bytes, open_settings, others_can_change, own_group, own_uid, place, read_at, replaceable,
+    replacement, stdout, thread_names,
 };
 pub(crate) use place::{Meeting, meet, read_of};
 pub(crate) use shared::{Settings, Signal};

@@ -88,9 +88,9 @@ fn in_foreground() -> bool {
     rustix::termios::tcgetpgrp(&terminal).is_ok_and(|group| group == rustix::process::getpgrp())
 }
 
-/// Whether a write failed because its reader has gone.
-pub(crate) fn is_broken_pipe(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::BrokenPipe
+/// The standard output.
+pub(crate) fn stdout() -> io::Stdout {
+    io::stdout()
 }
 
 /// The free space of a directory's file system; `None` if it does not say.

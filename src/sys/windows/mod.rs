@@ -57,11 +57,31 @@ impl Signals {
     }
 }
 
-/// Whether a write failed because its reader has gone.
-pub(crate) fn is_broken_pipe(error: &io::Error) -> bool {
+/// The standard output. If its reader has gone, an error is a broken pipe.
+#[derive(Debug)]
+pub(crate) struct Stdout(io::Stdout);
+
+pub(crate) fn stdout() -> Stdout {
+    Stdout(io::stdout())
+}
+
+fn named(error: io::Error) -> io::Error {
     // The standard library has no kind for it.
     const PIPE_NOT_CONNECTED: i32 = 233;
-    error.kind() == io::ErrorKind::BrokenPipe || error.raw_os_error() == Some(PIPE_NOT_CONNECTED)
+    if error.raw_os_error() == Some(PIPE_NOT_CONNECTED) {
+        return io::Error::new(io::ErrorKind::BrokenPipe, error);
+    }
+    error
+}
+
+impl io::Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes).map_err(named)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush().map_err(named)
+    }
 }
 
 /// Nothing to do: the console has sent the signal to the child already.
