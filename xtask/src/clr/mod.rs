@@ -31,7 +31,7 @@ pub fn find_all() -> Result<Vec<Clr>> {
 /// The same for a gcwatch that is built for a target: where that needs an emulator, a runtime of its architecture.
 ///
 /// # Errors
-/// Those of [`natives`], or if there is no emulator, or the runtime for it cannot be fetched.
+/// If no runtime is found and none can be fetched, or if there is no emulator.
 pub fn find_for(target: &str) -> Result<Vec<Clr>> {
     let emulator = tested::emulator(target)?;
     if emulator.is_empty() {
