@@ -131,9 +131,6 @@ mod tests {
         let mut lease = Lease::listen(Some(std::process::id()))?;
         let mut profiler = std::fs::OpenOptions::new().read(true).open(lease.name())?;
         lease.taken().await?;
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        lease.beat();
-        lease.end().await;
         let read = tokio::task::spawn_blocking(move || {
             let mut bytes = Vec::new();
             while bytes.last() != Some(&LEASE_GOODBYE) {
@@ -143,6 +140,11 @@ mod tests {
             }
             Ok::<_, io::Error>((profiler, bytes))
         });
+        // The profiler reads all the time, so that each byte finds an empty pipe.
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        lease.beat();
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        lease.end().await;
         let (profiler, bytes) = read.await.map_err(io::Error::other)??;
         assert_eq!(bytes, [LEASE_HEARTBEAT, LEASE_HEARTBEAT, LEASE_GOODBYE]);
         assert!(tokio::time::timeout(Duration::from_millis(100), lease.gone()).await.is_err());
