@@ -15,6 +15,8 @@ mod place;
 mod shared;
 #[cfg(unix)]
 mod unix;
+#[cfg(not(target_os = "linux"))]
+mod whole_file;
 #[cfg(windows)]
 mod windows;
 

@@ -1,13 +1,15 @@
 //! Puts the profiler library and the lease's socket into a directory that the target can reach (macOS, BSD). A thread
 //! cannot take on another user's rights here, so root does this only for processes that it starts.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use dotnet_diagnostics_client::Pinned;
 
 use super::os::{Lease, is_root, make_temp_dir};
+pub(crate) use super::whole_file::read_of;
+use super::whole_file::write_once;
 
 /// Where the target finds the library and the lease's socket, and our end of the lease.
 #[derive(Debug)]
@@ -53,21 +55,12 @@ pub(crate) async fn meet(
     Err(io::Error::other(problems.join("; ")))
 }
 
-/// Reads a file that a process names.
-pub(crate) fn read_of(_pid: u32, path: PathBuf, most: u64) -> io::Result<Vec<u8>> {
-    let meta = fs::metadata(&path)?;
-    if !meta.is_file() || meta.len() > most {
-        return Err(io::Error::other("it is no regular file, or too long"));
-    }
-    fs::read(path)
-}
-
 fn meet_in(dir: &Path, file_name: &str, library: &[u8]) -> io::Result<Meeting> {
     let shared = own::make_shared_dir(dir)?;
     let path = shared.join(file_name);
     // Write first, check afterwards: another gcwatch may write the file at any moment.
     if fs::symlink_metadata(&path).is_err() {
-        write_once(&shared, &path, library)?;
+        write_once(&shared, &path, library, own::readable_by_all)?;
     }
     if !(own::made_by_us(&path) && fs::read(&path).is_ok_and(|found| found == library)) {
         return Err(io::Error::other(format!("{} is not what gcwatch put there; remove it", path.display())));
@@ -76,19 +69,6 @@ fn meet_in(dir: &Path, file_name: &str, library: &[u8]) -> io::Result<Meeting> {
     let lease_path = directory.path().join("lease");
     let lease = Lease::listen(&lease_path)?;
     Ok(Meeting { library: path, lease_path, lease, name: SocketName { _directory: directory } })
-}
-
-fn write_once(dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut temp = tempfile::NamedTempFile::new_in(dir)?;
-    temp.write_all(bytes)?;
-    let file: &File = temp.as_file();
-    own::readable_by_all(file)?;
-    match temp.persist_noclobber(path) {
-        Ok(_) => Ok(()),
-        // Another gcwatch was faster; the caller checks what it wrote.
-        Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(e) => Err(e.error),
-    }
 }
 
 mod own {

@@ -4,13 +4,15 @@
 //! open without the right to write or rename, so it is the one that the target loads.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::windows::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use dotnet_diagnostics_client::{Pinned, own_user_sid, user_sid};
 
 use super::os::{Lease, make_directory, only_trusted_can_write};
+pub(crate) use super::whole_file::read_of;
+use super::whole_file::write_once;
 
 /// Where the target finds the library and the lease's pipe, and our end of the lease.
 #[derive(Debug)]
@@ -61,15 +63,6 @@ pub(crate) async fn meet(
     Err(io::Error::other(problems.join("; ")))
 }
 
-/// Reads a file that a process names.
-pub(crate) fn read_of(_pid: u32, path: PathBuf, most: u64) -> io::Result<Vec<u8>> {
-    let meta = fs::metadata(&path)?;
-    if !meta.is_file() || meta.len() > most {
-        return Err(io::Error::other("it is no regular file, or too long"));
-    }
-    fs::read(path)
-}
-
 /// Puts the library into a directory, if it is not there yet, and returns it open.
 fn put(dir: &Path, reader: &str, file_name: &str, library: &[u8]) -> io::Result<File> {
     make_directory(dir, reader)?;
@@ -80,7 +73,7 @@ fn put(dir: &Path, reader: &str, file_name: &str, library: &[u8]) -> io::Result<
     let path = dir.join(file_name);
     // Write first, check afterwards: another gcwatch may write the file at any moment.
     if fs::symlink_metadata(&path).is_err() {
-        write_once(dir, &path, library)?;
+        write_once(dir, &path, library, |_| Ok(()))?;
     }
     let mut file = open(&path)?;
     let mut found = Vec::new();
@@ -105,17 +98,6 @@ fn open(path: &Path) -> io::Result<File> {
         return Err(io::Error::other("it is a link"));
     }
     Ok(file)
-}
-
-fn write_once(dir: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut temp = tempfile::NamedTempFile::new_in(dir)?;
-    temp.write_all(bytes)?;
-    match temp.persist_noclobber(path) {
-        Ok(_) => Ok(()),
-        // Another gcwatch was faster; the caller checks what it wrote.
-        Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(e) => Err(e.error),
-    }
 }
 
 #[cfg(test)]
