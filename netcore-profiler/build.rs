@@ -61,7 +61,7 @@ fn main() -> Result<()> {
 fn compile(target: &str, os: &str, linker_variable: &str, library: &Path) -> Result<()> {
     let mut rustc = Command::new(env::var_os("RUSTC").ok_or("cargo did not say which rustc to use")?);
     rustc.args(["--crate-name", "netcore_profiler", "--edition", "2024", "--crate-type", "cdylib"]);
-    rustc.args(["--cfg", "agent", "--check-cfg", "cfg(agent, test)"]);
+    rustc.args(["--cfg", "agent", "--check-cfg", "cfg(agent, no_std_agent, test)"]);
     rustc.args(["--check-cfg", "cfg(max_callback, values(any()))", "--cap-lints", "warn"]);
     rustc.args(["--check-cfg", "cfg(measured, values(\"floor\", \"plain\"))"]);
     rustc.args(["--target", target]);
@@ -72,6 +72,9 @@ fn compile(target: &str, os: &str, linker_variable: &str, library: &Path) -> Res
     // `agent/names/stack.rs` walks stacks along frame pointers.
     rustc.arg("-Cforce-frame-pointers=yes");
     let linker = env::var_os("RUSTC_LINKER").or_else(|| env::var_os(linker_variable));
+    if os != "windows" {
+        rustc.args(["--cfg", "no_std_agent"]);
+    }
     match os {
         "windows" => {
             rustc.arg("-Ctarget-feature=+crt-static");

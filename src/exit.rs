@@ -4,9 +4,10 @@ use std::fmt;
 
 use crate::escape::escape_untrusted;
 
-/// gcwatch's own exit codes; scripts rely on them (`docs/ci.md`, Exit codes).
+/// gcwatch's own exit codes; scripts rely on them (`docs/ci.md`, Exit codes). The child of `gcwatch run` may end with
+/// any other one, on Windows with one of 32 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Code(pub(crate) u8);
+pub(crate) struct Code(pub(crate) i32);
 
 impl Code {
     pub(crate) const OK: Code = Code(0);

@@ -19,19 +19,23 @@ mod version;
 mod watch;
 
 use std::io::Write;
-use std::process::ExitCode;
 
 use clap::error::ErrorKind;
+use exit::Code;
 use tracing::level_filters::LevelFilter;
 
 /// Runs the command line, and returns the exit code.
-pub fn main() -> ExitCode {
+pub fn main() -> i32 {
+    command_line().0
+}
+
+fn command_line() -> Code {
     let words: Vec<_> = std::env::args_os().skip(1).collect();
     if let [word, dir] = words.as_slice()
         && word == watch::port_guard::WORD
     {
         let served = watch::port_guard::run(dir.as_ref());
-        return ExitCode::from(if served.is_ok() { exit::Code::OK } else { exit::Code::FAILED }.0);
+        return if served.is_ok() { Code::OK } else { Code::FAILED };
     }
     let mut passed_over = Vec::new();
     let dir = std::env::current_dir().ok();
@@ -40,7 +44,7 @@ pub fn main() -> ExitCode {
         Ok(config) => config.flatten(),
         Err(failure) => {
             let _ = writeln!(std::io::stderr(), "gcwatch: {failure}");
-            return ExitCode::from(failure.code.0);
+            return failure.code;
         }
     };
     let typed = cli::config::command(config.as_ref()).try_get_matches();
@@ -54,7 +58,7 @@ pub fn main() -> ExitCode {
                 let _ = writeln!(std::io::stderr(), "{source}");
             }
             let asked = matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-            return ExitCode::from(if asked { exit::Code::OK } else { exit::Code::USAGE }.0);
+            return if asked { Code::OK } else { Code::USAGE };
         }
     };
     if cli.command.takes_settings() {
@@ -78,10 +82,10 @@ pub fn main() -> ExitCode {
         .with_target(false)
         .init();
     match command::dispatch(&cli, config.as_ref()) {
-        Ok(code) => ExitCode::from(code.0),
+        Ok(code) => code,
         Err(failure) => {
             let _ = writeln!(std::io::stderr(), "gcwatch: {failure}");
-            ExitCode::from(failure.code.0)
+            failure.code
         }
     }
 }

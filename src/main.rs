@@ -1,7 +1,6 @@
 //! The program gcwatch.
 
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    gcwatch::main()
+fn main() {
+    // An exit code of Windows has 32 bits, more than `std::process::ExitCode` takes.
+    std::process::exit(gcwatch::main())
 }

@@ -1,13 +1,11 @@
 //! Finds the endpoints of runtimes, and the reason if there is none. No function of this module connects to an
 //! endpoint.
 
-mod listing;
-mod not_found;
-#[cfg_attr(unix, path = "discovery/sockets.rs")]
-#[cfg_attr(windows, path = "discovery/pipes.rs")]
-mod search;
+pub(crate) mod listing;
+pub(crate) mod not_found;
 
 use crate::endpoint::Endpoint;
+use crate::sys::search;
 
 pub use listing::{Found, Listing, Rejected, Rejection, SearchedDirectory};
 pub(crate) use not_found::owner_suffix;

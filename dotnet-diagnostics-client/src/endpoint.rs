@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 /// Address of a diagnostics server: of a runtime, or of a diagnostic port.
 ///
@@ -43,15 +42,6 @@ impl fmt::Display for Endpoint {
             Self::Socket(path) => path.display().fmt(f),
             Self::Pipe(name) => write!(f, "{PIPE_PREFIX}{name}"),
         }
-    }
-}
-
-/// Parses a pipe name on Windows and after `\\.\pipe\`, and otherwise a path.
-impl FromStr for Endpoint {
-    type Err = std::convert::Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(if text.starts_with(PIPE_PREFIX) || cfg!(windows) { Self::pipe(text) } else { Self::socket(text) })
     }
 }
 

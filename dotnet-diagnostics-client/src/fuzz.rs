@@ -2,9 +2,6 @@
 
 use std::time::Duration;
 
-use tokio::io::AsyncWriteExt;
-use tokio::net::UnixStream;
-
 use crate::client::Client;
 use crate::command::{Provider, Rundown, SessionConfig};
 use crate::error::{Error, Result};
@@ -18,13 +15,7 @@ struct Answering<'a>(&'a [u8]);
 
 impl Transport for Answering<'_> {
     async fn connect(&self) -> Result<Stream> {
-        let answer = async {
-            let (near, mut far) = UnixStream::pair()?;
-            // Any answer fits into the buffer of the socket.
-            far.try_write(self.0)?;
-            far.shutdown().await.map(|()| Stream::new(near))
-        };
-        answer.await.map_err(|source| Error::io("answering", source))
+        Stream::answering(self.0).await.map_err(|source| Error::io("answering", source))
     }
 }
 

@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod discovery;
-#[cfg(all(feature = "fuzz", unix))]
+#[cfg(feature = "fuzz")]
 #[doc(hidden)]
 pub mod fuzz;
 pub mod nettrace;
@@ -33,8 +33,6 @@ pub use message::{InvalidRequest, ProtocolError};
 pub use pinned::{Dial, Pinned};
 pub use port::{Advertised, Listener, Port, PortClient, PortConnections};
 pub use process_facts::ProcessFacts;
-#[cfg(windows)]
-pub use sys::{PipeAccess, SecurityDescriptor, own_user_sid, sid_text, user_sid};
-#[cfg(any(target_os = "linux", target_os = "android"))]
-pub use sys::{ProcessFiles, ProcessRights};
+#[allow(unused_imports, unreachable_pub, reason = "some systems have nothing of their own")]
+pub use sys::public::*;
 pub use transport::{Peer, Stream, Transport};

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use crate::endpoint::Endpoint;
 use crate::error::{Error, Result};
 use crate::sys;
-use crate::transport::{Stream, Transport};
+use crate::transport::{self, Stream, Transport};
 
 /// A process, identified by its id and its start time, and on Linux by a pidfd.
 ///
 /// On Windows, macOS and the BSDs the id alone identifies it.
 #[derive(Clone)]
-pub struct Pinned(Arc<sys::Pin>);
+pub struct Pinned(pub(crate) Arc<sys::Pin>);
 
 impl Pinned {
     /// Pins the process that has this id now.
@@ -49,48 +49,6 @@ impl Pinned {
     /// The way to the runtime of this process at an endpoint that [`discovery`](crate::discovery) has found.
     pub fn dial(&self, endpoint: Endpoint) -> Dial {
         Dial { endpoint, process: Some(self.clone()) }
-    }
-
-    /// Runs work on a new thread that has the rights of the process: its user, its groups and no other capabilities.
-    /// Wherever a path of the process leads, the work can do nothing there that the process's user could not do.
-    ///
-    /// Set a timeout: a file system of the process may never answer.
-    ///
-    /// # Errors
-    /// [`io::ErrorKind::PermissionDenied`] if this process cannot get those rights, [`io::ErrorKind::NotFound`] if the
-    /// process has ended, and the errors of the work.
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    pub async fn run_as_user<R: Send + 'static>(
-        &self,
-        work: impl FnOnce(&sys::ProcessFiles) -> io::Result<R> + Send + 'static,
-    ) -> io::Result<R> {
-        sys::run_with(Arc::clone(&self.0), sys::RightsOf::Process, work).await
-    }
-
-    /// As [`run_as_user`](Self::run_as_user), but blocks the calling thread for at most `timeout`.
-    ///
-    /// # Errors
-    /// Those of [`run_as_user`](Self::run_as_user), and [`io::ErrorKind::TimedOut`].
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    pub fn run_as_user_within<R: Send + 'static>(
-        &self,
-        timeout: std::time::Duration,
-        work: impl FnOnce(&sys::ProcessFiles) -> io::Result<R> + Send + 'static,
-    ) -> io::Result<R> {
-        sys::run_as_user_within(Arc::clone(&self.0), timeout, work)
-    }
-
-    /// Connects with the rights of the process, so that this process is not tricked into opening a socket in its own
-    /// name.
-    async fn connect(&self, endpoint: &Endpoint) -> Result<Stream> {
-        #[cfg(any(target_os = "linux", target_os = "android"))]
-        {
-            if let Endpoint::Socket(path) = endpoint {
-                let stream = sys::connect(&self.0, path).await.and_then(Stream::from_std);
-                return stream.map_err(|e| crate::transport::connect_error(endpoint, e));
-            }
-        }
-        endpoint.connect().await
     }
 }
 
@@ -137,7 +95,7 @@ impl Transport for Dial {
         if process.check().is_err() {
             return Err(Error::Stale { endpoint: self.endpoint.clone() });
         }
-        let stream = process.connect(&self.endpoint).await?;
+        let stream = transport::connect_as(&process.0, &self.endpoint).await?;
         match stream.peer() {
             Some(peer) if !process.0.is_peer(peer.pid, peer.uid) => {
                 Err(Error::Impostor { endpoint: self.endpoint.clone(), pid: peer.pid, uid: peer.uid })

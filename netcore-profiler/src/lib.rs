@@ -3,7 +3,7 @@
 //! The same source is compiled twice. As an ordinary library it holds the schema ([`wire`]), the
 //! configuration ([`config`]) and the bytes of the second build ([`LIBRARY`]). As `cfg(agent)` it is
 //! that second build: a shared library without dependencies that a CLR loads as an ICorProfiler.
-#![cfg_attr(all(agent, not(windows)), no_std)]
+#![cfg_attr(no_std_agent, no_std)]
 #![cfg_attr(
     test,
     allow(
@@ -48,7 +48,7 @@ pub const LIBRARY_HASH: &str = env!("NETCORE_PROFILER_HASH");
 
 /// Lints forbid everything that may panic, so only checks of the compiler itself can come here. Then abort the process
 /// at the fault, so that a dump shows it.
-#[cfg(all(agent, not(windows)))]
+#[cfg(no_std_agent)]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     unsafe extern "C" {

@@ -51,7 +51,7 @@ pub(crate) fn live(
     let verdicts = observer.verdicts(&results);
     verdict::say(&verdicts, args, name);
     let code = match (code, child) {
-        (Code::OK, Child::Ended(n)) if n != 0 => of_child(n),
+        (Code::OK, Child::Ended(n)) if n != 0 => Code(n),
         (Code::OK, Child::Abandoned) => Code::INTERRUPTED,
         (Code::OK, _) => judged(&verdicts, strict && (truncated || results.incomplete)),
         (code, _) => code,
@@ -62,11 +62,6 @@ pub(crate) fn live(
         Child::Abandoned => None,
     };
     end(results, observer, &verdicts, Exit { gcwatch: code.0, child, reason }, observer_error)
-}
-
-/// gcwatch's exit code for a child that failed: the child's own.
-pub(crate) fn of_child(code: i32) -> Code {
-    Code(u8::try_from(code & 0xFF).unwrap_or(1))
 }
 
 /// The exit code from the verdicts. `missing`: data is missing, and `--strict` was given.

@@ -14,7 +14,7 @@ use tokio::task::{JoinSet, LocalSet};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use super::child::{no_runtime, pass_on};
-use super::conclude::{of_child, report_failed};
+use super::conclude::report_failed;
 use super::followed::{Done, Followed, Setup};
 use super::output::Sink;
 use super::request::{recording, watch_request};
@@ -246,7 +246,7 @@ impl Tree {
         failure = failure.or(failures.recording);
         let code = match (at_once, child) {
             (Some(code), _) => code,
-            (None, Some(n)) if n != 0 => of_child(n),
+            (None, Some(n)) if n != 0 => Code(n),
             (None, None) => Code::INTERRUPTED,
             _ if failures.broken => Code::BROKEN,
             _ => match &failure {

@@ -42,19 +42,19 @@ struct Opened<'a> {
 impl Opened<'_> {
     fn new(args: &OutputArgs, run: bool, live: bool) -> Opened<'_> {
         let sink = sink(args, run);
-        let terminal = match sink {
-            Sink::Stdout => io::stdout().is_terminal(),
-            Sink::Stderr => io::stderr().is_terminal(),
-            Sink::File => false,
+        let (terminal, escapes) = match sink {
+            Sink::Stdout => of_stream(&io::stdout()),
+            Sink::Stderr => of_stream(&io::stderr()),
+            Sink::File => (false, false),
         };
         // In `run` the child may write to the same terminal, into the line that gcwatch keeps updating.
         let alone = !run || !io::stdout().is_terminal();
-        let lively = live && alone && terminal && !args.quiet && !dumb();
+        let lively = live && alone && escapes && !args.quiet;
         let filter = Filter {
             min_pause_ns: args.min_pause.map(|d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX)),
             generations: args.generations.clone(),
         };
-        Opened { args, sink, terminal: look(args, terminal, lively), filter }
+        Opened { args, sink, terminal: look(args, terminal, escapes, lively), filter }
     }
 
     fn writer(&self) -> Result<Box<dyn Write>, Failure> {
@@ -132,12 +132,12 @@ pub(crate) fn warnings(args: &OutputArgs, live: bool) -> Warnings {
 }
 
 /// Describes the terminal or file that text goes to.
-pub(crate) fn look(args: &OutputArgs, terminal: bool, live: bool) -> Terminal {
+fn look(args: &OutputArgs, terminal: bool, escapes: bool, live: bool) -> Terminal {
     let size = terminal.then(terminal_size::terminal_size).flatten();
     Terminal {
         columns: size.map_or(80, |(width, _)| usize::from(width.0)),
         rows: size.map(|(_, height)| usize::from(height.0)),
-        colour: colour(args.color, terminal),
+        colour: colour(args.color, escapes),
         live,
         unicode: unicode(),
     }
@@ -154,12 +154,12 @@ pub(crate) fn units(units: Units) -> report::Units {
 
 /// Describes stdout, for a report that is written in one go.
 pub(crate) fn terminal(color: When) -> Terminal {
-    let terminal = io::stdout().is_terminal();
+    let (terminal, escapes) = of_stream(&io::stdout());
     let size = terminal.then(terminal_size::terminal_size).flatten();
     Terminal {
         columns: size.map_or(80, |(width, _)| usize::from(width.0)),
         rows: None,
-        colour: colour(color, terminal),
+        colour: colour(color, escapes),
         live: false,
         unicode: unicode(),
     }
@@ -174,19 +174,28 @@ fn not_writable(path: &Path, error: &io::Error) -> Failure {
         .remedy("choose another --output")
 }
 
-fn dumb() -> bool {
-    std::env::var_os("TERM").is_some_and(|t| t == "dumb")
+/// Whether a stream is a terminal, and whether that understands escape sequences.
+fn of_stream<S: IsTerminal + sys::AsStream>(stream: &S) -> (bool, bool) {
+    let terminal = stream.is_terminal();
+    let dumb = std::env::var_os("TERM").is_some_and(|t| t == "dumb");
+    (terminal, terminal && !dumb && sys::shows_escapes(stream))
+}
+
+/// Describes stderr, for what a command says beside its report.
+pub(crate) fn stderr(args: &OutputArgs) -> Terminal {
+    let (terminal, escapes) = of_stream(&io::stderr());
+    look(args, terminal, escapes, false)
 }
 
 /// Follows the conventions of `NO_COLOR`, `CLICOLOR_FORCE` and `TERM=dumb`.
-fn colour(when: When, terminal: bool) -> bool {
+fn colour(when: When, escapes: bool) -> bool {
     let set = |name| std::env::var_os(name).is_some_and(|v| !v.is_empty() && v != "0");
     match when {
         When::Always => true,
         When::Never => false,
         When::Auto if set("NO_COLOR") => false,
         When::Auto if set("CLICOLOR_FORCE") => true,
-        When::Auto => terminal && !dumb(),
+        When::Auto => escapes,
     }
 }
 

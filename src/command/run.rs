@@ -102,7 +102,7 @@ fn unwatched(
     failure: Failure,
 ) -> Result<Code, Failure> {
     let child = status.map(sys::exit_code);
-    let failure = match child.map(conclude::of_child) {
+    let failure = match child.map(Code) {
         Some(code) if code != Code::OK => Failure { code, ..failure },
         _ => failure,
     };

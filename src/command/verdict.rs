@@ -1,7 +1,7 @@
 //! Collects the assertions from the options, and makes verdicts an exit code and lines on stderr.
 
 use std::collections::BTreeMap;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use crate::assertion::{Assertion, Assertions, Verdict};
@@ -86,7 +86,7 @@ pub(super) fn say(verdicts: &[Verdict], args: &OutputArgs, process: Option<&str>
     if in_report || verdicts.iter().all(|v| v.holds == Some(true)) {
         return;
     }
-    let look = output::look(args, io::stderr().is_terminal(), false);
+    let look = output::stderr(args);
     let process = process.map(|name| format!("{name} ")).unwrap_or_default();
     let lines = report::verdict_lines(verdicts, look, output::units(args.units));
     for (n, line) in lines.iter().enumerate() {

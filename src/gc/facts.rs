@@ -242,7 +242,7 @@ impl Gap {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Exit {
     /// gcwatch's own exit code.
-    pub(crate) gcwatch: u8,
+    pub(crate) gcwatch: i32,
     /// The child's code in `run` (128+n by signal n).
     pub(crate) child: Option<i32>,
     /// One of a few words, e.g. "target-ended", "duration", "gcs", "interrupted", "end-of-file", "truncated".

@@ -37,7 +37,7 @@ pub(crate) struct DiffReport<'a> {
     pub(crate) judged: &'a [ChangeVerdict],
     pub(crate) warnings: &'a [String],
     /// The exit code.
-    pub(crate) code: u8,
+    pub(crate) code: i32,
 }
 
 const FOOTNOTE: &str = "noise: the 99 % interval of a moving-block bootstrap for statistics of pauses and sizes, \
@@ -208,7 +208,7 @@ impl DiffReport<'_> {
         }
         #[derive(Serialize)]
         struct Exit {
-            gcwatch: u8,
+            gcwatch: i32,
         }
         #[derive(Serialize)]
         struct Metric<'a> {

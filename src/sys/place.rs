@@ -327,3 +327,18 @@ impl Drop for SocketName {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Opening a FIFO would wait for a writer, and a target's user can put one where its settings are expected.
+    #[test]
+    fn a_fifo_is_not_waited_for() -> io::Result<()> {
+        let dir = tempfile::tempdir()?;
+        let fifo = dir.path().join("app.runtimeconfig.json");
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
+        assert!(read_of(std::process::id(), fifo, 1 << 20).is_err());
+        Ok(())
+    }
+}

@@ -22,6 +22,9 @@ use tokio::signal::unix::{self, SignalKind};
 use super::shared::Signal;
 #[cfg(not(target_os = "linux"))]
 pub(super) use files::make_temp_dir;
+
+/// All users can write to this directory, and only the owner of a file can remove or rename it.
+pub(crate) const SHARED_TEMP_DIR: Option<&str> = Some("/tmp");
 pub(crate) use files::{Place, create, create_kept, place, replaceable, replacement};
 pub(crate) use port_place::PortPlace;
 pub(crate) use process::{memory_bytes, thread_names};
@@ -132,6 +135,13 @@ pub(crate) fn close_inherited() {
             unsafe { rustix::io::close(number) };
         }
     }
+}
+
+pub(crate) use std::os::fd::AsFd as AsStream;
+
+/// Whether a terminal understands escape sequences: here each does.
+pub(crate) fn shows_escapes(_terminal: &impl AsStream) -> bool {
+    true
 }
 
 /// The exit code that a shell would show: 128 + n after signal n.

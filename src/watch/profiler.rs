@@ -1,7 +1,7 @@
 //! Loads the profiler into a target. If that fails, the refusal says why.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use dotnet_diagnostics_client::{Client, Guid, HResult, Pinned, Transport};
@@ -45,17 +45,12 @@ pub(crate) async fn prepare(
         Refusal::new(Code::UNSUPPORTED, e, "give another build of the library with --profiler-path")
     })?;
     let mut dirs = vec![temp_dir.to_owned()];
-    if cfg!(unix) && temp_dir != Path::new(SHARED_TEMP_DIR) {
-        dirs.push(SHARED_TEMP_DIR.into());
-    }
+    dirs.extend(sys::SHARED_TEMP_DIR.map(PathBuf::from).filter(|shared| shared != temp_dir));
     match sys::meet(process, dirs, library.file_name, library.bytes).await {
         Ok(meeting) => Ok(Ready { meeting, process: process.cloned() }),
         Err(e) => Err(no_place(&e)),
     }
 }
-
-/// In this directory only the owner of a file can remove or rename it.
-const SHARED_TEMP_DIR: &str = "/tmp";
 
 fn no_place(e: &io::Error) -> Refusal {
     let reason = format!("the profiler library cannot be put where the process could load it: {e}");

@@ -368,7 +368,7 @@ pub(crate) enum SamplerEvent {
     Gone,
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use dotnet_diagnostics_client::Endpoint;
 
@@ -376,6 +376,12 @@ mod tests {
     use crate::gc::record::Level;
 
     const BACKGROUND_RUNS: StreamState = StreamState { roots: 0, full: 0, background: true };
+
+    /// An endpoint at which nobody listens.
+    fn nobody(dir: &tempfile::TempDir) -> Endpoint {
+        let Ok(endpoint) = dir.path().join("nobody").display().to_string().parse();
+        endpoint
+    }
 
     /// `client` leads to no process, so an attach fails without an answer of a runtime.
     async fn sampler(client: &Client<Endpoint>, sample: Sample) -> Sampler<'_, Endpoint> {
@@ -388,7 +394,7 @@ mod tests {
     #[tokio::test]
     async fn a_background_collection_is_waited_for_and_then_skipped() {
         let dir = tempfile::tempdir().expect("a directory");
-        let client = Client::new(Endpoint::socket(dir.path().join("nobody")));
+        let client = Client::new(nobody(&dir));
         let every = Duration::from_secs(30);
         let mut sampler =
             sampler(&client, Sample { each: WindowLength::Gcs(1), every, between: Level::Basic }).await;
@@ -418,7 +424,7 @@ mod tests {
     #[tokio::test]
     async fn after_gen2_a_window_opens_only_when_a_collection_has_ended() {
         let dir = tempfile::tempdir().expect("a directory");
-        let client = Client::new(Endpoint::socket(dir.path().join("nobody")));
+        let client = Client::new(nobody(&dir));
         let every = Duration::from_secs(30);
         let sample = Sample { each: WindowLength::Gcs(1), every, between: Level::Basic };
         let mut sampler = sampler(&client, sample).await.after_gen2();
@@ -447,7 +453,7 @@ mod tests {
     #[tokio::test]
     async fn a_window_without_an_end_ends_by_stepping_back() {
         let dir = tempfile::tempdir().expect("a directory");
-        let client = Client::new(Endpoint::socket(dir.path().join("nobody")));
+        let client = Client::new(nobody(&dir));
         let every = Duration::from_secs(30);
         let sample = Sample { each: WindowLength::Gcs(1), every, between: Level::Basic };
         let mut sampler = sampler(&client, sample).await.staying();

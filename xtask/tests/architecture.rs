@@ -224,3 +224,55 @@ fn modules_import_what_the_architecture_permits() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// The conditions of `cfg`, `cfg!` and `cfg_attr` in a file that name an operating system.
+fn system_conditions(path: &Path) -> Vec<String> {
+    let text = fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let syntax = syn::parse_file(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let tokens = syntax.to_token_stream().to_string();
+    let conditions = tokens.match_indices("cfg").filter_map(|(at, _)| {
+        let (before, rest) = tokens[at..].split_once('(')?;
+        let mut depth = 1;
+        let inside = rest.chars().take_while(|c| {
+            depth += i32::from(*c == '(') - i32::from(*c == ')');
+            depth > 0
+        });
+        let is_condition = matches!(before.replace([' ', '!'], "").as_str(), "cfg" | "cfg_attr");
+        is_condition.then(|| inside.collect::<String>())
+    });
+    let names_system = |condition: &String| {
+        let words = condition.split(|c: char| !c.is_alphanumeric() && c != '_');
+        words.into_iter().any(|word| matches!(word, "windows" | "unix" | "target_os" | "target_family"))
+    };
+    conditions.filter(names_system).collect()
+}
+
+fn rust_files(dir: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(dir).unwrap_or_else(|e| panic!("{}: {e}", dir.display())).flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            rust_files(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+}
+
+#[test]
+fn operating_systems_differ_only_in_sys_and_transport() {
+    let (mut inside, mut outside) = (0, Vec::new());
+    for src in ["src", "dotnet-diagnostics-client/src", "netcore-profiler/src"] {
+        let mut files = Vec::new();
+        rust_files(&root().join(src), &mut files);
+        for file in files {
+            let found = system_conditions(&file);
+            if file.components().any(|part| part.as_os_str() == "sys" || part.as_os_str() == "transport") {
+                inside += found.len();
+            } else {
+                outside.extend(found.into_iter().map(|condition| format!("{}: {condition}", file.display())));
+            }
+        }
+    }
+    assert!(inside > 20, "only {inside} conditions were found where they belong");
+    assert!(outside.is_empty(), "{}", outside.join("\n"));
+}

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::process_facts::ProcessFacts;
+use crate::sys;
 
 use super::listing::{Rejected, Rejection, SearchedDirectory};
 
@@ -98,8 +99,7 @@ impl NotFound {
         }
         let hidden = |dir: &SearchedDirectory| dir.problem == Some(io::ErrorKind::PermissionDenied);
         // Without environment and mappings, no reason can be derived from them.
-        // macOS hides the variables of some of this user's own processes, but not their arguments.
-        let readable = cfg!(target_os = "macos") && self.facts.command_line.is_some();
+        let readable = sys::HIDES_OWN_ENVIRONMENT && self.facts.command_line.is_some();
         let unreadable = self.facts.environ.is_none() && !self.facts.mappings_readable && !readable;
         if self.searched.iter().any(hidden) || (self.facts.uid.is_some() && unreadable) {
             return NotFoundReason::NotPermitted { owner_uid: self.facts.uid };

@@ -19,6 +19,11 @@ mod pin;
 mod process_files;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod rights;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod run_as_user;
+#[cfg_attr(unix, path = "search_sockets.rs")]
+#[cfg_attr(windows, path = "search_pipes.rs")]
+pub(crate) mod search;
 #[cfg(unix)]
 mod socket_place;
 #[cfg(windows)]
@@ -41,14 +46,21 @@ pub(crate) use os::{OwnNamespaces, is_listening, may_connect, socket, socket_pla
 pub(crate) use os::{
     Pin, children, cpu_ticks, environ, has_variable, is_stopped, pipe_exists, pipe_names, uid,
 };
-#[cfg(windows)]
-pub use os::{PipeAccess, SecurityDescriptor, own_user_sid, sid_text, user_sid};
 pub(crate) use os::{exists, facts, pids};
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) use pin::Pin;
 #[cfg(any(target_os = "linux", target_os = "android"))]
-pub use process_files::{ProcessFiles, ProcessRights};
-#[cfg(any(target_os = "linux", target_os = "android"))]
-pub(crate) use process_files::{RightsOf, connect, run_as_user_within, run_with};
+pub(crate) use process_files::connect;
 #[cfg(unix)]
-pub(crate) use socket_place::{SocketDirectory, SocketPlace, shared_directories};
+pub(crate) use socket_place::{MAX_SOCKET_PATH, SocketDirectory, SocketPlace, shared_directories};
+
+/// What this crate offers on some systems only.
+pub(crate) mod public {
+    #[cfg(windows)]
+    pub use crate::sys::os::{PipeAccess, SecurityDescriptor, own_user_sid, sid_text, user_sid};
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub use crate::sys::process_files::{ProcessFiles, ProcessRights};
+}
+
+/// Whether the system hides the variables of some of this user's own processes, but not their arguments.
+pub(crate) const HIDES_OWN_ENVIRONMENT: bool = cfg!(target_os = "macos");

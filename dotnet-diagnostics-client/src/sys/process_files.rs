@@ -5,9 +5,8 @@ use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::thread::UnshareFlags;
@@ -154,18 +153,7 @@ pub(crate) async fn run_with<R: Send + 'static>(
     receiver.await.map_err(|_| io::Error::other("the thread that worked for it has ended early"))?
 }
 
-pub(crate) fn run_as_user_within<R: Send + 'static>(
-    pin: Arc<Pin>,
-    timeout: Duration,
-    work: impl FnOnce(&ProcessFiles) -> io::Result<R> + Send + 'static,
-) -> io::Result<R> {
-    let (sender, receiver) = mpsc::channel();
-    // If sending fails, the caller has stopped waiting.
-    spawn(move || drop(sender.send(enter(&pin, RightsOf::Process).and_then(|files| work(&files)))))?;
-    receiver.recv_timeout(timeout).map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
-}
-
-fn enter(pin: &Pin, rights_of: RightsOf) -> io::Result<ProcessFiles> {
+pub(crate) fn enter(pin: &Pin, rights_of: RightsOf) -> io::Result<ProcessFiles> {
     let roots = Roots::of(pin.pid)?;
     let rights = Rights::of(pin.pid)?;
     // After both were read: they are those of the pinned process, not of a later one with its id.
@@ -192,7 +180,7 @@ pub(crate) async fn connect(pin: &Arc<Pin>, path: &Path) -> io::Result<UnixStrea
 
 /// Starts work on a new thread with a umask of its own, as far as the kernel allows. The thread ends with the work,
 /// because a thread cannot take back rights that it gave up. A file system that does not answer blocks only this thread.
-fn spawn(work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+pub(crate) fn spawn(work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
     thread::Builder::new().name("process-files".to_owned()).spawn(move || {
         if unshare_umask().is_ok() {
             rustix::process::umask(Mode::empty());

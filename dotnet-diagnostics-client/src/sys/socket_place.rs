@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 /// Where runtimes have their sockets unless `TMPDIR` names another directory.
 pub(crate) const DEFAULT_DIRECTORY: &str = "/tmp";
 
+/// Longest path that fits a `sun_path`, in bytes and without its NUL: the field has 108 bytes on Linux, 104 on macOS.
+pub(crate) const MAX_SOCKET_PATH: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
+
 /// Where processes have their sockets if their `TMPDIR` is the one of this process, or none. On macOS each user has a
 /// `TMPDIR` of its own.
 pub(crate) fn shared_directories() -> Vec<PathBuf> {

@@ -4,12 +4,15 @@ use std::fmt;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
+use std::str::FromStr;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, PIPE_PREFIX};
 use crate::error::{Error, Result};
+use crate::sys;
 
 #[cfg(unix)]
 #[path = "unix.rs"]
@@ -33,6 +36,15 @@ pub trait Transport: Send + Sync {
     fn connect(&self) -> impl Future<Output = Result<Stream>> + Send;
 }
 
+/// Parses a pipe name on Windows and after `\\.\pipe\`, and otherwise a path.
+impl FromStr for Endpoint {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
+        Ok(if text.starts_with(PIPE_PREFIX) { Self::pipe(text) } else { imp::named(text) })
+    }
+}
+
 impl Transport for Endpoint {
     async fn connect(&self) -> Result<Stream> {
         match imp::connect(self).await {
@@ -42,8 +54,17 @@ impl Transport for Endpoint {
     }
 }
 
+/// Connects with the rights of a process, so that this process is not tricked into opening a socket in its own name. On
+/// other systems than Linux it connects with this process's own rights.
+///
+/// # Errors
+/// Those of [`Transport::connect`].
+pub(crate) async fn connect_as(process: &Arc<sys::Pin>, endpoint: &Endpoint) -> Result<Stream> {
+    imp::connect_as(process, endpoint).await.map(Stream).map_err(|source| connect_error(endpoint, source))
+}
+
 /// The meaning of an error on connecting.
-pub(crate) fn connect_error(endpoint: &Endpoint, source: io::Error) -> Error {
+fn connect_error(endpoint: &Endpoint, source: io::Error) -> Error {
     match source.kind() {
         io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => {
             Error::Stale { endpoint: endpoint.clone() }
@@ -68,11 +89,13 @@ impl Stream {
         Self(stream)
     }
 
-    /// Must be called within a tokio runtime.
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    pub(crate) fn from_std(stream: std::os::unix::net::UnixStream) -> io::Result<Self> {
-        stream.set_nonblocking(true)?;
-        imp::Stream::from_std(stream).map(Self)
+    /// A connection to a peer that sends these bytes and closes its end.
+    ///
+    /// # Errors
+    /// The bytes are more than a socket's buffer takes, or the system is Windows.
+    #[cfg(feature = "fuzz")]
+    pub(crate) async fn answering(bytes: &[u8]) -> io::Result<Self> {
+        imp::answering(bytes).await.map(Self)
     }
 
     /// Whether the peer has closed an idle connection. The peer must not send anything unasked.

@@ -12,13 +12,11 @@ use tokio::net::{UnixListener, UnixStream};
 
 use crate::endpoint::Endpoint;
 use crate::error::{Error, Result};
+use crate::sys::{self, MAX_SOCKET_PATH};
 
 use super::peer::Peer;
 
 pub(crate) type Stream = UnixStream;
-
-/// Longest path that fits a `sun_path` without its NUL: 108 bytes on Linux, 104 on macOS.
-const MAX_SUN_PATH: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
 
 /// Longest path for a listener. With 108 bytes, .NET 8 and 9 hang at their start.
 const MAX_LISTENER_PATH: usize = 100;
@@ -34,12 +32,37 @@ fn socket_path(endpoint: &Endpoint) -> io::Result<&Path> {
 
 pub(super) async fn connect(endpoint: &Endpoint) -> io::Result<Stream> {
     let path = socket_path(endpoint)?;
-    if path.as_os_str().len() > MAX_SUN_PATH
+    if path.as_os_str().len() > MAX_SOCKET_PATH
         && let Some((_directory, short)) = shorten(path)?
     {
         return UnixStream::connect(short).await;
     }
     UnixStream::connect(path).await
+}
+
+/// Without a prefix every name is a path.
+pub(super) fn named(text: &str) -> Endpoint {
+    Endpoint::socket(text)
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(super) async fn connect_as(process: &Arc<sys::Pin>, endpoint: &Endpoint) -> io::Result<Stream> {
+    let stream = sys::connect(process, socket_path(endpoint)?).await?;
+    stream.set_nonblocking(true)?;
+    Stream::from_std(stream)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(super) async fn connect_as(_process: &Arc<sys::Pin>, endpoint: &Endpoint) -> io::Result<Stream> {
+    connect(endpoint).await
+}
+
+#[cfg(feature = "fuzz")]
+pub(super) async fn answering(bytes: &[u8]) -> io::Result<Stream> {
+    let (near, mut far) = UnixStream::pair()?;
+    // Any answer fits into the buffer of the socket.
+    far.try_write(bytes)?;
+    tokio::io::AsyncWriteExt::shutdown(&mut far).await.map(|()| near)
 }
 
 /// Through `/proc/PID/root` a path can become too long for `sun_path`. An open directory gives it a short name, which

@@ -15,7 +15,8 @@ use windows_sys::Win32::System::Pipes::{GetNamedPipeClientProcessId, GetNamedPip
 
 use crate::endpoint::{Endpoint, PIPE_PREFIX};
 use crate::error::{Error, Result};
-use crate::sys::PipeAccess;
+use crate::sys;
+use crate::sys::public::PipeAccess;
 
 use super::peer::Peer;
 
@@ -45,6 +46,20 @@ fn full_name(endpoint: &Endpoint) -> io::Result<String> {
             Err(io::Error::new(io::ErrorKind::Unsupported, "runtimes on Windows listen on named pipes only"))
         }
     }
+}
+
+/// The names of runtimes' endpoints are those of pipes.
+pub(super) fn named(text: &str) -> Endpoint {
+    Endpoint::pipe(text)
+}
+
+pub(super) async fn connect_as(_process: &Arc<sys::Pin>, endpoint: &Endpoint) -> io::Result<Stream> {
+    connect(endpoint).await
+}
+
+#[cfg(feature = "fuzz")]
+pub(super) async fn answering(_bytes: &[u8]) -> io::Result<Stream> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 pub(super) async fn connect(endpoint: &Endpoint) -> io::Result<Stream> {

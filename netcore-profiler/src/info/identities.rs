@@ -92,8 +92,7 @@ impl Seed {
     /// The frame that called the one at `frame`; `None` where the stack pointer does not follow from the frame pointer.
     #[must_use]
     pub fn of_caller(frame: usize, outer: usize, return_address: usize) -> Option<Self> {
-        // Windows links no frames, and on arm64 the stack pointer may be anywhere below the frame pointer.
-        if !cfg!(target_arch = "x86_64") || cfg!(windows) {
+        if !crate::sys::STACK_FOLLOWS_FRAME {
             return None;
         }
         let stack = frame.checked_add(size_of::<[usize; 2]>())?;

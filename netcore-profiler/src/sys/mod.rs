@@ -14,7 +14,7 @@ mod windows;
 
 pub(crate) use lease_sign::LeaseSign;
 pub(crate) use library_range::library_range;
-pub(crate) use own_stack::OwnStack;
+pub(crate) use own_stack::{OwnStack, STACK_FOLLOWS_FRAME};
 pub(crate) use prefetch::prefetch;
 #[cfg(unix)]
 pub(crate) use unix::lease::Lease;

@@ -13,6 +13,10 @@ pub(crate) use linked::OwnStack;
 #[cfg(not(any(target_os = "linux", all(windows, target_arch = "x86_64"))))]
 pub(crate) use unknown::OwnStack;
 
+/// Whether a function's stack pointer lies just above its caller's frame pointer and return address. Windows links no
+/// frames, and on arm64 the stack pointer may be anywhere below the frame pointer.
+pub(crate) const STACK_FOLLOWS_FRAME: bool = cfg!(all(target_arch = "x86_64", not(windows)));
+
 /// For systems on which frames are linked by frame pointers: each points to the outer frame's pointer, and the return
 /// address lies above that.
 #[cfg(target_os = "linux")]

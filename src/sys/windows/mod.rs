@@ -1,5 +1,6 @@
 //! Windows.
 
+mod console;
 mod files;
 mod lease;
 mod port_place;
@@ -13,6 +14,7 @@ use std::process::{Command, ExitStatus};
 use tokio::signal::windows::{self, CtrlBreak, CtrlC, CtrlClose, CtrlLogoff, CtrlShutdown};
 
 use super::shared::Signal;
+pub(crate) use console::{AsStream, shows_escapes};
 pub(crate) use files::{
     Place, create, create_kept, free_bytes, open_settings, others_can_change, place, read_at, replaceable,
     replacement,
@@ -21,6 +23,9 @@ pub(crate) use lease::Lease;
 pub(crate) use port_place::PortPlace;
 pub(crate) use process::{memory_bytes, thread_names};
 pub(super) use security::{make_directory, only_trusted_can_write};
+
+/// No directory belongs to all users.
+pub(crate) const SHARED_TEMP_DIR: Option<&str> = None;
 
 /// Receives what a console, a logoff and a shutdown send. Once this exists, they no longer end the process.
 #[derive(Debug)]

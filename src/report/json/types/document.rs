@@ -117,7 +117,7 @@ wire! {
     /// How it ended.
     Exit(to, exit: facts::Exit) {
         /// The exit code of gcwatch; null when it was cut off before it had one.
-        gcwatch: Option<u8> = Some(exit.gcwatch),
+        gcwatch: Option<i32> = Some(exit.gcwatch),
         /// The exit code of the child of `gcwatch run`, 128+n by signal n.
         /// A recording cannot tell this.
         child: Option<i32>,

@@ -2,11 +2,10 @@
 
 use std::io;
 
+use crate::discovery::listing::{Found, Listing, Rejected, Rejection, SearchedDirectory};
+use crate::discovery::not_found::NotFound;
 use crate::endpoint::{Endpoint, PIPE_PREFIX};
 use crate::sys;
-
-use super::listing::{Found, Listing, Rejected, Rejection, SearchedDirectory};
-use super::not_found::NotFound;
 
 fn found(pid: u32) -> Found {
     Found { pid, endpoint: Endpoint::default_pipe(pid), owner_uid: None }
@@ -16,7 +15,7 @@ fn pipe_exists(pid: u32) -> bool {
     sys::pipe_exists(&Endpoint::default_pipe(pid).to_string())
 }
 
-pub(super) fn find(pid: u32) -> Result<Found, Box<NotFound>> {
+pub(crate) fn find(pid: u32) -> Result<Found, Box<NotFound>> {
     if pipe_exists(pid) {
         return Ok(found(pid));
     }
@@ -28,7 +27,7 @@ pub(super) fn find(pid: u32) -> Result<Found, Box<NotFound>> {
     }))
 }
 
-pub(super) fn list() -> Listing {
+pub(crate) fn list() -> Listing {
     let running = sys::pids();
     let mut listing = Listing::default();
     let names = sys::pipe_names();

@@ -6,14 +6,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use crate::discovery::listing::{Found, Listing, Rejected, Rejection, SearchedDirectory};
+use crate::discovery::not_found::NotFound;
 use crate::endpoint::Endpoint;
-use crate::sys::{self, SocketDirectory, SocketPlace};
+use crate::sys::{self, MAX_SOCKET_PATH, SocketDirectory, SocketPlace};
 
-use super::listing::{Found, Listing, Rejected, Rejection, SearchedDirectory};
-use super::not_found::NotFound;
-
-/// Longest path that fits a socket address, in bytes and without its NUL.
-const MAX_PATH: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
 /// Anybody can create files whose names look like those of sockets.
 const MAX_REJECTED: usize = 1000;
 
@@ -143,15 +140,15 @@ impl Search {
         }
         let path = directory.path_in_process.join(socket_name(socket_pid, expected));
         let length = path.as_os_str().len();
-        if length > MAX_PATH {
-            self.reject(path, Rejection::NameTooLong { length, max: MAX_PATH });
+        if length > MAX_SOCKET_PATH {
+            self.reject(path, Rejection::NameTooLong { length, max: MAX_SOCKET_PATH });
         } else if sys::is_listening(pid, &path) && !self.rejected.iter().any(|other| other.path == path) {
             self.reject(path, Rejection::Removed);
         }
     }
 }
 
-pub(super) fn find(pid: u32) -> Result<Found, Box<NotFound>> {
+pub(crate) fn find(pid: u32) -> Result<Found, Box<NotFound>> {
     let mut search = Search::default();
     if sys::exists(pid)
         && let Some(found) = search.find(pid, &sys::socket_place(pid))
@@ -166,7 +163,7 @@ pub(super) fn find(pid: u32) -> Result<Found, Box<NotFound>> {
     }))
 }
 
-pub(super) fn list() -> Listing {
+pub(crate) fn list() -> Listing {
     let mut search = Search::default();
     let mut newest: BTreeMap<u32, (SystemTime, Found)> = BTreeMap::new();
     let names: Vec<Vec<Name>> = sys::shared_directories().iter().map(|path| search.names(path)).collect();
