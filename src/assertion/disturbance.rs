@@ -39,7 +39,7 @@ impl Disturbance {
 ///
 /// Roots are counted in the collections that were seen. The event session itself adds a few dozen roots at every level;
 /// this table leaves that out.
-const TABLE: [(&str, &[Disturbance]); 37] = [
+const TABLE: [(&str, &[Disturbance]); 39] = [
     ("pause", &[BackgroundGcOff, WorkInPauses]),
     ("pause.gen0", &[BackgroundGcOff, WorkInPauses]),
     ("pause.gen1", &[BackgroundGcOff, WorkInPauses]),
@@ -76,6 +76,8 @@ const TABLE: [(&str, &[Disturbance]); 37] = [
     ("roots.weak", &[]),
     ("roots.interior", &[]),
     ("roots.refcounted", &[]),
+    ("alloc", &[]),
+    ("alloc.rate", &[]),
     ("lost", &[]),
 ];
 

@@ -10,6 +10,7 @@ pub(crate) enum Unit {
     /// Nanoseconds.
     Ns,
     Bytes,
+    BytesPerSecond,
     /// A number of things.
     Count,
     Percent,
@@ -21,6 +22,7 @@ impl Unit {
         match self {
             Unit::Ns => "ns",
             Unit::Bytes => "bytes",
+            Unit::BytesPerSecond => "bytes_per_second",
             Unit::Count => "count",
             Unit::Percent => "percent",
         }
@@ -36,6 +38,8 @@ pub(crate) enum Value {
     Count(fn(&Gc) -> bool),
     /// Share of the watch for which collections stopped the program.
     PausePercent,
+    /// What the program allocates between collections, each second.
+    AllocatedPerSecond,
     /// Growth of the heap from after the first gen2 collection to after the last one.
     HeapGrowthPercent,
     /// Free space in this generation as a share of it, after the last collection.
@@ -158,6 +162,20 @@ pub(crate) const METRICS: &[Metric] = &[
         |gc| gc.reason.is_some_and(crate::gc::record::Reason::induced),
         "collections that the program asked for",
     ),
+    per_gc(
+        "alloc",
+        Unit::Bytes,
+        Level::Basic,
+        |gc| gc.allocated.map(|allocated| allocated.bytes),
+        "bytes that the program allocated since the collection before",
+    ),
+    Metric {
+        name: "alloc.rate",
+        unit: Unit::BytesPerSecond,
+        level: Level::Basic,
+        value: Value::AllocatedPerSecond,
+        about: "bytes that the program allocates each second",
+    },
     per_gc(
         "heap.after",
         Unit::Bytes,

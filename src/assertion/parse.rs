@@ -161,10 +161,15 @@ fn value(text: &str, name: &str, unit_of: Unit) -> Result<f64, InvalidAssertion>
     let units = match unit_of {
         Unit::Ns => "it is a time: ns, us, ms, s, as in 10ms",
         Unit::Bytes => "it is a size: B, KiB, MiB, GiB or kB, MB, GB, as in 64MiB",
+        Unit::BytesPerSecond => "it is a size a second: as in 64MiB or 64MiB/s",
         Unit::Count => "it is a number without a unit",
         Unit::Percent => "it is a percentage, as in 5%",
     };
-    let scale = match (unit_of, unit.trim()) {
+    let (unit_of, unit) = match unit_of {
+        Unit::BytesPerSecond => (Unit::Bytes, unit.trim().trim_end_matches("/s")),
+        other => (other, unit.trim()),
+    };
+    let scale = match (unit_of, unit) {
         (Unit::Ns, "ns") | (Unit::Bytes, "" | "B") | (Unit::Count, "") | (Unit::Percent, "" | "%") => 1.0,
         (Unit::Ns, "us" | "µs") => 1e3,
         (Unit::Ns, "ms") => 1e6,

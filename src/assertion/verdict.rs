@@ -6,7 +6,7 @@ use super::parse::{Assertion, Op};
 use super::statistic::{Statistic, Values};
 use crate::gc::facts::{Lost, Watch};
 use crate::gc::generation::Generation;
-use crate::gc::record::{Gc, Incomplete, Kind, Level, Reason};
+use crate::gc::record::{Allocated, Gc, Incomplete, Kind, Level, Reason};
 use crate::gc::summary::{INCOMPLETE, Summary};
 
 /// How many violations are kept for each assertion.
@@ -67,6 +67,7 @@ enum State {
     /// The last known share of free space.
     Fragmentation(Generation, Option<f64>),
     PausePercent,
+    AllocatedPerSecond,
     Lost,
 }
 
@@ -120,6 +121,7 @@ impl Evaluation {
             Value::PerGc(of) => State::PerGc(of, Values::new(assertion.statistic.unwrap_or(Statistic::Max))),
             Value::Count(of) => State::Count(of, 0),
             Value::PausePercent => State::PausePercent,
+            Value::AllocatedPerSecond => State::AllocatedPerSecond,
             Value::HeapGrowthPercent => State::Growth(None, None),
             Value::FragmentationPercent(generation) => State::Fragmentation(generation, None),
             Value::Lost => State::Lost,
@@ -165,7 +167,7 @@ impl Evaluation {
                     *last = Some(free as f64 / size as f64 * 100.0);
                 }
             }
-            State::PausePercent | State::Lost => {}
+            State::PausePercent | State::AllocatedPerSecond | State::Lost => {}
         }
         if violates && self.violations.len() < MAX_VIOLATIONS {
             self.violations.extend(gc.number.map(|number| Violation {
@@ -183,6 +185,7 @@ impl Evaluation {
             State::PerGc(_, values) => values.result(),
             State::Count(_, count) => Some(*count as f64),
             State::PausePercent => summary.pause_percent(watch.duration_ns),
+            State::AllocatedPerSecond => summary.allocated.and_then(Allocated::per_second),
             State::Growth(first, last) => {
                 let first = (*first).filter(|bytes| *bytes > 0)? as f64;
                 Some(((*last)? as f64 - first) / first * 100.0)

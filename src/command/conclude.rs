@@ -92,7 +92,8 @@ pub(crate) fn end(
     };
     if report_error.is_none() {
         let exit = Exit { gcwatch: code.0, ..exit };
-        let end = End { summary: &summary, lost: &lost, verdicts, exit: &exit };
+        let findings = observer.findings(&facts, &summary);
+        let end = End { summary: &summary, lost: &lost, verdicts, findings: &findings, exit: &exit };
         report_error = observer.write(|report| report.end(&facts, &end)).err();
     }
     Concluded { code, report_error, recording }
@@ -123,7 +124,8 @@ pub(crate) fn document_of_failure(
     if args.format == Format::Text {
         return Ok(());
     }
-    let end = End { summary: &Summary::default(), lost: &Lost::default(), verdicts: &[], exit };
+    let (summary, lost) = (Summary::default(), Lost::default());
+    let end = End { summary: &summary, lost: &lost, verdicts: &[], findings: &[], exit };
     let written = observer.write(|report| report.start(facts).and_then(|()| report.end(facts, &end)));
     written.or_else(|e| report_failed(&e, args.output.as_deref()).map(drop))
 }

@@ -1,4 +1,4 @@
-//! Connects a watch with its report: counts each collection for the assertions, and writes it to the report.
+//! Connects a watch with its report: shows each collection to the assertions and the rules, and writes it.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use super::stderr::say;
 use crate::assertion::{Assertions, Verdict};
+use crate::finding::{Finding, Rules};
 use crate::gc::facts::{Facts, LiveState};
 use crate::gc::record::Gc;
+use crate::gc::summary::Summary;
 use crate::report::{MultiProcess, Report};
 use crate::watch::aggregator::Results;
 use crate::watch::observer::Observer;
@@ -21,10 +23,11 @@ enum Source {
     Process(Rc<RefCell<MultiProcess>>),
 }
 
-/// Writes one watch to its report, and counts its collections for the assertions.
+/// Writes one watch to its report, and shows its collections to the assertions and the rules.
 pub(crate) struct ReportObserver {
     source: Source,
     assertions: Assertions,
+    rules: Rules,
     warnings: Warnings,
     /// The warnings that were written to stderr already.
     said: HashSet<String>,
@@ -62,12 +65,24 @@ impl ReportObserver {
 
     fn with(source: Source, assertions: &Assertions, warnings: Warnings) -> ReportObserver {
         let assertions = assertions.clone();
-        ReportObserver { source, assertions, warnings, said: HashSet::new(), reader_gone: false }
+        ReportObserver {
+            source,
+            assertions,
+            rules: Rules::default(),
+            warnings,
+            said: HashSet::new(),
+            reader_gone: false,
+        }
     }
 
     /// The verdicts on the whole watch.
     pub(crate) fn verdicts(&self, results: &Results) -> Vec<Verdict> {
         self.assertions.judge(&results.summary, &results.lost, &results.facts.watch)
+    }
+
+    /// What is wrong with the collections of the whole watch.
+    pub(crate) fn findings(&self, facts: &Facts, summary: &Summary) -> Vec<Finding> {
+        self.rules.findings(facts, summary)
     }
 
     /// Writes to the report. If there are assertions to judge, a closed pipe does not end the watch.
@@ -97,6 +112,7 @@ impl Observer for ReportObserver {
 
     fn gc(&mut self, facts: &Facts, gc: &Gc) -> io::Result<()> {
         self.assertions.add(gc);
+        self.rules.add(gc);
         self.write(|report| report.gc(facts, gc))
     }
 

@@ -12,6 +12,7 @@ const MAX_HEAPS: usize = 4096;
 #[derive(Debug, Clone, Copy, Default)]
 struct Sums {
     before: u64,
+    free_before: u64,
     free_after: u64,
     survived: u64,
 }
@@ -38,6 +39,7 @@ impl Histories {
             after = after.saturating_add(h.size_after);
             promoted = promoted.saturating_add(survived);
             sums.before = sums.before.saturating_add(h.size_before);
+            sums.free_before = sums.free_before.saturating_add(h.free_before);
             sums.free_after =
                 sums.free_after.saturating_add(h.free_list_after).saturating_add(h.free_objects_after);
             sums.survived = sums.survived.saturating_add(survived);
@@ -74,6 +76,7 @@ impl Histories {
             let torn = background && self.torn(&gc.generations);
             for (index, (g, sums)) in gc.generations.iter_mut().zip(&self.sums).enumerate() {
                 g.size_before_bytes = (!headless).then_some(sums.before);
+                g.free_before_bytes = (!headless).then_some(sums.free_before);
                 g.fragmentation_bytes = (!torn).then_some(sums.free_after);
                 // GCHeapStats never counts the pinned-object heap, and gives a background collection what the one
                 // before it promoted of gen0 and gen1.
@@ -136,6 +139,7 @@ mod tests {
         let one = |bytes: u64| HeapGeneration {
             size_before: 1_000,
             size_after: if filled { 900 } else { 0 },
+            free_before: 0,
             free_list_after: if filled { 7 } else { 0 },
             other_survived: if filled { bytes } else { 0 },
             ..HeapGeneration::default()

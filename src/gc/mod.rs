@@ -1,5 +1,6 @@
 //! The model: it turns events into one record per garbage collection. It does no IO.
 
+pub(crate) mod allocation;
 mod block_totals;
 pub(crate) mod events;
 pub(crate) mod facts;

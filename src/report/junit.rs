@@ -7,12 +7,12 @@ use std::rc::Rc;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
-use super::missing;
 use super::model::{End, Facts, Report};
 use super::multi_process::model::{Format, Overall};
 use super::style::Terminal;
 use super::units::Units;
 use super::verdicts::verdict_lines;
+use super::{in_short, missing};
 use crate::assertion::Verdict;
 use crate::escape::escape_untrusted;
 use crate::gc::facts::{Exit, Target};
@@ -46,6 +46,8 @@ struct Suite {
     duration_ns: Option<u64>,
     properties: Vec<(&'static str, String)>,
     cases: Vec<Case>,
+    /// What is wrong, in lines.
+    findings: Vec<String>,
 }
 
 fn case(verdict: &Verdict, units: Units) -> Case {
@@ -79,6 +81,10 @@ fn suite(facts: &Facts, end: &End<'_>, units: Units) -> Suite {
         duration_ns: facts.watch.duration_ns,
         properties,
         cases: end.verdicts.iter().map(|verdict| case(verdict, units)).collect(),
+        findings: in_short::shown(end.findings, units, true)
+            .into_iter()
+            .map(|finding| format!("{}: {}. {}.", finding.id, finding.title, finding.remedy))
+            .collect(),
     }
 }
 
@@ -127,7 +133,12 @@ fn write_suite<W: Write>(xml: &mut Writer<W>, suite: &Suite) -> io::Result<()> {
             }
             Ok(())
         })?;
-        suite.cases.iter().try_for_each(|case| write_case(xml, case))
+        suite.cases.iter().try_for_each(|case| write_case(xml, case))?;
+        if !suite.findings.is_empty() {
+            let text = suite.findings.join("\n");
+            xml.create_element("system-out").write_text_content(BytesText::new(&text))?;
+        }
+        Ok(())
     })?;
     Ok(())
 }

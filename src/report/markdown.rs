@@ -7,7 +7,7 @@ use super::share::Share;
 use super::style::Terminal;
 use super::units::{Units, bytes, count, duration, percent};
 use super::verdicts::{total, verdict_lines};
-use super::{blocking, missing};
+use super::{blocking, in_short, missing};
 use crate::assertion::Verdict;
 use crate::escape::escape_untrusted;
 use crate::gc::generation::Generation;
@@ -109,6 +109,19 @@ fn verdict_table(verdicts: &[Verdict], units: Units) -> Vec<String> {
 }
 
 impl<W: Write> MarkdownReport<W> {
+    fn in_short(&self, end: &End<'_>) -> Vec<String> {
+        let mut lines = vec![String::new()];
+        let findings = in_short::shown(end.findings, self.units, true);
+        for (n, finding) in findings.iter().enumerate() {
+            lines.push(format!("{}. **{}.** {}.", n + 1, plain(&finding.title), plain(&finding.remedy)));
+        }
+        match in_short::nothing(end.summary) {
+            _ if !findings.is_empty() => lines,
+            Some(nothing) => vec![String::new(), format!("In short: {nothing}.")],
+            None => Vec::new(),
+        }
+    }
+
     fn generations(&self, sum: &Summary) -> Vec<String> {
         let seen = |of: fn(&Group) -> Option<BlockCount>| sum.groups.values().any(|g| of(g).is_some());
         let ranges = seen(|g| g.moved) || seen(|g| g.survived);
@@ -194,6 +207,7 @@ impl<W: Write> Report for MarkdownReport<W> {
         if !end.verdicts.is_empty() {
             lines.extend(verdict_table(end.verdicts, self.units));
         }
+        lines.extend(self.in_short(end));
         if sum.gcs > 0 {
             lines.extend(self.generations(sum));
             lines.extend(self.longest());

@@ -3,6 +3,7 @@
 mod blocking;
 mod csv;
 mod diff;
+mod in_short;
 mod json;
 mod junit;
 mod markdown;

@@ -4,6 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use crate::assertion::Verdict;
+use crate::finding::Finding;
 use crate::gc::facts::{Exit, Lost};
 pub(crate) use crate::gc::facts::{Facts, LiveState};
 use crate::gc::generation::Generation;
@@ -21,6 +22,8 @@ pub(crate) struct End<'a> {
     pub(crate) lost: &'a Lost,
     /// One for each assertion, in the order in which they were given.
     pub(crate) verdicts: &'a [Verdict],
+    /// What is wrong, the most important first.
+    pub(crate) findings: &'a [Finding],
     pub(crate) exit: &'a Exit,
 }
 

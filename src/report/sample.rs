@@ -116,6 +116,7 @@ fn one(number: u32, at_ms: u64, dice: &mut Dice) -> Gc {
     gc.finalization_bytes = Some(96);
     gc.generations = (0..5)
         .map(|i| GenerationStats {
+            free_before_bytes: Some(0),
             size_before_bytes: Some(before / 5),
             size_after_bytes: Some(after / 5),
             promoted_bytes: (i <= u64::from(generation)).then_some(after / 40),
@@ -327,7 +328,7 @@ pub(super) const EXIT: Exit = Exit { gcwatch: 0, child: Some(0), reason: "target
 
 /// Ends the report of these collections.
 pub(super) fn end(report: &mut dyn Report, facts: &Facts, gcs: &[Gc], lost: &Lost) {
-    let end = End { summary: &summed(gcs), lost, verdicts: &[], exit: &EXIT };
+    let end = End { summary: &summed(gcs), lost, verdicts: &[], findings: &[], exit: &EXIT };
     report.end(facts, &end).expect("memory takes it");
 }
 

@@ -74,7 +74,7 @@ impl Style {
 
     /// From one size to another.
     pub(crate) fn arrow(self) -> &'static str {
-        if self.unicode { "→" } else { ">" }
+        if self.unicode { "→" } else { "->" }
     }
 
     /// The sign that something is left out.

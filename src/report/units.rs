@@ -233,6 +233,7 @@ pub(crate) fn in_unit(value: f64, unit: Unit, units: Units, unicode: bool) -> St
     let text = match unit {
         Unit::Ns => duration(whole, unicode),
         Unit::Bytes => bytes(whole, units),
+        Unit::BytesPerSecond => format!("{}/s", bytes(whole, units)),
         Unit::Count if value.fract() == 0.0 => count(whole),
         Unit::Count => format!("{:.1}", value.abs()),
         Unit::Percent => percent(value.abs()),

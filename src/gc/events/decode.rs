@@ -27,6 +27,8 @@ pub(crate) struct HeapStatsEvent {
 pub(crate) struct HeapGeneration {
     pub(crate) size_before: u64,
     pub(crate) size_after: u64,
+    /// Free list and free objects.
+    pub(crate) free_before: u64,
     pub(crate) free_list_after: u64,
     pub(crate) free_objects_after: u64,
     pub(crate) pinned_survived: u64,
@@ -158,6 +160,7 @@ fn per_heap(c: &mut Cursor<'_>) -> Option<PerHeapHistory> {
         generations.push(HeapGeneration {
             size_before: v[0],
             size_after: v[3],
+            free_before: v[1].saturating_add(v[2]),
             free_list_after: v[4],
             free_objects_after: v[5],
             pinned_survived: v[7],

@@ -90,6 +90,8 @@ pub(crate) struct Surviving {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct GenerationStats {
     pub(crate) size_before_bytes: Option<u64>,
+    /// Free list and free objects before the collection.
+    pub(crate) free_before_bytes: Option<u64>,
     pub(crate) size_after_bytes: Option<u64>,
     pub(crate) promoted_bytes: Option<u64>,
     /// Free list and free objects after the collection.
@@ -98,6 +100,43 @@ pub(crate) struct GenerationStats {
     /// Blocks are booked to the generation they lay in before.
     pub(crate) moved: Option<BlockCount>,
     pub(crate) surviving: Option<BlockCount>,
+}
+
+impl GenerationStats {
+    /// Its size before the collection, without free space.
+    pub(crate) fn used_before_bytes(&self) -> Option<u64> {
+        self.size_before_bytes.zip(self.free_before_bytes).map(|(size, free)| size.saturating_sub(free))
+    }
+
+    /// Its size after the collection, without free space.
+    pub(crate) fn used_after_bytes(&self) -> Option<u64> {
+        self.size_after_bytes.zip(self.fragmentation_bytes).map(|(size, free)| size.saturating_sub(free))
+    }
+}
+
+/// What the program allocated between collections.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Allocated {
+    pub(crate) bytes: u64,
+    /// The time in which that was, ns.
+    pub(crate) in_ns: u64,
+    /// Large objects that were allocated while a background collection ran are in it only in part.
+    pub(crate) at_least: bool,
+}
+
+impl Allocated {
+    /// Bytes a second. `None`: no time has passed.
+    pub(crate) fn per_second(self) -> Option<f64> {
+        (self.in_ns > 0).then(|| self.bytes as f64 * 1e9 / self.in_ns as f64)
+    }
+}
+
+impl AddAssign for Allocated {
+    fn add_assign(&mut self, more: Allocated) {
+        self.bytes = self.bytes.saturating_add(more.bytes);
+        self.in_ns = self.in_ns.saturating_add(more.in_ns);
+        self.at_least |= more.at_least;
+    }
 }
 
 /// One heap's part (server GC has several).

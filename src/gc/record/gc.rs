@@ -1,7 +1,7 @@
 //! What is known of one garbage collection: one [`Gc`] per collection, the same at every level, live and replayed. A
 //! value that is not known is `None`, never 0.
 
-use super::blocks::{GenerationStats, HeapStats, Moved, Surviving};
+use super::blocks::{Allocated, GenerationStats, HeapStats, Moved, Surviving};
 use super::kinds::{Compacting, Incomplete, Kind, Level, Phase, Reason};
 use super::roots::Roots;
 use crate::gc::generation::Generation;
@@ -67,6 +67,8 @@ pub(crate) struct Gc {
     /// Sum of the suspensions of those pauses that are in `pause_ns`.
     pub(crate) suspend_ns: Option<u64>,
     pub(crate) pauses: Vec<Pause>,
+    /// What the program allocated since the collection before it.
+    pub(crate) allocated: Option<Allocated>,
     pub(crate) heap_before_bytes: Option<u64>,
     pub(crate) heap_after_bytes: Option<u64>,
     pub(crate) promoted_bytes: Option<u64>,

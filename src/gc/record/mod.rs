@@ -6,7 +6,8 @@ mod kinds;
 mod roots;
 
 pub(crate) use blocks::{
-    BlockCount, GenerationStats, HeapStats, Moved, MovedRange, Surviving, SurvivingRange, Transition,
+    Allocated, BlockCount, GenerationStats, HeapStats, Moved, MovedRange, Surviving, SurvivingRange,
+    Transition,
 };
 pub(crate) use gc::{Cost, Gc, Missing, Pause};
 pub(crate) use kinds::{Compacting, Incomplete, Kind, Level, Phase, Reason};

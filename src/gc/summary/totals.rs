@@ -8,7 +8,9 @@ use crate::gc::generation::Generation;
 use crate::gc::growth::Growth;
 use crate::gc::induced::InducedTotals;
 use crate::gc::numbers::Numbers;
-use crate::gc::record::{BlockCount, Gc, Incomplete, Kind, Level, Moved, Reason, Roots, Surviving};
+use crate::gc::record::{
+    Allocated, BlockCount, Gc, GenerationStats, Incomplete, Kind, Level, Moved, Reason, Roots, Surviving,
+};
 use crate::gc::root_kind::{MarkKind, RootFlags, RootKind};
 use crate::gc::root_stats::RootStatsTotals;
 
@@ -116,6 +118,10 @@ pub(crate) struct Summary {
     pub(crate) promoted_by: [Option<u64>; MarkKind::ALL.len()],
     pub(crate) heap_after_max_bytes: Option<u64>,
     pub(crate) heap_after_last_bytes: Option<u64>,
+    /// What the program allocated between collections; `None`: it is not known between any two.
+    pub(crate) allocated: Option<Allocated>,
+    /// The generations after the last collection.
+    pub(crate) generations: Vec<GenerationStats>,
     /// Those of all records, also of incomplete ones.
     pub(crate) numbers: Numbers,
     /// Suspensions that belong to no collection.
@@ -168,6 +174,12 @@ impl Summary {
         self.induced.add(gc);
         for (total, bytes) in self.promoted_by.iter_mut().zip(gc.promoted_by) {
             add_known(total, bytes);
+        }
+        if let Some(allocated) = gc.allocated {
+            *self.allocated.get_or_insert_default() += allocated;
+        }
+        if !gc.generations.is_empty() {
+            self.generations.clone_from(&gc.generations);
         }
         if let Some(after) = gc.heap_after_bytes {
             self.heap_after_last_bytes = Some(after);

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::types::assertions::Assertion;
 use super::types::collection::Gc as WireGc;
 use super::types::document::{self as wire, SCHEMA, TOOL};
+use super::types::findings::Finding;
 use super::types::processes::Overall as WireOverall;
 use super::types::summary::{Summary, Summed};
 use super::types::watch::Watch;
@@ -69,6 +70,8 @@ pub(super) struct EndLine {
     summary: Summary,
     /// The verdicts on `--assert`.
     assertions: Vec<Assertion>,
+    /// What is wrong, the most important first.
+    findings: Vec<Finding>,
     lost: wire::Lost,
     exit: wire::Exit,
 }
@@ -136,6 +139,7 @@ impl<W: Write> Report for NdjsonReport<W> {
             watch: self.convert.wire(&facts.watch),
             summary: self.convert.wire(&Summed { sum: end.summary, duration_ns: facts.watch.duration_ns }),
             assertions: self.convert.all(end.verdicts),
+            findings: self.convert.all(end.findings),
             lost: self.convert.wire(end.lost),
             exit: self.convert.wire(end.exit),
         };

@@ -7,7 +7,8 @@ use crate::gc::facts::{BackgroundGc, Lost, Watch};
 use crate::gc::generation::Generation;
 use crate::gc::named::Named;
 use crate::gc::record::{
-    BlockCount, Gc, GenerationStats, Incomplete, Kind, Level, Moved, Reason, RootCount, Roots, Surviving,
+    Allocated, BlockCount, Gc, GenerationStats, Incomplete, Kind, Level, Moved, Reason, RootCount, Roots,
+    Surviving,
 };
 use crate::gc::root_kind::{RootFlags, RootKind};
 
@@ -65,6 +66,9 @@ struct GcIn {
     complete: bool,
     pause_ns: Option<u64>,
     suspend_ns: Option<u64>,
+    /// Documents of earlier versions have none.
+    #[serde(default)]
+    allocated: Option<AllocatedIn>,
     heap_before_bytes: Option<u64>,
     heap_after_bytes: Option<u64>,
     promoted_bytes: Option<u64>,
@@ -75,6 +79,13 @@ struct GcIn {
     moved: Option<BlocksIn>,
     surviving: Option<BlocksIn>,
     roots: Option<RootsIn>,
+}
+
+#[derive(Deserialize)]
+struct AllocatedIn {
+    bytes: u64,
+    in_ns: u64,
+    at_least: bool,
 }
 
 #[derive(Deserialize)]
@@ -145,6 +156,7 @@ fn gc(of: GcIn) -> Gc {
     gc.incomplete = (!of.complete).then_some(Incomplete::EndedAfter);
     gc.pause_ns = of.pause_ns;
     gc.suspend_ns = of.suspend_ns;
+    gc.allocated = of.allocated.map(|a| Allocated { bytes: a.bytes, in_ns: a.in_ns, at_least: a.at_least });
     gc.heap_before_bytes = of.heap_before_bytes;
     gc.heap_after_bytes = of.heap_after_bytes;
     gc.promoted_bytes = of.promoted_bytes;

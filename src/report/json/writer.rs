@@ -7,11 +7,13 @@ use serde::Serialize;
 use super::types::assertions::Assertion;
 use super::types::collection::Gc as WireGc;
 use super::types::document::{self as wire, CUT_OFF, SCHEMA, TOOL};
+use super::types::findings as wire_findings;
 use super::types::summary::{Summary, Summed};
 use super::types::watch::Watch;
 use super::wire::{Convert, Wire};
 use crate::assertion::Verdict;
 use crate::escape::to_json;
+use crate::finding::Finding;
 use crate::gc::facts::Lost;
 use crate::gc::record::Gc;
 use crate::gc::summary;
@@ -66,7 +68,7 @@ impl<W: Write> JsonReport<W> {
             return Ok(());
         }
         let facts = self.facts.take().unwrap_or_default();
-        self.attempt(|doc| doc.finish(&facts, None, &[], &Lost::default(), CUT_OFF))
+        self.attempt(|doc| doc.finish(&facts, None, &[], &[], &Lost::default(), CUT_OFF))
     }
 
     fn attempt(&mut self, write: impl FnOnce(&mut Self) -> io::Result<()>) -> io::Result<()> {
@@ -121,6 +123,7 @@ impl<W: Write> JsonReport<W> {
         facts: &Facts,
         sum: Option<&summary::Summary>,
         verdicts: &[Verdict],
+        findings: &[Finding],
         lost: &Lost,
         exit: wire::Exit,
     ) -> io::Result<()> {
@@ -130,6 +133,8 @@ impl<W: Write> JsonReport<W> {
         self.put_wired::<Option<Summary>, _>("\"summary\":", &sum, ",\n")?;
         let assertions: Vec<Assertion> = self.convert.all(verdicts);
         self.put("\"assertions\":", &assertions, ",\n")?;
+        let findings: Vec<wire_findings::Finding> = self.convert.all(findings);
+        self.put("\"findings\":", &findings, ",\n")?;
         self.put_wired::<wire::Lost, _>("\"lost\":", lost, ",\n")?;
         self.put("\"exit\":", &exit, "}\n")?;
         self.state = State::Closed;
@@ -158,7 +163,7 @@ impl<W: Write> Report for JsonReport<W> {
 
     fn end(&mut self, facts: &Facts, end: &End<'_>) -> io::Result<()> {
         let exit = self.convert.wire(end.exit);
-        self.attempt(|doc| doc.finish(facts, Some(end.summary), end.verdicts, end.lost, exit))
+        self.attempt(|doc| doc.finish(facts, Some(end.summary), end.verdicts, end.findings, end.lost, exit))
     }
 }
 

@@ -48,7 +48,7 @@ impl MultiProcess {
         let mut facts = Facts { target, ..Facts::default() };
         facts.watch.level_reason = Some(why.to_owned());
         let (summary, lost) = (Summary::default(), Lost::default());
-        let end = End { summary: &summary, lost: &lost, verdicts, exit };
+        let end = End { summary: &summary, lost: &lost, verdicts, findings: &[], exit };
         self.overall.borrow_mut().add(&end);
         self.overall.borrow_mut().not_watched += 1;
         self.format.not_watched(&facts, why, &end)

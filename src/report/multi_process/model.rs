@@ -117,8 +117,8 @@ mod tests {
             (Lost { events: 1, ..Lost::default() }, Lost { roots: 2, events: 3, ..Lost::default() });
         let (one, other) = (summed(&quiet_run()), summed(&[tiny()]));
         let mut overall = Overall::default();
-        overall.add(&End { summary: &one, lost: &lost, verdicts: &[], exit: &EXIT });
-        overall.add(&End { summary: &other, lost: &more_lost, verdicts: &[], exit: &EXIT });
+        overall.add(&End { summary: &one, lost: &lost, verdicts: &[], findings: &[], exit: &EXIT });
+        overall.add(&End { summary: &other, lost: &more_lost, verdicts: &[], findings: &[], exit: &EXIT });
         assert_eq!((overall.processes, overall.gcs), (2, one.gcs + other.gcs));
         assert_eq!(overall.pause_ns, one.pause_ns + other.pause_ns);
         assert_eq!(overall.groups.values().map(|g| g.count).sum::<u64>(), overall.gcs);

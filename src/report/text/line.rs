@@ -114,13 +114,18 @@ impl Lines {
             slots.push(slot(Column::TopMethod, 2, left.min(HOLDER_WIDTH)));
         }
         let size = Scale::width(units);
+        let arrow = style.arrow().chars().count();
         for slot in &mut slots {
             slot.width = match slot.column {
-                Column::Heap => 2 * size,
+                Column::Heap => 2 * size + arrow - 1,
                 Column::Moved | Column::Survived => BLOCKS + 1 + size,
                 Column::Promoted => size,
                 _ => slot.width,
             };
+        }
+        // A longer arrow takes its room from the blanks behind its column.
+        if let Some(heap) = slots.iter().position(|slot| slot.column == Column::Heap) {
+            slots[heap + 1].gap -= arrow - 1;
         }
         let mut lines = Lines {
             style,
@@ -234,7 +239,7 @@ impl Lines {
             (Some(before), None) => (self.heap.one(before), "-".to_owned()),
             (None, None) => return "-".to_owned(),
         };
-        let side = slot.width.div_ceil(2);
+        let side = (slot.width - (arrow.chars().count() - 1)).div_ceil(2);
         format!("{before}{arrow}{after:>side$}")
     }
 }

@@ -15,6 +15,7 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 use std::time::Duration;
 
+use super::in_short;
 use super::model::{End, Facts, Filter, LiveState, Report};
 use super::style::{Line, Role, Style, Terminal, wrap};
 use super::units::Units;
@@ -172,6 +173,29 @@ impl<W: Write> TextReport<W> {
     }
 }
 
+impl<W: Write> TextReport<W> {
+    /// The last lines: what is wrong, and what to change.
+    fn in_short(&self, end: &End<'_>) -> Vec<String> {
+        let columns = self.sentence_columns();
+        let mut lines = Vec::new();
+        for (n, finding) in in_short::shown(end.findings, self.units, self.style.unicode).iter().enumerate() {
+            let title = format!("{}.\u{a0}{}.", n + 1, finding.title);
+            lines.extend(wrap(self.style, Role::Strong, &title, 3, columns));
+            let remedy = format!("\u{a0}\u{a0}\u{a0}{}.", finding.remedy);
+            lines.extend(wrap(self.style, Role::Plain, &remedy, 3, columns));
+        }
+        let head = match (lines.is_empty(), in_short::nothing(end.summary)) {
+            (false, _) => "In short".to_owned(),
+            (true, Some(nothing)) => format!("In short: {nothing}."),
+            (true, None) => return lines,
+        };
+        let mut head = wrap(self.style, Role::Strong, &head, 2, columns);
+        head.insert(0, String::new());
+        head.extend(lines);
+        head
+    }
+}
+
 impl<W: Write> Report for TextReport<W> {
     fn start(&mut self, facts: &Facts) -> io::Result<()> {
         if self.quiet {
@@ -219,7 +243,7 @@ impl<W: Write> Report for TextReport<W> {
             self.print_row(&folded)?;
         }
         if self.terminal.live {
-            let line = self.status.line(state, self.style, self.terminal.columns);
+            let line = self.status.line(state, self.style, self.units, self.terminal.columns);
             self.erase()?;
             write!(self.out, "{line}")?;
             self.drawn = true;
@@ -254,6 +278,8 @@ impl<W: Write> Report for TextReport<W> {
             self.print("")?;
             self.print_all(&verdicts)?;
         }
+        let lines = self.in_short(end);
+        self.print_all(&lines)?;
         self.out.flush()
     }
 }

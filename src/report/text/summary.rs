@@ -6,7 +6,7 @@ use super::panel::{Panel, flow};
 use super::root_stats;
 use crate::gc::facts::{BackgroundGc, Lost};
 use crate::gc::generation::Generation;
-use crate::gc::record::{BlockCount, Kind, Level};
+use crate::gc::record::{BlockCount, GenerationStats, Kind, Level};
 use crate::gc::root_kind::{MarkKind, RootFlags, RootKind};
 use crate::gc::summary::{INCOMPLETE, Samples, Summary, Tally};
 use crate::report::model::{End, Facts};
@@ -207,15 +207,15 @@ impl Page<'_> {
         Some(table(self.style, &columns, &rows, self.columns))
     }
 
-    /// Promoted bytes by kind of root, without `overflow`, which `dependent handle` contains.
+    /// Promoted bytes by kind of root, the mean of all collections. Without `overflow`, which `dependent handle` contains.
     fn promoted(&self) -> Option<Panel> {
         let parts: Vec<(String, u64)> = MarkKind::ALL
             .into_iter()
             .zip(self.sum.promoted_by)
             .filter(|(kind, _)| *kind != MarkKind::OVERFLOW)
-            .filter_map(|(kind, bytes)| Some((kind.name().replace('_', " "), bytes?)))
+            .filter_map(|(kind, bytes)| Some((kind.name().replace('_', " "), bytes? / self.sum.gcs.max(1))))
             .collect();
-        shares("promoted by, all GCs", &parts, self.units, self.style)
+        shares("promoted by, mean of a GC", &parts, self.units, self.style)
     }
 
     /// The root stats: tables, then lists.
@@ -258,6 +258,19 @@ impl Page<'_> {
         if let (Some(last), Some(max)) = (self.sum.heap_after_last_bytes, self.sum.heap_after_max_bytes) {
             let (last, max) = (bytes(last, self.units), bytes(max, self.units));
             note("heap", Role::Plain, format!("{last} after the last GC, {max} at most"));
+        }
+        if let Some(text) = self.sizes() {
+            note("generations", Role::Plain, text);
+        }
+        if let Some(allocated) = self.sum.allocated {
+            let at_least = if allocated.at_least { "at least " } else { "" };
+            let total = format!("{at_least}{}", bytes(allocated.bytes, self.units));
+            let rate = allocated.per_second().map(|rate| format!(", {}/s", bytes(rate as u64, self.units)));
+            note(
+                "allocated",
+                Role::Plain,
+                format!("{total}{} between collections", rate.unwrap_or_default()),
+            );
         }
         let others = self.sum.other_suspensions;
         if others.count > 0 {
@@ -304,6 +317,20 @@ impl Page<'_> {
         notes.extend(self.background().map(|text| (Role::High, text)));
         let wrapped = |(role, text): (Role, String)| wrap(self.style, role, &text, 2, self.columns);
         notes.into_iter().flat_map(wrapped).collect()
+    }
+
+    /// The generations after the last collection, and how much of each is free space. Empty ones are left out.
+    fn sizes(&self) -> Option<String> {
+        let one = |(generation, stats): (Generation, &GenerationStats)| {
+            let size = stats.size_after_bytes.filter(|&size| size > 0)?;
+            let free = stats.fragmentation_bytes.map(|free| free as f64 / size as f64 * 100.0);
+            let free = free.filter(|&free| free >= 1.0).map(|free| format!(" ({} free)", percent(free)));
+            let text = format!("{generation} {}{}", bytes(size, self.units), free.unwrap_or_default());
+            Some(text.replace(' ', "\u{a0}"))
+        };
+        let all = Generation::COLLECTED.into_iter().zip(&self.sum.generations);
+        let texts: Vec<String> = all.filter_map(one).collect();
+        (!texts.is_empty()).then(|| texts.join(self.style.dot()))
     }
 
     /// The reasons of the collections by their short names, the most frequent first.

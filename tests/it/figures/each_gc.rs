@@ -156,16 +156,26 @@ fn as_the_program(document: &Document, own: &Account, said: &str) -> Result<()> 
     Ok(())
 }
 
-/// By the runtime's own count, a pause begins just before SuspendEEBegin (after the previous stop), and ends with the
-/// work, before RestartEEBegin. The thread may be preempted between two clock readings, so these bounds are all that is
-/// certain for a single pause. The count leaves out the survivor walk.
+/// By the runtime's own count, a pause begins just before SuspendEEBegin, and ends with the work, before RestartEEBegin. The
+/// thread may be preempted between two clock readings, so these bounds are all that is certain for a single pause: it begins
+/// after the previous blocking collection, while a background collection or another reason may still stop the threads
+/// in between. The count leaves out the survivor walk.
 fn pause_bounds(told: &Told, own: &Account) -> Result<PauseBounds> {
     /// The runtime counts in microseconds, so its values are rounded.
     const ROUNDED_NS: u64 = 2_000;
     let mut bounds = PauseBounds { least: 0, most: 0, stopped: 0 };
+    let blocks = |begin: u64| {
+        let mut blocking = own.gcs.values().filter(|gc| gc.kind != "background");
+        blocking.any(|gc| gc.pauses.iter().any(|pause| pause.at == begin))
+    };
     for pause in told.pauses.iter().filter(|pause| pause.phase != "survivor_walk") {
         let stop = own.stops.iter().find(|stop| stop.begin == pause.at).context("no stop")?;
-        let before = own.stops.iter().map(|other| other.going_on).filter(|end| *end <= stop.begin).max();
+        let before = own
+            .stops
+            .iter()
+            .filter(|other| other.going_on <= stop.begin && blocks(other.begin))
+            .map(|other| other.going_on)
+            .max();
         bounds.least += (stop.stopped - stop.begin).saturating_sub(ROUNDED_NS);
         bounds.most += stop.going_on - before.unwrap_or(0) + ROUNDED_NS;
         bounds.stopped += stop.going_on - stop.begin;

@@ -1,5 +1,6 @@
 //! The formats, files and pipes that a watch writes to.
 
+pub(crate) mod findings;
 pub(crate) mod formats;
 pub(crate) mod output_files;
 pub(crate) mod run_document;
@@ -7,4 +8,4 @@ pub(crate) mod run_output;
 
 use super::suite::files;
 
-files!(formats, output_files, run_document, run_output);
+files!(findings, formats, output_files, run_document, run_output);

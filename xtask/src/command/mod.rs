@@ -7,7 +7,7 @@ mod clr;
 mod demo;
 mod dist;
 mod fuzz;
-mod test_targets;
+mod matrix;
 
 use std::process::ExitCode;
 
@@ -38,8 +38,8 @@ enum Command {
     Dist(dist::Dist),
     /// Check that the workspace compiles for the other platforms.
     CheckTargets,
-    /// Run tests of gcwatch as it is built for musl and for Linux arm64, in an emulator where that is needed.
-    TestTargets,
+    /// Build gcwatch for every platform, run the tests that fit, and make the table of README.md from the results.
+    Matrix(matrix::Matrix),
 }
 
 impl Cli {
@@ -52,7 +52,7 @@ impl Cli {
             Command::Fuzz(fuzz) => fuzz.run(),
             Command::Dist(dist) => dist.run(),
             Command::CheckTargets => check_targets::run(),
-            Command::TestTargets => test_targets::run(),
+            Command::Matrix(matrix) => matrix.run(),
         }
     }
 }

@@ -46,6 +46,8 @@ wire! {
         suspend_ns: Option<Int>,
         /// The times the program stood still for it. Pauses never overlap.
         pauses: Vec<Pause>,
+        /// What the program allocated since the collection before it; null where that cannot be known.
+        allocated: Option<Allocated>,
         /// Size of all generations before it, free space inside them included.
         heap_before_bytes: Option<Int>,
         /// The same after it: `GCMemoryInfo.HeapSizeBytes`.
@@ -84,6 +86,15 @@ wire! {
         /// What watching it cost the target; null when not measured.
         cost: Option<Cost>,
         missing: Missing,
+    }
+
+    /// Bytes that the program allocated.
+    Allocated(to, of: record::Allocated) {
+        bytes: Int,
+        /// The time in which that was.
+        in_ns: Int,
+        /// Large objects that were allocated while a background collection ran are in it only in part (.NET 8).
+        at_least: bool,
     }
 }
 

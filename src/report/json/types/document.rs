@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::assertions::Assertion;
 use super::collection::Gc;
+use super::findings::Finding;
 use super::summary::Summary;
 use super::watch::Watch;
 use crate::gc::facts::{self, Gap};
@@ -31,6 +32,8 @@ pub(crate) struct Document {
     pub(crate) summary: Option<Summary>,
     /// The verdicts on `--assert`.
     pub(crate) assertions: Vec<Assertion>,
+    /// What is wrong, the most important first.
+    pub(crate) findings: Vec<Finding>,
     pub(crate) lost: Lost,
     pub(crate) exit: Exit,
 }

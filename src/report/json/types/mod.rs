@@ -4,6 +4,7 @@ pub(crate) mod assertions;
 pub(crate) mod blocks;
 pub(crate) mod collection;
 pub(crate) mod document;
+pub(crate) mod findings;
 pub(crate) mod processes;
 pub(crate) mod root_stats;
 pub(crate) mod roots;

@@ -49,6 +49,9 @@ wire! {
         /// Collections of generation 2 that blocked while the profiler had switched background GC off, and that could have
         /// run in the background without it: their number and their pauses, which are in `pause_percent`.
         gen2_blocked_by_watching: Stops = to.wire(&of.sum.blocked_by_watching),
+        /// What the program allocated between collections; null where that is not known of any two. What it allocated after
+        /// the last one is missing.
+        allocated: Option<AllocatedSum> = to.wire(&of.sum.allocated),
         /// Null when no collection showed it.
         moved: Option<MovedSum> = to.wire(&of.sum.moved),
         /// Null when no collection showed it.
@@ -64,6 +67,16 @@ wire! {
         /// What watching cost the target; null when it was not measured.
         cost: Option<CostSum> =
             (of.sum.cost.is_some() || of.sum.extra_stops.count > 0).then(|| to.wire(of.sum)),
+    }
+
+    /// Bytes that the program allocated.
+    AllocatedSum(to, of: record::Allocated) {
+        bytes: Int,
+        /// The time in which that was.
+        in_ns: Int,
+        /// Large objects that were allocated while a background collection ran are in it only in part (.NET 8).
+        at_least: bool,
+        bytes_per_second: Option<Int> = to.wire(&of.per_second().map(|rate| rate as u64)),
     }
 
     /// The collections of one generation and kind.

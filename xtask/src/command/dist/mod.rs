@@ -26,6 +26,18 @@ pub(crate) struct Dist {
     check: bool,
 }
 
+/// Builds and links the program for a target as a release has it; for a target that has no packages, as the tests have it.
+/// The inner error is the reason why this machine cannot.
+///
+/// # Errors
+/// It does not build.
+pub(super) fn build(target: &str) -> Result<Result<(), String>> {
+    match PLATFORMS.iter().find(|platform| platform.triple == target) {
+        Some(platform) => Ok(build::program(platform, gather::time()?)?.map(drop)),
+        None => workspace::release_gcwatch().map(|_| Ok(())),
+    }
+}
+
 impl Dist {
     pub(crate) fn run(self) -> Result<ExitCode> {
         let mut out = io::stdout();

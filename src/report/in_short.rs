@@ -1,0 +1,55 @@
+//! Findings in words: each with what is wrong, and what to change.
+
+use super::units::{Units, bytes, count, duration, percent};
+use crate::escape::escape_untrusted;
+use crate::finding::{Finding, IDS, Part, Sentence};
+use crate::gc::summary::Summary;
+
+/// Findings that a report for people shows.
+const MAX_SHOWN: usize = 5;
+
+/// A finding in words.
+pub(super) struct Shown {
+    pub(super) id: &'static str,
+    pub(super) title: String,
+    pub(super) remedy: String,
+}
+
+/// The first findings, in words.
+pub(super) fn shown(findings: &[Finding], units: Units, unicode: bool) -> Vec<Shown> {
+    let words = |finding: &Finding| Shown {
+        id: finding.id,
+        title: capital(&sentence(&finding.title, units, unicode)),
+        remedy: capital(&sentence(&finding.remedy, units, unicode)),
+    };
+    findings.iter().take(MAX_SHOWN).map(words).collect()
+}
+
+/// What to say instead of findings; `None`: there was nothing to judge.
+pub(super) fn nothing(sum: &Summary) -> Option<String> {
+    let known = IDS.len();
+    (sum.gcs > 0).then(|| format!("nothing is wrong that gcwatch knows: {known} rules found nothing"))
+}
+
+/// A sentence, with a unit behind each figure.
+pub(super) fn sentence(sentence: &Sentence, units: Units, unicode: bool) -> String {
+    sentence
+        .0
+        .iter()
+        .map(|part| match part {
+            Part::Text(text) => escape_untrusted(text),
+            Part::Bytes(n) => bytes(*n, units),
+            Part::BytesPerSecond(rate) => format!("{}/s", bytes(rate.max(0.0) as u64, units)),
+            Part::Count(n) => count(*n),
+            Part::Ns(ns) => duration(*ns, unicode),
+            Part::Share(share) => percent(share * 100.0),
+            Part::PerSecond(rate) if *rate < 9.95 => format!("{rate:.1}/s"),
+            Part::PerSecond(rate) => format!("{rate:.0}/s"),
+        })
+        .collect()
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}

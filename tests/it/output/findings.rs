@@ -1,0 +1,168 @@
+//! Findings: each program with a disease is told so, and the healthy one is told that nothing is wrong.
+
+use anyhow::{Result, ensure};
+use serde_json::Value;
+use xtask::Clr;
+
+use crate::it::suite::{Heap, Suite};
+use crate::it::support::{Document, Gcwatch, Json};
+
+/// The limit of the heap, a hexadecimal number of bytes: 96 MiB.
+const LIMIT: &str = "6000000";
+
+pub(crate) fn register(suite: &mut Suite) {
+    suite.each("findings::healthy", &[], healthy);
+    suite.each("findings::growth", &[], |clr| ill(clr, "growth", "heap-growth"));
+    suite.each("findings::large", &[], |clr| ill(clr, "large", "large-objects"));
+    suite.each("findings::induced", &[], |clr| ill(clr, "induced", "induced"));
+    suite.each("findings::pinning", &[], |clr| ill(clr, "pinning", "pinning"));
+    suite.each("findings::midlife", &[], |clr| ill(clr, "midlife", "mid-life"));
+    suite.each("findings::suspension", &[], |clr| ill(clr, "suspension", "slow-suspension"));
+    suite.each("findings::fragmentation", &[], |clr| ill(clr, "fragmentation", "fragmentation"));
+    suite.each("findings::finalizers", &[], |clr| ill(clr, "finalizers", "finalizable"));
+    suite.each("findings::limit", &[], |clr| ill(clr, "limit", "memory-limit"));
+    suite.each("findings::callers_and_types", &[], named);
+    suite.each_heap("findings::allocated_bytes", &[], allocated);
+    suite.once("findings::last_lines", &[], last_lines);
+    suite.once("findings::in_every_format", &[], formats);
+}
+
+fn watch(clr: &Clr, options: &str, disease: &str) -> Gcwatch {
+    let mut watch = Gcwatch::on(clr).envs([("DOTNET_gcServer", "0"), ("DOTNET_GCgen0size", "1000000")]);
+    if disease == "limit" {
+        watch = watch.envs([("DOTNET_GCHeapHardLimit", LIMIT)]);
+    }
+    watch.args(&format!("run {options}"))
+}
+
+fn document(clr: &Clr, level: &str, program: &str) -> Result<Document> {
+    let dir = tempfile::tempdir()?;
+    let path = dir.path().join("out.json");
+    let disease = program.split(' ').next().unwrap_or_default();
+    watch(clr, &format!("--format json --level {level}"), disease)
+        .option("-o", &path)
+        .app(clr, "diseases", program)?
+        .output()?
+        .expect(0)?;
+    Document::read(&path)
+}
+
+fn finding<'d>(document: &'d Document, id: &str) -> Option<&'d Value> {
+    document.0["findings"].as_array()?.iter().find(|finding| finding["id"] == id)
+}
+
+fn healthy(clr: &Clr) -> Result<()> {
+    for level in ["basic", "moves", "roots"] {
+        let document = document(clr, level, "healthy")?;
+        ensure!(document.complete()?.len() >= 20, "only {} collections", document.complete()?.len());
+        ensure!(document.0["findings"] == Value::Array(Vec::new()), "{level}: {}", document.0["findings"]);
+    }
+    Ok(())
+}
+
+/// The finding is there at the lowest and at the highest level, with figures beyond their bounds.
+fn ill(clr: &Clr, program: &str, id: &str) -> Result<()> {
+    for level in ["basic", "roots"] {
+        let document = document(clr, level, program)?;
+        let Some(found) = finding(&document, id) else {
+            anyhow::bail!("{level}: {id} is not among {}", document.0["findings"]);
+        };
+        ensure!(found["doc"] == format!("docs/findings/{id}.md"), "{found}");
+        let evidence = found.list("/evidence")?;
+        ensure!(
+            !evidence.is_empty() && found["remedy"].as_str().is_some_and(|text| text.len() > 20),
+            "{found}"
+        );
+        let numbers: Vec<&Value> =
+            document.0["gcs"].as_array().into_iter().flatten().map(|gc| &gc["number"]).collect();
+        for figure in evidence {
+            ensure!(figure["value"].is_number() && figure["bound"].is_number(), "{figure}");
+            for gc in figure.list("/gcs")? {
+                ensure!(numbers.contains(&gc), "{figure} names a collection that is not in the document");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// At level `roots` findings name whose it is.
+fn named(clr: &Clr) -> Result<()> {
+    for (program, id, name) in [
+        // The names of a program that ends at once may not have come.
+        ("induced rounds=3000", "induced", "Diseases.CollectNow"),
+        ("finalizers rounds=200000", "finalizable", "Diseases.Finalized"),
+        ("pinning rounds=120", "pinning", "byte[]"),
+    ] {
+        let document = document(clr, "roots", program)?;
+        let title = finding(&document, id).map(|found| found["title"].to_string()).unwrap_or_default();
+        ensure!(title.contains(name), "{id} does not name {name}: {}", document.0["findings"]);
+    }
+    Ok(())
+}
+
+/// The bytes between collections are those that the program counted itself.
+fn allocated(clr: &Clr, heap: Heap) -> Result<()> {
+    let server = [("DOTNET_gcServer", if heap.server() { "1" } else { "0" })];
+    for program in ["healthy", "growth", "large", "pinning", "finalizers", "fragmentation"] {
+        let dir = tempfile::tempdir()?;
+        let path = dir.path().join("out.json");
+        let ended = watch(clr, "--format json --level basic", program)
+            .envs(server)
+            .option("-o", &path)
+            .app(clr, "diseases", &format!("{program} end=1"))?
+            .output()?
+            .expect(0)?;
+        let own = ended.out()?.rsplit("allocated=").next().unwrap_or_default().trim().parse::<u64>()? as f64;
+        let document = Document::read(&path)?;
+        let sum = &document.0["summary"]["allocated"];
+        let seen = sum.uint("/bytes")? as f64;
+        // Unused ends of allocation contexts count, and what is allocated while the program counts.
+        let low = if sum["at_least"] == true { 0.0 } else { 0.97 };
+        ensure!(seen >= own * low && seen <= own * 1.04, "{program}: {seen} of {own} bytes, {sum}");
+        let (ns, whole) = (sum.uint("/in_ns")?, document.0["watch"].uint("/duration_ns")?);
+        ensure!(ns <= whole && sum["bytes_per_second"].as_u64() > Some(1_000_000), "{sum} in {whole} ns");
+        let of_gcs = document.0["gcs"].as_array().into_iter().flatten();
+        let each: u64 = of_gcs.filter_map(|gc| gc["allocated"]["bytes"].as_u64()).sum();
+        ensure!(each as f64 == seen, "the collections have {each} bytes, the summary {seen}");
+    }
+    Ok(())
+}
+
+/// The text ends with what is wrong, in lines of at most 80 columns, or with the sentence that nothing is.
+fn last_lines(clr: &Clr) -> Result<()> {
+    let text = |program: &str| -> Result<String> {
+        let ended =
+            watch(clr, "--level basic", program).app(clr, "diseases", program)?.output()?.expect(0)?;
+        Ok(ended.stderr)
+    };
+    let well = text("healthy")?;
+    let last = well.trim_end().rsplit("\n\n").next().unwrap_or_default();
+    ensure!(last.starts_with("In short: nothing is wrong that gcwatch knows"), "{well}");
+    let ill = text("large")?;
+    let last = ill.trim_end().rsplit("\n\n").next().unwrap_or_default();
+    ensure!(last.starts_with("In short\n1. ") && last.contains("ArrayPool"), "{ill}");
+    ensure!(last.lines().count() < 24 && last.lines().all(|line| line.chars().count() <= 80), "{last}");
+    Ok(())
+}
+
+fn formats(clr: &Clr) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let recording = dir.path().join("run.nettrace");
+    watch(clr, "--level basic --quiet", "large")
+        .option("--record", &recording)
+        .app(clr, "diseases", "large")?
+        .output()?
+        .expect(0)?;
+    for (format, start) in [
+        ("text", "1. "),
+        ("json", "\"findings\":[{\"id\":\"large-objects\""),
+        ("ndjson", "\"findings\":[{\"id\":\"large-objects\""),
+        ("markdown", "1. **"),
+        ("junit", "<system-out>large-objects: "),
+    ] {
+        let report =
+            Gcwatch::new().args("report --format").arg(format).arg(&recording).output()?.expect(0)?;
+        ensure!(report.out()?.contains(start), "{format} has no finding: {}", report.out()?);
+    }
+    Ok(())
+}
