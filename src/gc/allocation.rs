@@ -1,7 +1,8 @@
 //! Bytes that a program allocates between its collections.
 //!
 //! What is in use before a collection (its size without free space), less what was in use after the one before it, has been
-//! allocated in between. That is exact for gen0 up to the unused ends of the threads' allocation contexts. Large and pinned
+//! allocated in between. Free space can only become less in between: what the runtime counts beyond that (server GC, while a
+//! background collection runs) are gaps in what was allocated. That is exact for gen0 up to the unused ends of the threads' allocation contexts. Large and pinned
 //! objects are also allocated while a background collection frees others: what is in use at its end and did not survive its
 //! marking is new.
 
@@ -21,6 +22,7 @@ const MAX_KEPT: usize = 4096;
 struct Point {
     number: u32,
     used: [u64; 3],
+    free: [u64; 3],
     total: [u64; 3],
 }
 
@@ -41,7 +43,7 @@ impl Allocation {
         let Some(bytes) = self.added(gc) else {
             *self = Allocation::default();
             if gc.kind != Some(Kind::Background) && gc.complete() {
-                self.start(gc, used(gc, GenerationStats::used_after_bytes));
+                self.start(gc);
             }
             return None;
         };
@@ -49,9 +51,11 @@ impl Allocation {
         Some(Allocated { bytes, in_ns: end_ns?.saturating_sub(since_ns), at_least: false })
     }
 
-    fn start(&mut self, gc: &Gc, used: Option<[u64; 3]>) {
-        if let Some((used, number)) = used.zip(gc.number) {
-            self.points.push_back(Point { number, used, total: [0; 3] });
+    fn start(&mut self, gc: &Gc) {
+        let sizes =
+            figures(gc, GenerationStats::used_after_bytes).zip(figures(gc, |g| g.fragmentation_bytes));
+        if let Some(((used, free), number)) = sizes.zip(gc.number) {
+            self.points.push_back(Point { number, used, free, total: [0; 3] });
             self.since_ns = known_until(gc);
         }
     }
@@ -60,30 +64,36 @@ impl Allocation {
         if !gc.complete() {
             return None;
         }
-        let before = used(gc, GenerationStats::used_before_bytes)?;
-        let after = used(gc, GenerationStats::used_after_bytes)?;
+        let sizes = figures(gc, |g| g.size_before_bytes)?;
+        let free_before = figures(gc, |g| g.free_before_bytes)?;
+        let after = figures(gc, GenerationStats::used_after_bytes)?;
+        let free = figures(gc, |g| g.fragmentation_bytes)?;
+        let before = |place: usize, last: &Point| {
+            let free = free_before[place].min(last.free[place]);
+            sizes[place].saturating_sub(free).saturating_sub(last.used[place])
+        };
         let number = gc.number?;
         if number == 1 {
             // Nothing was in use before the program began.
             self.points.push_back(Point::default());
         }
         let last = *self.points.back()?;
-        let mut point = Point { number, used: after, total: last.total };
+        let mut point = Point { number, used: after, free, total: last.total };
         if gc.kind == Some(Kind::Background) {
             let start = *self.points.iter().rev().find(|point| point.number < number)?;
             for (place, index) in ALLOCATED_IN.into_iter().enumerate().skip(1) {
                 let survived = gc.generations.get(index)?.promoted_bytes?;
-                let by_start = start.total[place] + before[place].saturating_sub(start.used[place]);
+                let by_start = start.total[place].saturating_add(before(place, &start));
                 let by_end = by_start.saturating_add(after[place].saturating_sub(survived));
                 point.total[place] = last.total[place].max(by_end);
             }
             // It leaves gen0 as it is.
-            point.used[GEN0] = last.used[GEN0];
+            (point.used[GEN0], point.free[GEN0]) = (last.used[GEN0], last.free[GEN0]);
             point.number = last.number;
             *self.points.back_mut()? = point;
         } else {
             for (place, total) in point.total.iter_mut().enumerate() {
-                *total = total.saturating_add(before[place].saturating_sub(last.used[place]));
+                *total = total.saturating_add(before(place, &last));
             }
             self.points.push_back(point);
             if self.points.len() > MAX_KEPT {
@@ -102,7 +112,7 @@ fn known_until(gc: &Gc) -> Option<u64> {
     }
 }
 
-fn used(gc: &Gc, figure: fn(&GenerationStats) -> Option<u64>) -> Option<[u64; 3]> {
+fn figures(gc: &Gc, figure: fn(&GenerationStats) -> Option<u64>) -> Option<[u64; 3]> {
     let [small, large, pinned] = ALLOCATED_IN.map(|index| gc.generations.get(index).and_then(figure));
     Some([small?, large?, pinned?])
 }
@@ -141,7 +151,8 @@ mod tests {
     fn bytes_between_collections_are_counted_once() {
         let mut allocation = Allocation::default();
         let mut add = |gc: Gc| allocation.add(&gc).map(|a| (a.bytes, a.in_ns));
-        assert_eq!(add(gc(1, Kind::Blocking, [100, 0], [50, 50], 0)), Some((150, 10)));
+        // Before the first one there was no free space: its gaps were allocated too.
+        assert_eq!(add(gc(1, Kind::Blocking, [100, 0], [50, 50], 0)), Some((150 + 3 * 7, 10)));
         // While number 2 runs in the background, number 3 finds 30 new large bytes; at the end 40 are new in all.
         assert_eq!(add(gc(3, Kind::Foreground, [80, 5], [90, 90], 0)), Some((80 + 40, 20)));
         assert_eq!(add(gc(2, Kind::Background, [1, 60], [60, 75], 35)), Some((10, 5)));

@@ -136,17 +136,21 @@ static class Diseases
     }
 
     [DllImport("libc"), SuppressGCTransition]
-    static extern int usleep(uint microseconds);
+    static extern IntPtr memset(IntPtr memory, int value, UIntPtr bytes);
 
     // A thread that cannot be stopped while it is in native code.
     static void Suspension(int rounds)
     {
         bool stop = false;
-        var native = new Thread(() => { while (!Volatile.Read(ref stop)) usleep(40_000); });
+        const int Bytes = 256 << 20;
+        IntPtr memory = Marshal.AllocHGlobal(Bytes);
+        // A call that sleeps would be interrupted by the runtime's signal.
+        var native = new Thread(() => { while (!Volatile.Read(ref stop)) memset(memory, 1, (UIntPtr)Bytes); });
         native.Start();
         for (int i = 0; i < rounds; i++) Garbage(18_000_000);
         Volatile.Write(ref stop, true);
         native.Join();
+        Marshal.FreeHGlobal(memory);
     }
 
     // Large arrays, of which every second one dies, and then larger ones, which do not fit into the gaps.

@@ -103,11 +103,6 @@ pub(crate) struct GenerationStats {
 }
 
 impl GenerationStats {
-    /// Its size before the collection, without free space.
-    pub(crate) fn used_before_bytes(&self) -> Option<u64> {
-        self.size_before_bytes.zip(self.free_before_bytes).map(|(size, free)| size.saturating_sub(free))
-    }
-
     /// Its size after the collection, without free space.
     pub(crate) fn used_after_bytes(&self) -> Option<u64> {
         self.size_after_bytes.zip(self.fragmentation_bytes).map(|(size, free)| size.saturating_sub(free))
@@ -135,7 +130,7 @@ impl AddAssign for Allocated {
     fn add_assign(&mut self, more: Allocated) {
         self.bytes = self.bytes.saturating_add(more.bytes);
         self.in_ns = self.in_ns.saturating_add(more.in_ns);
-        self.at_least |= more.at_least;
+        self.at_least = self.at_least || more.at_least;
     }
 }
 

@@ -116,8 +116,10 @@ fn allocated(clr: &Clr, heap: Heap) -> Result<()> {
         let document = Document::read(&path)?;
         let sum = &document.0["summary"]["allocated"];
         let seen = sum.uint("/bytes")? as f64;
-        // Unused ends of allocation contexts count, and what is allocated while the program counts.
-        let low = if sum["at_least"] == true { 0.0 } else { 0.97 };
+        // Unused ends of allocation contexts count. While a background collection runs, server GC tells less: up to 6 %
+        // were missing.
+        let low = if heap.server() { 0.93 } else { 0.97 };
+        let low = if sum["at_least"] == true { 0.0 } else { low };
         ensure!(seen >= own * low && seen <= own * 1.04, "{program}: {seen} of {own} bytes, {sum}");
         let (ns, whole) = (sum.uint("/in_ns")?, document.0["watch"].uint("/duration_ns")?);
         ensure!(ns <= whole && sum["bytes_per_second"].as_u64() > Some(1_000_000), "{sum} in {whole} ns");

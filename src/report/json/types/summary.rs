@@ -49,8 +49,8 @@ wire! {
         /// Collections of generation 2 that blocked while the profiler had switched background GC off, and that could have
         /// run in the background without it: their number and their pauses, which are in `pause_percent`.
         gen2_blocked_by_watching: Stops = to.wire(&of.sum.blocked_by_watching),
-        /// What the program allocated between collections; null where that is not known of any two. What it allocated after
-        /// the last one is missing.
+        /// What the program allocated between collections, to 3 %; to 7 % on server GC while background collections run. Null
+        /// where that is not known of any two. What it allocated after the last one is missing.
         allocated: Option<AllocatedSum> = to.wire(&of.sum.allocated),
         /// Null when no collection showed it.
         moved: Option<MovedSum> = to.wire(&of.sum.moved),

@@ -1,6 +1,6 @@
 //! The platforms, how each is built, and which tests can run for it here.
 
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
@@ -115,7 +115,7 @@ pub(super) fn try_out(platform: &Platform) -> Result<Outcome> {
     match dist::build(platform.target) {
         Ok(Ok(())) => results.is_built = true,
         Ok(Err(reason)) => return Ok(Outcome::Skipped(reason)),
-        Err(error) => eprintln!("{error:#}"),
+        Err(error) => writeln!(io::stderr(), "{error:#}")?,
     }
     match (platform.tests)(platform.target) {
         Ok(tests) => tests.into_iter().try_for_each(|test| test.run(&mut results))?,
@@ -133,7 +133,7 @@ impl Test {
         for line in BufReader::new(stdout).split(b'\n') {
             let line = line?;
             let line = String::from_utf8_lossy(&line);
-            eprintln!("{line}");
+            writeln!(io::stderr(), "{line}")?;
             failed |= results.read(self.program, &line);
         }
         if !child.wait()?.success() && !failed {
