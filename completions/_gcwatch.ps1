@@ -35,6 +35,7 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             [CompletionResult]::new('schema', 'schema', [CompletionResultType]::ParameterValue, 'Print the JSON Schema of the document and of the NDJSON lines')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a completion script for a shell')
             [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Print the manual page (roff)')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
         }
         'gcwatch;run' {
@@ -169,6 +170,53 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
         'gcwatch;man' {
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'gcwatch;help' {
+            [CompletionResult]::new('run', 'run', [CompletionResultType]::ParameterValue, 'Start a program and watch it from its first collection')
+            [CompletionResult]::new('attach', 'attach', [CompletionResultType]::ParameterValue, 'Watch a process that is already running')
+            [CompletionResult]::new('ps', 'ps', [CompletionResultType]::ParameterValue, 'List .NET processes, and whether they can be watched')
+            [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Report on recordings (.nettrace)')
+            [CompletionResult]::new('diff', 'diff', [CompletionResultType]::ParameterValue, 'Compare two recordings or JSON documents')
+            [CompletionResult]::new('config', 'config', [CompletionResultType]::ParameterValue, 'Show which options are in force, and where each comes from')
+            [CompletionResult]::new('metrics', 'metrics', [CompletionResultType]::ParameterValue, 'List the metrics that --assert can check')
+            [CompletionResult]::new('schema', 'schema', [CompletionResultType]::ParameterValue, 'Print the JSON Schema of the document and of the NDJSON lines')
+            [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a completion script for a shell')
+            [CompletionResult]::new('man', 'man', [CompletionResultType]::ParameterValue, 'Print the manual page (roff)')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'gcwatch;help;run' {
+            break
+        }
+        'gcwatch;help;attach' {
+            break
+        }
+        'gcwatch;help;ps' {
+            break
+        }
+        'gcwatch;help;report' {
+            break
+        }
+        'gcwatch;help;diff' {
+            break
+        }
+        'gcwatch;help;config' {
+            break
+        }
+        'gcwatch;help;metrics' {
+            break
+        }
+        'gcwatch;help;schema' {
+            break
+        }
+        'gcwatch;help;completions' {
+            break
+        }
+        'gcwatch;help;man' {
+            break
+        }
+        'gcwatch;help;help' {
             break
         }
     })

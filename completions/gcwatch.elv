@@ -32,6 +32,7 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
             cand schema 'Print the JSON Schema of the document and of the NDJSON lines'
             cand completions 'Print a completion script for a shell'
             cand man 'Print the manual page (roff)'
+            cand help 'Print this message or the help of the given subcommand(s)'
         }
         &'gcwatch;run'= {
             cand --only 'With --follow: watch only processes with this name, such as testhost; can be given more than once'
@@ -156,6 +157,41 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
         &'gcwatch;man'= {
             cand -h 'Print help'
             cand --help 'Print help'
+        }
+        &'gcwatch;help'= {
+            cand run 'Start a program and watch it from its first collection'
+            cand attach 'Watch a process that is already running'
+            cand ps 'List .NET processes, and whether they can be watched'
+            cand report 'Report on recordings (.nettrace)'
+            cand diff 'Compare two recordings or JSON documents'
+            cand config 'Show which options are in force, and where each comes from'
+            cand metrics 'List the metrics that --assert can check'
+            cand schema 'Print the JSON Schema of the document and of the NDJSON lines'
+            cand completions 'Print a completion script for a shell'
+            cand man 'Print the manual page (roff)'
+            cand help 'Print this message or the help of the given subcommand(s)'
+        }
+        &'gcwatch;help;run'= {
+        }
+        &'gcwatch;help;attach'= {
+        }
+        &'gcwatch;help;ps'= {
+        }
+        &'gcwatch;help;report'= {
+        }
+        &'gcwatch;help;diff'= {
+        }
+        &'gcwatch;help;config'= {
+        }
+        &'gcwatch;help;metrics'= {
+        }
+        &'gcwatch;help;schema'= {
+        }
+        &'gcwatch;help;completions'= {
+        }
+        &'gcwatch;help;man'= {
+        }
+        &'gcwatch;help;help'= {
         }
     ]
     $completions[$command]

@@ -36,6 +36,7 @@ complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "metrics" -d 'List t
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "schema" -d 'Print the JSON Schema of the document and of the NDJSON lines'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "man" -d 'Print the manual page (roff)'
+complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l only -d 'With --follow: watch only processes with this name, such as testhost; can be given more than once' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l level -d 'basic: pauses and sizes; moves: also what moved and survived; roots: also what held objects [default: roots, or what the target allows; in `attach` roots only in sampling windows if blocking collections would take long]' -r -f -a "basic\t''
 moves\t''
@@ -161,5 +162,16 @@ complete -c gcwatch -n "__fish_gcwatch_using_subcommand metrics" -s h -l help -d
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand schema" -s h -l help -d 'Print help'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand completions" -s h -l help -d 'Print help'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand man" -s h -l help -d 'Print help'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff config metrics schema completions man help" -f -a "run" -d 'Start a program and watch it from its first collection'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff config metrics schema completions man help" -f -a "attach" -d 'Watch a process that is already running'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff config metrics schema completions man help" -f -a "ps" -d 'List .NET processes, and whether they can be watched'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff config metrics schema completions man help" -f -a "report" -d 'Report on recordings (.nettrace)'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff config metrics schema completions man help" -f -a "diff" -d 'Compare two recordings or JSON documents'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff config metrics schema completions man help" -f -a "config" -d 'Show which options are in force, and where each comes from'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff config metrics schema completions man help" -f -a "metrics" -d 'List the metrics that --assert can check'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff config metrics schema completions man help" -f -a "schema" -d 'Print the JSON Schema of the document and of the NDJSON lines'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff config metrics schema completions man help" -f -a "completions" -d 'Print a completion script for a shell'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff config metrics schema completions man help" -f -a "man" -d 'Print the manual page (roff)'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff config metrics schema completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -f -a "(gcwatch ps --format pids 2>/dev/null)"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -s p -l process-id -f -a "(gcwatch ps --format pids 2>/dev/null)"

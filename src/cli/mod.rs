@@ -21,7 +21,7 @@ use crate::watch::recording::Rotation;
 /// Watch the garbage collector of a .NET process: every collection, what moved, what survived,
 /// which roots held it, and what it cost.
 #[derive(Debug, Parser)]
-#[command(name = "gcwatch", version = version(), max_term_width = 100, disable_help_subcommand = true)]
+#[command(name = "gcwatch", version = version(), max_term_width = 100)]
 #[command(
     after_help = "Exit codes: 0 success (`run`: the child's own code), 2 bad arguments, 10 an assertion does not hold, \
     11 incomplete under --strict or an assertion that could not be judged, 12 unreadable input, 20 no such .NET process, 21 not permitted, 22 the runtime cannot do it, \

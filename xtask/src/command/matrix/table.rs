@@ -10,7 +10,7 @@ use super::platforms::Platform;
 /// Stands before and after the table.
 const MARK: &str = "<!-- cargo xtask matrix -->";
 const HEAD: &str = "\
-| platform | builds | run on | tests passed, skipped | `basic` | `moves` | `roots` | names |
+|platform|builds|run on|tests passed, skipped|`basic`|`moves`|`roots`|names|
 |---|---|---|---|---|---|---|---|
 ";
 
@@ -27,15 +27,15 @@ pub(super) struct Row {
 impl Row {
     pub(super) fn new(platform: &Platform, results: &Results) -> Row {
         let built = if results.is_built { "yes" } else { "no" };
-        let mut text = format!("| {} | {built} | ", platform.title);
+        let mut text = format!("|{}|{built}|", platform.title);
         let tests = format!("{}, {}", results.passed.len(), results.skipped.len());
         // Writing to a String cannot fail.
         let _ = match platform.ran_on {
-            Some(system) => write!(text, "{system} | {tests} |"),
-            None => write!(text, "nothing | - |"),
+            Some(system) => write!(text, "{system}|{tests}|"),
+            None => write!(text, "nothing|-|"),
         };
         for proof in PROOFS {
-            let _ = write!(text, " {} |", results.runtimes(proof));
+            let _ = write!(text, "{}|", results.runtimes(proof));
         }
         Row { title: platform.title, text }
     }
@@ -56,7 +56,7 @@ pub(super) fn replaced(page: &str, rows: &[Row]) -> Result<String> {
     ensure!(parts.len() == 3, "the table is not between two lines {MARK}");
     let mut lines: Vec<&str> = parts[1].trim().lines().skip(2).collect();
     for row in rows {
-        let start = format!("| {} |", row.title);
+        let start = format!("|{}|", row.title);
         match lines.iter_mut().find(|line| line.starts_with(&start)) {
             Some(line) => *line = &row.text,
             None => lines.push(&row.text),
@@ -73,9 +73,9 @@ mod tests {
     #[test]
     fn rows_of_other_platforms_stay() -> Result<()> {
         let row = |title, text: &str| Row { title, text: text.to_owned() };
-        let page = format!("before\n{MARK}\n\n{HEAD}| A | 1 |\n| B | 2 |\n\n{MARK}\nafter");
-        let new = replaced(&page, &[row("B", "| B | 3 |"), row("C", "| C | 4 |")])?;
-        assert_eq!(new, page.replace("| B | 2 |\n", "| B | 3 |\n| C | 4 |\n"));
+        let page = format!("before\n{MARK}\n\n{HEAD}|A|1|\n|B|2|\n\n{MARK}\nafter");
+        let new = replaced(&page, &[row("B", "|B|3|"), row("C", "|C|4|")])?;
+        assert_eq!(new, page.replace("|B|2|\n", "|B|3|\n|C|4|\n"));
         assert!(replaced("no table", &[]).is_err());
         Ok(())
     }
