@@ -14,6 +14,7 @@ use super::record::{Allocated, Gc, GenerationStats, Kind};
 /// these only.
 const ALLOCATED_IN: [usize; 3] = [0, 3, 4];
 const GEN0: usize = 0;
+const LARGE: usize = 1;
 /// Blocking collections that can end while one background collection runs, at most; of older ones nothing is needed.
 const MAX_KEPT: usize = 4096;
 
@@ -40,7 +41,7 @@ impl Allocation {
     /// not.
     pub(crate) fn add(&mut self, gc: &Gc) -> Option<Allocated> {
         let (since_ns, end_ns) = (self.since_ns.unwrap_or(0), known_until(gc));
-        let Some(bytes) = self.added(gc) else {
+        let Some(each) = self.added(gc) else {
             *self = Allocation::default();
             if gc.kind != Some(Kind::Background) && gc.complete() {
                 self.start(gc);
@@ -48,7 +49,12 @@ impl Allocation {
             return None;
         };
         self.since_ns = self.since_ns.max(end_ns);
-        Some(Allocated { bytes, in_ns: end_ns?.saturating_sub(since_ns), at_least: false })
+        Some(Allocated {
+            bytes: each.into_iter().fold(0, u64::saturating_add),
+            large_bytes: each[LARGE],
+            in_ns: end_ns?.saturating_sub(since_ns),
+            at_least: false,
+        })
     }
 
     fn start(&mut self, gc: &Gc) {
@@ -60,7 +66,7 @@ impl Allocation {
         }
     }
 
-    fn added(&mut self, gc: &Gc) -> Option<u64> {
+    fn added(&mut self, gc: &Gc) -> Option<[u64; 3]> {
         if !gc.complete() {
             return None;
         }
@@ -100,7 +106,7 @@ impl Allocation {
                 self.points.pop_front();
             }
         }
-        Some(point.total.iter().zip(last.total).map(|(now, then)| now.saturating_sub(then)).sum())
+        Some(std::array::from_fn(|place| point.total[place].saturating_sub(last.total[place])))
     }
 }
 

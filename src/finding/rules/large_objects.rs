@@ -1,13 +1,13 @@
 //! Gen2 collections that come because of large objects, which die soon.
 
-use crate::finding::figures::{LARGE, Numbers, promoted, size_after, size_before};
+use crate::finding::figures::{LARGE, Numbers, promoted, size_before};
 use crate::finding::model::{Evidence, Finding, Severity, Unit};
 use crate::finding::rule::{Rule, Watch};
 use crate::finding::sentence::{Part, sentence};
 use crate::finding::series::Series;
 use crate::gc::facts::BackgroundGc;
 use crate::gc::generation::Generation;
-use crate::gc::record::{Gc, Kind, Reason};
+use crate::gc::record::{Allocated, Gc, Reason};
 
 pub(super) const ID: &str = "large-objects";
 
@@ -25,22 +25,15 @@ pub(super) struct LargeObjects {
     by_budget: u64,
     pause_ns: u64,
     survivors: Series,
-    allocated_bytes: u64,
-    /// The size of the large object heap after the collection before.
-    last_bytes: Option<u64>,
+    allocated: Allocated,
     numbers: Numbers,
 }
 
 impl Rule for LargeObjects {
     fn add(&mut self, gc: &Gc) {
-        let (before, after) = (size_before(gc, LARGE), size_after(gc, LARGE));
-        // A background collection frees large objects while the program allocates others.
-        if gc.kind != Some(Kind::Background)
-            && let Some((before, last)) = before.zip(self.last_bytes)
-        {
-            self.allocated_bytes = self.allocated_bytes.saturating_add(before.saturating_sub(last));
+        if let Some(allocated) = gc.allocated {
+            self.allocated += allocated;
         }
-        self.last_bytes = after;
         if gc.generation != Some(Generation::GEN2) {
             return;
         }
@@ -49,7 +42,9 @@ impl Rule for LargeObjects {
             self.by_budget += 1;
             self.pause_ns = self.pause_ns.saturating_add(gc.pause_ns.unwrap_or(0));
             self.numbers.add(gc);
-            if let Some((survived, before)) = promoted(gc, LARGE).zip(before.filter(|&bytes| bytes > 0)) {
+            if let Some((survived, before)) =
+                promoted(gc, LARGE).zip(size_before(gc, LARGE).filter(|&bytes| bytes > 0))
+            {
                 self.survivors.add(survived as f64 / before as f64);
             }
         }
@@ -80,11 +75,10 @@ impl Rule for LargeObjects {
             Part::Share(1.0 - survivors),
             " of the large objects were dead by then",
         ];
-        if self.allocated_bytes > 0 {
-            title = title
-                .and(", ")
-                .and(Part::BytesPerSecond(self.allocated_bytes as f64 / watch.seconds()?))
-                .and(" are allocated");
+        if self.allocated.large_bytes > 0 && self.allocated.in_ns > 0 {
+            let rate = self.allocated.large_bytes as f64 * 1e9 / self.allocated.in_ns as f64;
+            let at_least = if self.allocated.at_least { ", at least " } else { ", " };
+            title = title.and(at_least).and(Part::BytesPerSecond(rate)).and(" are allocated");
         }
         if background_is_off {
             title = title.and("; background GC is off here, so the pauses are longer than without gcwatch");

@@ -113,6 +113,8 @@ impl GenerationStats {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Allocated {
     pub(crate) bytes: u64,
+    /// Those of them that are large objects.
+    pub(crate) large_bytes: u64,
     /// The time in which that was, ns.
     pub(crate) in_ns: u64,
     /// Large objects that were allocated while a background collection ran are in it only in part.
@@ -129,6 +131,7 @@ impl Allocated {
 impl AddAssign for Allocated {
     fn add_assign(&mut self, more: Allocated) {
         self.bytes = self.bytes.saturating_add(more.bytes);
+        self.large_bytes = self.large_bytes.saturating_add(more.large_bytes);
         self.in_ns = self.in_ns.saturating_add(more.in_ns);
         self.at_least = self.at_least || more.at_least;
     }

@@ -72,6 +72,8 @@ wire! {
     /// Bytes that the program allocated.
     AllocatedSum(to, of: record::Allocated) {
         bytes: Int,
+        /// Those of them that are large objects.
+        large_bytes: Int,
         /// The time in which that was.
         in_ns: Int,
         /// Large objects that were allocated while a background collection ran are in it only in part (.NET 8).
