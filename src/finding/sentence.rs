@@ -39,6 +39,15 @@ impl Sentence {
     }
 }
 
+/// A name that a target chose, cut where it would hide the rest of the sentence.
+pub(super) fn short(name: &str) -> String {
+    const MAX_CHARS: usize = 80;
+    match name.char_indices().nth(MAX_CHARS) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
+    }
+}
+
 /// A sentence of texts and figures.
 macro_rules! sentence {
     ($($part:expr),+ $(,)?) => {

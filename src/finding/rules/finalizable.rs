@@ -3,7 +3,7 @@
 use crate::finding::figures::{Numbers, ratio};
 use crate::finding::model::{Evidence, Finding, Severity, Unit};
 use crate::finding::rule::{Rule, Watch};
-use crate::finding::sentence::{Part, sentence};
+use crate::finding::sentence::{Part, sentence, short};
 use crate::gc::record::Gc;
 use crate::gc::root_kind::RootKind;
 
@@ -54,7 +54,7 @@ impl Rule for Finalizable {
             rows.max_by_key(|row| row.total_count)
         });
         if let Some(row) = waiting {
-            title = title.and(format!("; most are {}", row.name));
+            title = title.and(format!("; most are {}", short(&row.name)));
         }
         Some(Finding {
             id: ID,

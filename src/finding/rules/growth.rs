@@ -3,7 +3,7 @@
 use crate::finding::figures::{LARGE, promoted};
 use crate::finding::model::{Evidence, Finding, Severity, Unit};
 use crate::finding::rule::{Rule, Watch};
-use crate::finding::sentence::{Part, Sentence, sentence};
+use crate::finding::sentence::{Part, Sentence, sentence, short};
 use crate::finding::series::Series;
 use crate::gc::generation::Generation;
 use crate::gc::record::{Gc, Kind};
@@ -94,7 +94,7 @@ fn whose(watch: &Watch<'_>, growth: f64, title: Sentence) -> (Sentence, Sentence
     };
     match rows.iter().find(large) {
         Some(row) => {
-            let name = row.field.as_deref().unwrap_or(&row.type_name).to_owned();
+            let name = short(row.field.as_deref().unwrap_or(&row.type_name));
             let more = row.last.bytes.saturating_sub(row.first.bytes);
             let what = format!("; {} {name} alone by ", row.source.name());
             let remedy =

@@ -3,7 +3,7 @@
 use crate::finding::figures::Numbers;
 use crate::finding::model::{Evidence, Finding, Severity, Unit};
 use crate::finding::rule::{Rule, Watch};
-use crate::finding::sentence::{Part, sentence};
+use crate::finding::sentence::{Part, sentence, short};
 use crate::gc::generation::Generation;
 use crate::gc::record::Gc;
 
@@ -60,8 +60,9 @@ impl Rule for Induced {
         let named = callers.iter().find(|caller| !caller.method.starts_with('('));
         let remedy = match named {
             Some(caller) => {
-                title = title.and(format!("; {} did for ", caller.method)).and(Part::Count(caller.count));
-                sentence![format!("remove the call of GC.Collect in {}", caller.method)]
+                title =
+                    title.and(format!("; {} did for ", short(&caller.method))).and(Part::Count(caller.count));
+                sentence![format!("remove the call of GC.Collect in {}", short(&caller.method))]
             }
             None => sentence!["remove the calls of GC.Collect; --level roots shows which methods make them"],
         };

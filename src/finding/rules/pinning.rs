@@ -3,7 +3,7 @@
 use crate::finding::figures::{GEN0, GEN1, Numbers, fragmentation};
 use crate::finding::model::{Evidence, Finding, Severity, Unit};
 use crate::finding::rule::{Rule, Watch};
-use crate::finding::sentence::{Part, sentence};
+use crate::finding::sentence::{Part, sentence, short};
 use crate::finding::series::Series;
 use crate::gc::record::{Gc, Kind};
 
@@ -55,8 +55,9 @@ impl Rule for Pinning {
         let stats = watch.summary.roots.as_ref().and_then(|roots| roots.stats.as_ref());
         let most = stats.and_then(|stats| stats.pinned().into_iter().max_by_key(|row| row.max_count));
         if let Some(row) = most {
-            let by = row.allocated_by.as_ref().map_or(String::new(), |method| format!(" of {method}"));
-            title = title.and(format!("; most are {}, by a {}{by}", row.type_name, row.by));
+            let by =
+                row.allocated_by.as_ref().map_or(String::new(), |method| format!(" of {}", short(method)));
+            title = title.and(format!("; most are {}, by a {}{by}", short(&row.type_name), row.by));
         }
         Some(Finding {
             id: ID,
