@@ -5,8 +5,9 @@ use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result};
 
-const TARGETS: [&str; 5] = [
+const TARGETS: [&str; 6] = [
     "x86_64-pc-windows-gnu",
+    "x86_64-pc-windows-msvc",
     "aarch64-apple-darwin",
     "aarch64-unknown-linux-gnu",
     "x86_64-unknown-linux-musl",
