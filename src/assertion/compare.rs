@@ -1,10 +1,10 @@
 //! Compares two watches metric by metric.
 
+use super::evaluation::Assertions;
 use super::metric::{Metric, Unit, Value};
 use super::noise::{self, Noise};
 use super::parse::{self, Assertion, InvalidAssertion, Op};
 use super::statistic::Statistic;
-use super::verdict::Assertions;
 use crate::escape::escape_untrusted;
 use crate::gc::facts::{Lost, Watch};
 use crate::gc::record::Gc;

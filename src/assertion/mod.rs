@@ -2,15 +2,19 @@
 
 mod compare;
 mod disturbance;
+mod evaluation;
 mod metric;
 mod noise;
 mod parse;
 mod statistic;
+mod stop;
 mod verdict;
 
 pub(crate) use compare::{ChangeAssertion, ChangeVerdict, Row, Side, Wanted, lengths, rows, wanted};
+pub(crate) use evaluation::Assertions;
 pub(crate) use metric::{METRICS, Unit, Value};
 pub(crate) use noise::Test;
 pub(crate) use parse::{Assertion, InvalidAssertion};
 pub(crate) use statistic::Statistic;
-pub(crate) use verdict::{Assertions, Verdict, Violation};
+pub(crate) use stop::StopCondition;
+pub(crate) use verdict::{Verdict, Violation};

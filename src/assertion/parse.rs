@@ -85,19 +85,25 @@ impl Assertion {
     }
 
     fn parse(text: &str, unit: Option<Unit>) -> Result<Assertion, InvalidAssertion> {
-        let text = text.trim();
-        let bad = |what: String, remedy: String| InvalidAssertion { what, remedy };
-        let at = text
-            .find(['<', '>', '=', '!'])
-            .ok_or_else(|| bad(format!("`{text}` has no comparison"), SYNTAX.into()))?;
-        let (name, rest) = text.split_at(at);
-        let (sign, op) = Op::ALL.into_iter().find(|(sign, _)| rest.starts_with(sign)).ok_or_else(|| {
-            bad(format!("`{rest}` does not begin with a comparison"), "they are < <= > >= == !=".into())
-        })?;
-        let (metric, statistic) = metric(name.trim())?;
-        let limit = value(rest[sign.len()..].trim(), metric.name, unit.unwrap_or(metric.unit))?;
-        Ok(Assertion { text: escape_untrusted(text), metric, statistic, op, limit })
+        let (name, op, limit) = comparison(text)?;
+        let (metric, statistic) = metric(name)?;
+        let limit = value(limit, metric.name, unit.unwrap_or(metric.unit))?;
+        Ok(Assertion { text: escape_untrusted(text.trim()), metric, statistic, op, limit })
     }
+}
+
+/// The three parts of `name op value`.
+pub(super) fn comparison(text: &str) -> Result<(&str, Op, &str), InvalidAssertion> {
+    let text = text.trim();
+    let bad = |what: String, remedy: String| InvalidAssertion { what, remedy };
+    let at = text
+        .find(['<', '>', '=', '!'])
+        .ok_or_else(|| bad(format!("`{text}` has no comparison"), SYNTAX.into()))?;
+    let (name, rest) = text.split_at(at);
+    let (sign, op) = Op::ALL.into_iter().find(|(sign, _)| rest.starts_with(sign)).ok_or_else(|| {
+        bad(format!("`{rest}` does not begin with a comparison"), "they are < <= > >= == !=".into())
+    })?;
+    Ok((name.trim(), op, rest[sign.len()..].trim()))
 }
 
 /// A metric, and its statistic where it needs one.
@@ -151,7 +157,7 @@ fn unknown(name: &str) -> InvalidAssertion {
 }
 
 /// `10ms`, `1.5MiB`, `3`, `5%`, in the metric's unit.
-fn value(text: &str, name: &str, unit_of: Unit) -> Result<f64, InvalidAssertion> {
+pub(super) fn value(text: &str, name: &str, unit_of: Unit) -> Result<f64, InvalidAssertion> {
     let at = text.find(|c: char| !(c.is_ascii_digit() || "+-._".contains(c))).unwrap_or(text.len());
     let (number, unit) = text.split_at(at);
     let bad = |remedy: &str| InvalidAssertion {

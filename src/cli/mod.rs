@@ -11,7 +11,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 
-use crate::assertion::{Assertion, ChangeAssertion};
+use crate::assertion::{Assertion, ChangeAssertion, StopCondition};
 use crate::gc::facts::{Sample, StepBackLimits};
 use crate::gc::generation::Generation;
 use crate::gc::record::Level;
@@ -206,6 +206,10 @@ pub(crate) struct WatchArgs {
     /// are shown too)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) gcs: Option<u64>,
+    /// Stop watching at the first collection for which this holds, such as `pause > 200ms`, and exit with 10; can be
+    /// given more than once
+    #[arg(long, value_name = "CONDITION")]
+    pub(crate) stop_on: Vec<StopCondition>,
     /// At level roots: omit the names of types and methods, which lengthen each pause slightly
     #[arg(long)]
     pub(crate) no_names: bool,

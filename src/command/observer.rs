@@ -116,6 +116,10 @@ impl Observer for ReportObserver {
         self.write(|report| report.gc(facts, gc))
     }
 
+    fn ends_watch(&self) -> bool {
+        self.assertions.end_watch()
+    }
+
     fn tick_every(&self) -> Option<Duration> {
         match &self.source {
             Source::Single(report) if !self.reader_gone => report.tick_every(),

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Code, Failure> {
 }
 
 async fn watch(args: &RunArgs, port: &mut Option<GuardedPort>) -> Result<Code, NotWatched> {
-    let assertions = verdict::assertions(&args.assertions)?;
+    let assertions = verdict::assertions(&args.assertions)?.and_stop_on(&args.watch.stop_on);
     let request = watch_request(&args.watch, &args.output, &assertions)?;
     // Report what is known to fail before starting anything.
     let refusal = launch::refusal_from_environment(|name| std::env::var_os(name));

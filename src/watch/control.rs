@@ -17,6 +17,8 @@ pub(crate) enum Ended {
     Duration,
     /// As many collections as `--gcs` requests have come.
     Gcs,
+    /// A collection has met a condition of `--stop-on`.
+    Condition,
     Signal(Signal),
     /// A second signal: the watch ends at once and asks the target for nothing more.
     Again(Signal),
@@ -39,6 +41,7 @@ impl Ended {
             Ended::Target { whole: false } => ("target-killed", Code::OK),
             Ended::Duration => ("duration", Code::OK),
             Ended::Gcs => ("gcs", Code::OK),
+            Ended::Condition => ("stop-on", Code::BROKEN),
             Ended::Command => ("command-ended", Code::OK),
             Ended::Signal(s) => (signal(s), Code::OK),
             Ended::Again(s) => (signal(s), interrupted_by(*s)),

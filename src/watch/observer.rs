@@ -15,6 +15,11 @@ pub(crate) trait Observer {
     /// A record is finished, complete or truncated. It never changes again.
     fn gc(&mut self, facts: &Facts, gc: &Gc) -> io::Result<()>;
 
+    /// Whether a collection asked for the end of the watch.
+    fn ends_watch(&self) -> bool {
+        false
+    }
+
     /// How often to call [`tick`](Self::tick) at present. `None`: never. Each tick wakes a processor that may sleep.
     fn tick_every(&self) -> Option<Duration> {
         None

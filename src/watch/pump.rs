@@ -331,6 +331,9 @@ impl<'a, T: Transport> Pump<'a, T> {
         if self.stop.is_none() && self.limits.gcs.is_some_and(|n| processor.aggregator.counts.at_level >= n) {
             self.stop = Some(Ended::Gcs);
         }
+        if self.stop.is_none() && processor.observer.ends_watch() {
+            self.stop = Some(Ended::Condition);
+        }
     }
 
     /// Begins the next phase when it is time.

@@ -1,5 +1,6 @@
 //! Assertions: the verdict, the exit code, and the document for scripts.
 
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
@@ -23,6 +24,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.once("verdict::bounds_from_a_file", &[], from_file);
     suite.once("verdict::of_a_recording_is_the_live_one", &[], of_a_recording);
     suite.once("verdict::outlives_a_closed_pipe", &[], closed_pipe);
+    suite.each("verdict::stop_on", &[], stop_on);
     suite.plain("verdict::mistakes_are_2", mistakes);
     suite.plain("verdict::metrics_are_listed", metrics);
 }
@@ -30,6 +32,45 @@ pub(crate) fn register(suite: &mut Suite) {
 fn churn(clr: &Clr, options: &[&str]) -> Result<Gcwatch> {
     let gcwatch = Gcwatch::on(clr).envs(SMALL).arg("run");
     options.iter().fold(gcwatch, |g, o| g.arg(o)).app(clr, "churn", WORK)
+}
+
+/// The watch ends at the first collection that meets the condition; the program runs on to its end, with its own checksum.
+fn stop_on(clr: &Clr) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let path = dir.path().join("out.json");
+    let options =
+        ["--level", "basic", "--format", "json", "--stop-on", "pinned >= 1", "--stop-on", "pause > 1000s"];
+    let ended = Gcwatch::on(clr).envs(SMALL).arg("run").options(options.map(OsStr::new)).option("-o", &path);
+    let ended = ended.app(clr, "churn", WORK)?.output()?.expect(10)?;
+    ensure!(ended.out()?.contains("\ndone work=150000"), "the program ended early: {}", ended.out()?);
+    let document = Document::read(&path)?;
+    ensure!(
+        document.0["exit"]["reason"] == "stop-on" && document.0["exit"]["gcwatch"] == 10,
+        "{}",
+        document.0["exit"]
+    );
+    let verdicts = &document.0["assertions"];
+    ensure!(verdicts[0]["expr"] == "stop-on pinned >= 1" && verdicts[0]["holds"] == false, "{verdicts}");
+    ensure!(verdicts[1]["holds"] == true && verdicts[1]["gcs"] == json!([]), "{verdicts}");
+    // It names the first such collection, and the watch has little more than that.
+    let with_pins =
+        |gc: &&serde_json::Value| gc["complete"] == true && gc["pinned_objects"].as_u64() >= Some(1);
+    let first = document.gcs()?.iter().find(with_pins).context("no collection met pinned objects")?;
+    ensure!(verdicts[0]["gcs"] == json!([first["number"]]), "{verdicts}: {}", brief(first));
+    ensure!(verdicts[0]["value"] == first["pinned_objects"], "{verdicts}");
+    // A condition that is never met changes nothing.
+    let never =
+        Gcwatch::on(clr).envs(SMALL).args("run --level basic --format json").arg("--stop-on=pause > 1000s");
+    never.option("-o", &path).app(clr, "churn", WORK)?.output()?.expect(0)?;
+    ensure!(Document::read(&path)?.0["exit"]["reason"] == "target-ended", "the watch ended early");
+    for (wrong, said) in
+        [("pause.p99 > 1ms", "no figure of a single collection"), ("pause > 5", "it is a time")]
+    {
+        let ended =
+            Gcwatch::new().args("run").arg(format!("--stop-on={wrong}")).args("-- x").output()?.expect(2)?;
+        ended.says(&[said])?;
+    }
+    Ok(())
 }
 
 fn broken(clr: &Clr) -> Result<()> {

@@ -124,7 +124,7 @@ wire! {
         /// The exit code of the child of `gcwatch run`, 128+n by signal n.
         /// A recording cannot tell this.
         child: Option<i32>,
-        /// "target-ended", "duration", "gcs", "interrupted", "hung-up", "end-of-file", "truncated" and others.
+        /// "target-ended", "duration", "gcs", "stop-on", "interrupted", "hung-up", "end-of-file", "truncated" and others.
         /// A recording cannot tell this.
         reason: &'static str,
     }

@@ -1,0 +1,321 @@
+//! Evaluates assertions: adds collections as they come, and gives the verdicts at the end.
+
+use super::disturbance::disturbances;
+use super::metric::Value;
+use super::parse::{Assertion, Op};
+use super::statistic::{Statistic, Values};
+use super::stop::StopCondition;
+use super::verdict::{Verdict, Violation};
+use crate::gc::facts::{Lost, Watch};
+use crate::gc::generation::Generation;
+use crate::gc::record::{Allocated, Gc, Incomplete, Level};
+use crate::gc::summary::{INCOMPLETE, Summary};
+
+/// How many violations are kept for each assertion.
+const MAX_VIOLATIONS: usize = 100;
+
+/// All assertions on one watch.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Assertions {
+    evaluations: Vec<Evaluation>,
+    stops: Vec<StopCondition>,
+}
+
+#[derive(Debug, Clone)]
+struct Evaluation {
+    assertion: Assertion,
+    state: State,
+    violations: Vec<Violation>,
+}
+
+#[derive(Debug, Clone)]
+enum State {
+    PerGc(fn(&Gc) -> Option<u64>, Values),
+    Count(fn(&Gc) -> bool, u64),
+    /// The size of the heap after the first and after the last gen2 collection.
+    Growth(Option<u64>, Option<u64>),
+    /// The last known share of free space.
+    Fragmentation(Generation, Option<f64>),
+    PausePercent,
+    AllocatedPerSecond,
+    Lost,
+}
+
+impl Assertions {
+    pub(crate) fn new(assertions: impl IntoIterator<Item = Assertion>) -> Assertions {
+        Assertions { evaluations: assertions.into_iter().map(Evaluation::new).collect(), stops: Vec::new() }
+    }
+
+    /// Whether there are no assertions.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.evaluations.is_empty() && self.stops.is_empty()
+    }
+
+    /// With conditions that end the watch.
+    #[must_use]
+    pub(crate) fn and_stop_on(mut self, stops: &[StopCondition]) -> Assertions {
+        self.stops.extend_from_slice(stops);
+        self
+    }
+
+    /// Whether a collection has met a condition that ends the watch.
+    pub(crate) fn end_watch(&self) -> bool {
+        self.stops.iter().any(StopCondition::is_met)
+    }
+
+    /// The lowest level that sees all metrics; `None`: there are no assertions.
+    pub(crate) fn level(&self) -> Option<Level> {
+        let of_stops = self.stops.iter().map(StopCondition::level);
+        self.evaluations.iter().map(|c| c.assertion.metric.level).chain(of_stops).max()
+    }
+
+    /// Adds a collection; only complete ones count.
+    pub(crate) fn add(&mut self, gc: &Gc) {
+        if gc.complete() {
+            self.evaluations.iter_mut().for_each(|evaluation| evaluation.add(gc));
+            self.stops.iter_mut().for_each(|stop| stop.add(gc));
+        }
+    }
+
+    /// The verdicts, in the order of the assertions, then those on the conditions that end a watch.
+    pub(crate) fn judge(&self, summary: &Summary, lost: &Lost, watch: &Watch) -> Vec<Verdict> {
+        let judged = self.evaluations.iter().map(|evaluation| evaluation.judge(summary, lost, watch));
+        judged.chain(self.stops.iter().map(|stop| stop.verdict(watch))).collect()
+    }
+
+    /// The verdicts on a process that was not watched.
+    pub(crate) fn unjudged(&self, why: &'static str) -> Vec<Verdict> {
+        let one = |evaluation: &Evaluation| Verdict {
+            text: evaluation.assertion.text.clone(),
+            value: None,
+            unit: evaluation.assertion.metric.unit,
+            level: Level::Basic,
+            disturbed_by: Vec::new(),
+            holds: None,
+            gcs_seen: None,
+            unjudged: Some(why),
+            violations: Vec::new(),
+        };
+        self.evaluations.iter().map(one).collect()
+    }
+}
+
+impl Evaluation {
+    fn new(assertion: Assertion) -> Evaluation {
+        let state = match assertion.metric.value {
+            Value::PerGc(of) => State::PerGc(of, Values::new(assertion.statistic.unwrap_or(Statistic::Max))),
+            Value::Count(of) => State::Count(of, 0),
+            Value::PausePercent => State::PausePercent,
+            Value::AllocatedPerSecond => State::AllocatedPerSecond,
+            Value::HeapGrowthPercent => State::Growth(None, None),
+            Value::FragmentationPercent(generation) => State::Fragmentation(generation, None),
+            Value::Lost => State::Lost,
+        };
+        Evaluation { assertion, state, violations: Vec::new() }
+    }
+
+    fn add(&mut self, gc: &Gc) {
+        let mut violates = false;
+        let mut own = None;
+        match &mut self.state {
+            State::PerGc(of, values) => {
+                if let Some(value) = of(gc) {
+                    values.add(value);
+                    own = Some(value);
+                    let of_all = matches!(self.assertion.statistic, Some(Statistic::Total | Statistic::Mean));
+                    violates = !of_all && !self.assertion.op.holds(value as f64, self.assertion.limit);
+                }
+            }
+            State::Count(of, count) => {
+                if of(gc) {
+                    *count += 1;
+                    // A collection that exists cannot violate a lower limit.
+                    violates = matches!(self.assertion.op, Op::Lt | Op::Le | Op::Eq);
+                }
+            }
+            State::Growth(first, last) => {
+                if gc.generation == Some(Generation::GEN2)
+                    && let Some(after) = gc.heap_after_bytes
+                {
+                    if first.is_some() {
+                        *last = Some(after);
+                    } else {
+                        *first = Some(after);
+                    }
+                }
+            }
+            State::Fragmentation(generation, last) => {
+                if let Some(g) = gc.generations.get(generation.index())
+                    && let (Some(free), Some(size)) = (g.fragmentation_bytes, g.size_after_bytes)
+                    && size > 0
+                {
+                    *last = Some(free as f64 / size as f64 * 100.0);
+                }
+            }
+            State::PausePercent | State::AllocatedPerSecond | State::Lost => {}
+        }
+        if violates && self.violations.len() < MAX_VIOLATIONS {
+            self.violations.extend(gc.number.map(|number| Violation {
+                number,
+                generation: gc.generation,
+                kind: gc.kind,
+                reason: gc.reason,
+                value: own,
+            }));
+        }
+    }
+
+    fn value(&self, summary: &Summary, lost: &Lost, watch: &Watch) -> Option<f64> {
+        match &self.state {
+            State::PerGc(_, values) => values.result(),
+            State::Count(_, count) => Some(*count as f64),
+            State::PausePercent => summary.pause_percent(watch.duration_ns),
+            State::AllocatedPerSecond => summary.allocated.and_then(Allocated::per_second),
+            State::Growth(first, last) => {
+                let first = (*first).filter(|bytes| *bytes > 0)? as f64;
+                Some(((*last)? as f64 - first) / first * 100.0)
+            }
+            State::Fragmentation(_, last) => *last,
+            State::Lost => Some(lost.total() as f64),
+        }
+    }
+
+    fn judge(&self, summary: &Summary, lost: &Lost, watch: &Watch) -> Verdict {
+        let value = self.value(summary, lost, watch);
+        let mut holds = value.map(|value| self.assertion.op.holds(value, self.assertion.limit));
+        let mut unjudged = match (&self.state, value) {
+            (_, Some(_)) => None,
+            (State::Growth(..), None) => Some("fewer than two gen2 collections"),
+            (_, None) if self.assertion.metric.level > watch.level => Some("not seen at this level"),
+            (_, None) => Some("no data"),
+        };
+        // A lost collection could have violated an assertion that seems to hold.
+        let proved = matches!(self.state, State::Count(..)) && self.assertion.op.grows_truer();
+        if holds == Some(true) && !proved && !matches!(self.state, State::Lost) && has_gaps(summary, lost) {
+            (holds, unjudged) = (None, Some("collections or events were lost"));
+        }
+        Verdict {
+            text: self.assertion.text.clone(),
+            value,
+            unit: self.assertion.metric.unit,
+            level: watch.level,
+            disturbed_by: disturbances(self.assertion.metric, watch),
+            holds,
+            gcs_seen: match &self.state {
+                State::PerGc(_, values)
+                    if watch.sample.is_some() && self.assertion.metric.level > Level::Basic =>
+                {
+                    Some(values.count())
+                }
+                _ => None,
+            },
+            unjudged,
+            violations: if holds == Some(false) { self.violations.clone() } else { Vec::new() },
+        }
+    }
+}
+
+/// Whether events were lost within the watch. Collections truncated at its start or end do not count.
+fn has_gaps(summary: &Summary, lost: &Lost) -> bool {
+    let broken =
+        INCOMPLETE.iter().zip(summary.incomplete).any(|(why, count)| *why == Incomplete::Lost && count > 0);
+    broken || lost.events > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gc::record::Kind;
+
+    fn numbers(verdict: &Verdict) -> Vec<u32> {
+        verdict.violations.iter().map(|b| b.number).collect()
+    }
+
+    fn gc(number: u32, generation: u8, pause_ns: u64) -> Gc {
+        let mut gc = Gc::unknown(Level::Basic);
+        gc.number = Some(number);
+        gc.generation = Some(Generation(generation));
+        gc.kind = Some(Kind::Blocking);
+        gc.pause_ns = Some(pause_ns);
+        gc
+    }
+
+    fn judge_with(text: &str, gcs: &[Gc], lost: Lost, watch: &Watch) -> Verdict {
+        let mut assertions = Assertions::new([text.parse().unwrap()]);
+        let mut summary = Summary::default();
+        for gc in gcs {
+            assertions.add(gc);
+            summary.add(gc);
+        }
+        assertions.judge(&summary, &lost, watch).remove(0)
+    }
+
+    fn judge(text: &str, gcs: &[Gc]) -> Verdict {
+        judge_with(text, gcs, Lost::default(), &Watch::default())
+    }
+
+    #[test]
+    fn names_the_collections_that_violate_an_assertion() {
+        let gcs = [gc(1, 0, 5_000_000), gc(2, 2, 12_000_000), gc(3, 1, 20_000_000)];
+        let v = judge("pause.max < 10ms", &gcs);
+        assert_eq!((v.holds, v.value, numbers(&v)), (Some(false), Some(20e6), vec![2, 3]));
+        let v = judge("gc.gen2.count <= 0", &gcs);
+        assert_eq!((v.holds, v.value, numbers(&v)), (Some(false), Some(1.0), vec![2]));
+        let v = judge("gc.gen2.count >= 2", &gcs);
+        assert_eq!((v.holds, numbers(&v)), (Some(false), vec![]));
+        let v = judge("pause.max <= 20ms", &gcs);
+        assert_eq!((v.holds, numbers(&v)), (Some(true), vec![]));
+        assert_eq!(judge("pause.total <= 37ms", &gcs).holds, Some(true));
+        assert_eq!(judge("pause.gen1.first == 20ms", &gcs).holds, Some(true));
+    }
+
+    #[test]
+    fn without_data_there_is_no_verdict() {
+        for text in
+            ["pause.max < 10ms", "pause.gen2.p99 < 1s", "heap.growth.percent < 5%", "pause.percent < 5%"]
+        {
+            assert_eq!(judge(text, &[]).holds, None, "{text}");
+        }
+        assert_eq!(judge("roots.stack.max < 5", &[gc(1, 0, 1)]).unjudged, Some("not seen at this level"));
+        assert_eq!(judge("gc.gen2.count <= 0", &[]).holds, Some(true), "a count of 0 is a value");
+        let mut one = gc(1, 2, 1);
+        one.heap_after_bytes = Some(100);
+        assert_eq!(
+            judge("heap.growth.percent < 5", &[one.clone()]).unjudged,
+            Some("fewer than two gen2 collections")
+        );
+        let mut two = gc(2, 2, 1);
+        two.heap_after_bytes = Some(104);
+        assert_eq!(judge("heap.growth.percent < 5", &[one, two]).value, Some(4.0));
+    }
+
+    #[test]
+    fn incomplete_collections_do_not_count() {
+        let mut cut = gc(2, 2, 50_000_000);
+        cut.incomplete = Some(Incomplete::EndedAfter);
+        let v = judge("pause.max < 10ms", &[gc(1, 0, 1), cut]);
+        assert_eq!((v.holds, v.value), (Some(true), Some(1.0)));
+    }
+
+    #[test]
+    fn after_losses_an_assertion_may_have_no_verdict() {
+        let lost = Lost { events: 3, ..Lost::default() };
+        let watch = Watch::default();
+        let of = |text| judge_with(text, &[gc(1, 0, 5)], lost, &watch).holds;
+        assert_eq!(of("pause.max < 10ms"), None);
+        assert_eq!(of("pause.max < 1ns"), Some(false), "a loss cannot undo a violation");
+        assert_eq!(of("gc.count <= 1"), None);
+        assert_eq!(of("gc.count >= 1"), Some(true), "lost collections could only raise the count");
+        assert_eq!(of("lost == 0"), Some(false));
+        assert_eq!(of("lost <= 3"), Some(true));
+    }
+
+    #[test]
+    fn level_is_the_lowest_that_sees_all_metrics() {
+        let level = |texts: &[&str]| Assertions::new(texts.iter().map(|t| t.parse().unwrap())).level();
+        assert_eq!(level(&[]), None);
+        assert_eq!(level(&["gc.count < 5", "pause.max < 1s"]), Some(Level::Basic));
+        assert_eq!(level(&["gc.count < 5", "moved.bytes.max < 1MiB"]), Some(Level::Moves));
+        assert_eq!(level(&["roots.stack.max < 5", "moved.bytes.max < 1MiB"]), Some(Level::Roots));
+    }
+}

@@ -1,0 +1,111 @@
+//! `--stop-on`: conditions on single collections that end a watch, such as `pause > 200ms`.
+
+use std::str::FromStr;
+
+use super::disturbance::disturbances;
+use super::metric::{METRICS, Metric, Value};
+use super::parse::{InvalidAssertion, Op, comparison, value};
+use super::verdict::{Verdict, Violation};
+use crate::escape::escape_untrusted;
+use crate::gc::facts::Watch;
+use crate::gc::record::{Gc, Level};
+
+/// A condition that a single collection can meet.
+#[derive(Debug, Clone)]
+pub(crate) struct StopCondition {
+    /// As it was typed, trimmed and escaped.
+    text: String,
+    metric: &'static Metric,
+    of: fn(&Gc) -> Option<u64>,
+    op: Op,
+    /// In the unit of the metric.
+    limit: f64,
+    /// The first collection that met it.
+    met: Option<Violation>,
+}
+
+impl FromStr for StopCondition {
+    type Err = InvalidAssertion;
+
+    fn from_str(text: &str) -> Result<StopCondition, InvalidAssertion> {
+        let (name, op, limit) = comparison(text)?;
+        let metric = METRICS.iter().find(|metric| metric.name == name);
+        let Some((metric, Value::PerGc(of))) = metric.map(|metric| (metric, metric.value)) else {
+            let names = METRICS.iter().filter(|metric| matches!(metric.value, Value::PerGc(_)));
+            return Err(InvalidAssertion {
+                what: format!("`{}` is no figure of a single collection", escape_untrusted(name)),
+                remedy: format!("they are {}", names.map(|metric| metric.name).collect::<Vec<_>>().join(" ")),
+            });
+        };
+        let limit = value(limit, metric.name, metric.unit)?;
+        Ok(StopCondition { text: escape_untrusted(text.trim()), metric, of, op, limit, met: None })
+    }
+}
+
+impl StopCondition {
+    /// The lowest level that sees its metric.
+    pub(super) fn level(&self) -> Level {
+        self.metric.level
+    }
+
+    /// Takes in a complete collection.
+    pub(super) fn add(&mut self, gc: &Gc) {
+        let Some(value) = (self.of)(gc).filter(|&value| self.op.holds(value as f64, self.limit)) else {
+            return;
+        };
+        if self.met.is_none() {
+            self.met = gc.number.map(|number| Violation {
+                number,
+                generation: gc.generation,
+                kind: gc.kind,
+                reason: gc.reason,
+                value: Some(value),
+            });
+        }
+    }
+
+    /// Whether a collection has met it.
+    pub(super) fn is_met(&self) -> bool {
+        self.met.is_some()
+    }
+
+    /// As an assertion: it holds if no collection met the condition.
+    pub(super) fn verdict(&self, watch: &Watch) -> Verdict {
+        Verdict {
+            text: format!("stop-on {}", self.text),
+            value: self.met.and_then(|met| met.value).map(|value| value as f64),
+            unit: self.metric.unit,
+            level: watch.level,
+            disturbed_by: disturbances(self.metric, watch),
+            holds: Some(self.met.is_none()),
+            gcs_seen: None,
+            unjudged: None,
+            violations: self.met.into_iter().collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_collection_that_meets_it_counts() {
+        let mut stop: StopCondition = " pause > 200ms".parse().expect("a condition");
+        let mut gc = Gc::unknown(Level::Basic);
+        for (number, pause_ms) in [(1, 200), (2, 201), (3, 900)] {
+            (gc.number, gc.pause_ns) = (Some(number), Some(pause_ms * 1_000_000));
+            stop.add(&gc);
+            assert_eq!(stop.is_met(), number > 1);
+        }
+        let verdict = stop.verdict(&Watch::default());
+        assert_eq!(
+            (verdict.holds, verdict.value, verdict.violations[0].number),
+            (Some(false), Some(201e6), 2)
+        );
+        assert_eq!(verdict.text, "stop-on pause > 200ms");
+        for wrong in ["pause.p99 > 1ms", "gc.count > 3", "pause", "pause > 3", "nothing > 3"] {
+            assert!(wrong.parse::<StopCondition>().is_err(), "{wrong}");
+        }
+    }
+}
