@@ -7,7 +7,7 @@ use super::share::Share;
 use super::style::Terminal;
 use super::units::{Units, bytes, count, duration, percent};
 use super::verdicts::{total, verdict_lines};
-use super::{blocking, in_short, missing};
+use super::{blocking, child_exit, in_short, missing};
 use crate::assertion::Verdict;
 use crate::escape::escape_untrusted;
 use crate::gc::generation::Generation;
@@ -220,6 +220,7 @@ impl<W: Write> Report for MarkdownReport<W> {
                 bytes(max, self.units)
             ));
         }
+        notes.extend(child_exit::told(end.exit.child).map(|text| format!("⚠️ the program {text}")));
         if let Some(reason) = &facts.watch.level_reason {
             notes.push(format!("seen at `{}` only: {}", facts.watch.level.name(), plain(reason)));
         }

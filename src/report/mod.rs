@@ -1,6 +1,7 @@
 //! The output formats. `model` is their interface; each format imports that, and no other format.
 
 mod blocking;
+mod child_exit;
 mod csv;
 mod diff;
 mod in_short;

@@ -14,12 +14,14 @@ use crate::report::share::Share;
 use crate::report::style::{Line, Role, Style, WIDE_COLUMNS, join, wrap};
 use crate::report::table::{Cell, Column, table};
 use crate::report::units::{Units, bytes, compact, count, duration, generation_label, percent, plural};
-use crate::report::{blocking, missing};
+use crate::report::{blocking, child_exit, missing};
 
 /// What the summary is made of.
 struct Page<'a> {
     sum: &'a Summary,
     lost: &'a Lost,
+    /// The exit code of the child.
+    child: Option<i32>,
     facts: &'a Facts,
     style: Style,
     units: Units,
@@ -35,7 +37,7 @@ pub(super) fn summary(
     units: Units,
     columns: usize,
 ) -> Vec<String> {
-    let page = Page { sum: end.summary, lost: end.lost, facts, style, units, columns };
+    let page = Page { sum: end.summary, lost: end.lost, child: end.exit.child, facts, style, units, columns };
     let mut lines = Vec::new();
     for line in legend {
         lines.extend(wrap(style, Role::Dim, line, 2, columns));
@@ -271,6 +273,9 @@ impl Page<'_> {
                 Role::Plain,
                 format!("{total}{} between collections", rate.unwrap_or_default()),
             );
+        }
+        if let Some(text) = child_exit::told(self.child) {
+            note("program", Role::High, text);
         }
         let others = self.sum.other_suspensions;
         if others.count > 0 {
