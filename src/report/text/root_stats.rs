@@ -3,13 +3,24 @@
 use super::panel::{GAP, Panel};
 use crate::gc::growth::{GrowthRow, RootSource};
 use crate::gc::induced::InducedTotals;
-use crate::gc::root_stats::{PinnedTotals, RootStatsTotals};
+use crate::gc::root_stats::{PinnedTotals, RootStatsTotals, TypeTotals};
 use crate::report::style::{Line, Role, Style, WIDE_COLUMNS, wrap};
 use crate::report::table::{Cell, Column, table};
 use crate::report::units::{Units, bytes, compact, count, duration, percent, plural};
 
 /// Rows of a table.
 const MAX_ROWS: usize = 7;
+/// A smaller average would be shown as 0.0.
+const MIN_AVERAGE: f64 = 0.05;
+/// Types of which every process has objects behind handles: those of the runtime, and of the event session that gcwatch
+/// opens.
+const RUNTIME_OWN: [&str; 5] = [
+    "ExecutionEngineException",
+    "OutOfMemoryException",
+    "StackOverflowException",
+    "System.Diagnostics.Tracing.EventPipeEventProvider",
+    "System.Reflection.Emit.DynamicResolver",
+];
 /// Lines of a list.
 const MAX_LINES: usize = 4;
 /// The maximum width of a name, in columns.
@@ -79,6 +90,7 @@ pub(super) fn methods(sum: &RootStatsTotals, columns: usize, style: Style) -> Op
     let rows: Vec<Vec<Cell>> = sum
         .methods()
         .into_iter()
+        .filter(|m| m.slots as f64 / gcs as f64 >= MIN_AVERAGE)
         .take(MAX_ROWS)
         .map(|m| {
             let role = if m.own { Role::Plain } else { Role::Dim };
@@ -111,19 +123,23 @@ pub(super) fn types(sum: &RootStatsTotals, units: Units, columns: usize, style: 
         Column::right("bytes", 2),
     ];
     let width = room(columns, if units == Units::Bytes { 35 } else { 30 });
-    let rows: Vec<Vec<Cell>> = sum
-        .types()
-        .into_iter()
-        .take(MAX_ROWS)
-        .map(|t| {
-            vec![
-                (fits(&t.name, width, style), bucket(&t.name)),
-                (t.kind.name().to_owned(), Role::Dim),
-                (compact(t.max_count, 5), Role::Plain),
-                (bytes(t.max_bytes, units), Role::Plain),
-            ]
-        })
-        .collect();
+    let row = |name: &str, role: Role, by: &str, count: u64, size: u64| -> Vec<Cell> {
+        vec![
+            (fits(name, width, style), role),
+            (by.to_owned(), Role::Dim),
+            (compact(count, 5), Role::Plain),
+            (bytes(size, units), Role::Plain),
+        ]
+    };
+    let (own, others): (Vec<&TypeTotals>, Vec<&TypeTotals>) =
+        sum.types().into_iter().partition(|t| RUNTIME_OWN.contains(&&*t.name));
+    let shown = others.into_iter().take(if own.is_empty() { MAX_ROWS } else { MAX_ROWS - 1 });
+    let mut rows: Vec<Vec<Cell>> =
+        shown.map(|t| row(&t.name, bucket(&t.name), t.kind.name(), t.max_count, t.max_bytes)).collect();
+    if !own.is_empty() {
+        let total = |of: fn(&TypeTotals) -> u64| own.iter().map(|t| of(t)).fold(0, u64::saturating_add);
+        rows.push(row("the runtime's own", Role::Dim, "-", total(|t| t.max_count), total(|t| t.max_bytes)));
+    }
     (!rows.is_empty()).then(|| table(style, &names, &rows, columns))
 }
 
