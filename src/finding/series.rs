@@ -37,6 +37,11 @@ impl Series {
         median(&self.values)
     }
 
+    /// The value that a quarter of all values reach.
+    pub(super) fn upper_quartile(&self) -> Option<f64> {
+        quantile(&self.values, 0.75)
+    }
+
     /// The medians of the first, the second and the last third; `None`: there are fewer than three values.
     pub(super) fn thirds(&self) -> Option<[f64; 3]> {
         let (first, rest) = self.values.split_at(self.values.len() / 3);
@@ -46,9 +51,13 @@ impl Series {
 }
 
 fn median(values: &[f64]) -> Option<f64> {
+    quantile(values, 0.5)
+}
+
+fn quantile(values: &[f64], part: f64) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied()
+    sorted.get((sorted.len() as f64 * part) as usize).copied()
 }
 
 #[cfg(test)]

@@ -53,7 +53,6 @@ impl Allocation {
             bytes: each.into_iter().fold(0, u64::saturating_add),
             large_bytes: each[LARGE],
             in_ns: end_ns?.saturating_sub(since_ns),
-            at_least: false,
         })
     }
 

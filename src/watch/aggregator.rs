@@ -11,7 +11,7 @@ use crate::gc::allocation::Allocation;
 use crate::gc::facts::{BackgroundGc, Facts, Gap, Lost, Sample, WindowLength};
 use crate::gc::fold::Fold;
 use crate::gc::generation::Generation;
-use crate::gc::record::{Gc, Incomplete, Kind, Level};
+use crate::gc::record::{Gc, Incomplete, Level};
 use crate::gc::stream_info::StreamInfo;
 use crate::gc::summary::{StopTotals, Summary};
 
@@ -160,9 +160,6 @@ impl Aggregator {
     pub(crate) fn finished(&mut self) -> Option<Gc> {
         let mut gc = self.fold.take()?;
         gc.allocated = self.allocation.add(&gc);
-        if let Some(allocated) = &mut gc.allocated {
-            allocated.at_least = gc.kind == Some(Kind::Background) && self.hides_large_objects();
-        }
         let Some(plan) = self.fold.stream_info.step_back.filter(|_| self.fold.lease_lost_ns.is_none()) else {
             return Some(gc);
         };
@@ -178,13 +175,6 @@ impl Aggregator {
             self.counted_level = Level::Basic;
         }
         Some(gc)
-    }
-
-    /// Whether the runtime does not tell how many large objects were allocated while a background collection ran. Before
-    /// .NET 9 it does not (measured on 8, 9 and 10).
-    fn hides_large_objects(&self) -> bool {
-        let version = self.facts.target.runtime_version.as_deref().and_then(|text| text.split('.').next());
-        version.and_then(|major| major.parse::<u32>().ok()).is_none_or(|major| major < 9)
     }
 
     /// Counts a record that is about to be shown.

@@ -143,14 +143,17 @@ static class Diseases
     {
         bool stop = false;
         const int Bytes = 256 << 20;
-        IntPtr memory = Marshal.AllocHGlobal(Bytes);
         // A call that sleeps would be interrupted by the runtime's signal.
-        var native = new Thread(() => { while (!Volatile.Read(ref stop)) memset(memory, 1, (UIntPtr)Bytes); });
-        native.Start();
+        var native = new Thread[2];
+        for (int i = 0; i < native.Length; i++)
+        {
+            IntPtr memory = Marshal.AllocHGlobal(Bytes);
+            native[i] = new Thread(() => { while (!Volatile.Read(ref stop)) memset(memory, 1, (UIntPtr)Bytes); });
+            native[i].Start();
+        }
         for (int i = 0; i < rounds; i++) Garbage(18_000_000);
         Volatile.Write(ref stop, true);
-        native.Join();
-        Marshal.FreeHGlobal(memory);
+        foreach (var thread in native) thread.Join();
     }
 
     // Large arrays, of which every second one dies, and then larger ones, which do not fit into the gaps.

@@ -7,7 +7,7 @@ use crate::finding::sentence::{Part, sentence};
 use crate::finding::series::Series;
 use crate::gc::facts::BackgroundGc;
 use crate::gc::generation::Generation;
-use crate::gc::record::{Allocated, Gc, Reason};
+use crate::gc::record::{Allocated, Gc, Kind, Reason};
 
 pub(super) const ID: &str = "large-objects";
 
@@ -26,11 +26,14 @@ pub(super) struct LargeObjects {
     pause_ns: u64,
     survivors: Series,
     allocated: Allocated,
+    /// There were background collections, in which some runtimes do not tell all that is allocated.
+    background: bool,
     numbers: Numbers,
 }
 
 impl Rule for LargeObjects {
     fn add(&mut self, gc: &Gc) {
+        self.background |= gc.kind == Some(Kind::Background);
         if let Some(allocated) = gc.allocated {
             self.allocated += allocated;
         }
@@ -75,10 +78,9 @@ impl Rule for LargeObjects {
             Part::Share(1.0 - survivors),
             " of the large objects were dead by then",
         ];
-        if self.allocated.large_bytes > 0 && self.allocated.in_ns > 0 {
+        if self.allocated.large_bytes > 0 && self.allocated.in_ns > 0 && !self.background {
             let rate = self.allocated.large_bytes as f64 * 1e9 / self.allocated.in_ns as f64;
-            let at_least = if self.allocated.at_least { ", at least " } else { ", " };
-            title = title.and(at_least).and(Part::BytesPerSecond(rate)).and(" are allocated");
+            title = title.and(", ").and(Part::BytesPerSecond(rate)).and(" are allocated");
         }
         if background_is_off {
             title = title.and("; background GC is off here, so the pauses are longer than without gcwatch");

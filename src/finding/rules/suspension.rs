@@ -11,7 +11,7 @@ pub(super) const ID: &str = "slow-suspension";
 
 const MIN_GCS: u64 = 5;
 const MIN_PART_OF_PAUSES: f64 = 0.5;
-const MIN_MEDIAN_NS: f64 = 5e6;
+const MIN_QUARTILE_NS: f64 = 5e6;
 
 /// Suspensions against pauses.
 #[derive(Debug, Default)]
@@ -28,15 +28,15 @@ impl Rule for Suspension {
             self.each_ns.add(suspend as f64);
             self.suspend_ns = self.suspend_ns.saturating_add(suspend);
             self.pause_ns = self.pause_ns.saturating_add(pause);
-            if suspend as f64 >= MIN_MEDIAN_NS {
+            if suspend as f64 >= MIN_QUARTILE_NS {
                 self.numbers.add(gc);
             }
         }
     }
 
     fn judge(&self, watch: &Watch<'_>) -> Option<Finding> {
-        let (part, median) = (ratio(self.suspend_ns, self.pause_ns)?, self.each_ns.median()?);
-        if self.each_ns.count() < MIN_GCS || part < MIN_PART_OF_PAUSES || median < MIN_MEDIAN_NS {
+        let (part, quartile) = (ratio(self.suspend_ns, self.pause_ns)?, self.each_ns.upper_quartile()?);
+        if self.each_ns.count() < MIN_GCS || part < MIN_PART_OF_PAUSES || quartile < MIN_QUARTILE_NS {
             return None;
         }
         Some(Finding {
@@ -44,14 +44,14 @@ impl Rule for Suspension {
             severity: Severity::Warning,
             title: sentence![
                 "stopping the threads takes ",
-                Part::Ns(median as u64),
-                " (median), ",
+                Part::Ns(quartile as u64),
+                " or more in a quarter of the collections, and ",
                 Part::Share(part),
                 " of all pauses; the collections themselves are short",
             ],
             evidence: vec![
                 Evidence::new("suspend.part", Unit::Percent, part * 100.0, MIN_PART_OF_PAUSES * 100.0),
-                Evidence::new("suspend.median", Unit::Ns, median, MIN_MEDIAN_NS).in_gcs(&self.numbers.0),
+                Evidence::new("suspend.p75", Unit::Ns, quartile, MIN_QUARTILE_NS).in_gcs(&self.numbers.0),
             ],
             remedy: sentence![
                 "look for native calls with SuppressGCTransition and for a machine or container that is short of CPU (cpu.max, load)"

@@ -86,7 +86,6 @@ struct AllocatedIn {
     bytes: u64,
     large_bytes: u64,
     in_ns: u64,
-    at_least: bool,
 }
 
 #[derive(Deserialize)]
@@ -157,12 +156,8 @@ fn gc(of: GcIn) -> Gc {
     gc.incomplete = (!of.complete).then_some(Incomplete::EndedAfter);
     gc.pause_ns = of.pause_ns;
     gc.suspend_ns = of.suspend_ns;
-    gc.allocated = of.allocated.map(|a| Allocated {
-        bytes: a.bytes,
-        large_bytes: a.large_bytes,
-        in_ns: a.in_ns,
-        at_least: a.at_least,
-    });
+    gc.allocated =
+        of.allocated.map(|a| Allocated { bytes: a.bytes, large_bytes: a.large_bytes, in_ns: a.in_ns });
     gc.heap_before_bytes = of.heap_before_bytes;
     gc.heap_after_bytes = of.heap_after_bytes;
     gc.promoted_bytes = of.promoted_bytes;

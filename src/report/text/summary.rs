@@ -265,7 +265,9 @@ impl Page<'_> {
             note("generations", Role::Plain, text);
         }
         if let Some(allocated) = self.sum.allocated {
-            let at_least = if allocated.at_least { "at least " } else { "" };
+            let background = self.sum.groups.keys().any(|(_, kind)| *kind == Kind::Background);
+            let version = self.facts.target.runtime_version.as_deref().unwrap_or_default();
+            let at_least = if background && version.starts_with("8.") { "at least " } else { "" };
             let total = format!("{at_least}{}", bytes(allocated.bytes, self.units));
             let rate = allocated.per_second().map(|rate| format!(", {}/s", bytes(rate as u64, self.units)));
             note(

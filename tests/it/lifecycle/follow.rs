@@ -336,7 +336,8 @@ fn check_format(format: &str, text: &str, few: u64, many: u64) -> Result<()> {
                 ensure!(whose || line.starts_with(sum), "a line of no process: {line}");
             }
             ensure!(
-                having(&[&label(many), "9 collections"]) == 1 && having(&[&label(few), "2 collections"]) == 1,
+                having(&[&label(many), "9 collections in"]) == 1
+                    && having(&[&label(few), "2 collections in"]) == 1,
                 "summaries"
             );
             ensure!(having(&[&label(many), "FAIL"]) == 1 && having(&["FAIL"]) == 1, "verdicts");

@@ -116,11 +116,15 @@ fn allocated(clr: &Clr, heap: Heap) -> Result<()> {
         let document = Document::read(&path)?;
         let sum = &document.0["summary"]["allocated"];
         let seen = sum.uint("/bytes")? as f64;
-        // Unused ends of allocation contexts count. While a background collection runs, server GC tells less: up to 6 %
-        // were missing.
-        let low = if heap.server() { 0.93 } else { 0.97 };
-        let low = if sum["at_least"] == true { 0.0 } else { low };
-        ensure!(seen >= own * low && seen <= own * 1.04, "{program}: {seen} of {own} bytes, {sum}");
+        // Unused ends of allocation contexts count. While a background collection runs, the runtime tells less exactly: up
+        // to 6 % were missing, or there twice. .NET 8 does not tell most large objects.
+        let background = document.complete()?.iter().any(|gc| gc["kind"] == "background");
+        let (low, high) = match background {
+            true if clr.name.starts_with("8.") => (0.0, 1.08),
+            true => (0.92, 1.08),
+            false => (0.97, 1.04),
+        };
+        ensure!(seen >= own * low && seen <= own * high, "{program}: {seen} of {own} bytes, {sum}");
         let (ns, whole) = (sum.uint("/in_ns")?, document.0["watch"].uint("/duration_ns")?);
         ensure!(ns <= whole && sum["bytes_per_second"].as_u64() > Some(1_000_000), "{sum} in {whole} ns");
         let of_gcs = document.0["gcs"].as_array().into_iter().flatten();

@@ -46,7 +46,8 @@ wire! {
         suspend_ns: Option<Int>,
         /// The times the program stood still for it. Pauses never overlap.
         pauses: Vec<Pause>,
-        /// What the program allocated since the collection before it; null where that cannot be known.
+        /// What the program allocated since the collection before it; null where that cannot be known. Before .NET 9 only a
+        /// part of the large objects that were allocated while a background collection ran.
         allocated: Option<Allocated>,
         /// Size of all generations before it, free space inside them included.
         heap_before_bytes: Option<Int>,
@@ -95,8 +96,6 @@ wire! {
         large_bytes: Int,
         /// The time in which that was.
         in_ns: Int,
-        /// Large objects that were allocated while a background collection ran are in it only in part (.NET 8).
-        at_least: bool,
     }
 }
 

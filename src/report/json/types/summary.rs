@@ -49,8 +49,9 @@ wire! {
         /// Collections of generation 2 that blocked while the profiler had switched background GC off, and that could have
         /// run in the background without it: their number and their pauses, which are in `pause_percent`.
         gen2_blocked_by_watching: Stops = to.wire(&of.sum.blocked_by_watching),
-        /// What the program allocated between collections, to 3 %; to 7 % on server GC while background collections run. Null
-        /// where that is not known of any two. What it allocated after the last one is missing.
+        /// What the program allocated between collections, to 3 %; with background collections to 8 %, and before .NET 9 without
+        /// most large objects that were allocated while they ran. Null where it is not known between any two. What the
+        /// program allocated after the last one is missing.
         allocated: Option<AllocatedSum> = to.wire(&of.sum.allocated),
         /// Null when no collection showed it.
         moved: Option<MovedSum> = to.wire(&of.sum.moved),
@@ -76,8 +77,6 @@ wire! {
         large_bytes: Int,
         /// The time in which that was.
         in_ns: Int,
-        /// Large objects that were allocated while a background collection ran are in it only in part (.NET 8).
-        at_least: bool,
         bytes_per_second: Option<Int> = to.wire(&of.per_second().map(|rate| rate as u64)),
     }
 
