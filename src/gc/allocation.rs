@@ -42,9 +42,19 @@ impl Allocation {
     pub(crate) fn add(&mut self, gc: &Gc) -> Option<Allocated> {
         let (since_ns, end_ns) = (self.since_ns.unwrap_or(0), known_until(gc));
         let Some(each) = self.added(gc) else {
-            *self = Allocation::default();
-            if gc.kind != Some(Kind::Background) && gc.complete() {
-                self.start(gc);
+            match gc.kind {
+                // Gen0 is as it was; of the others the next collection tells.
+                Some(Kind::Background) if gc.complete() => {
+                    if let Some(last) = self.points.back_mut() {
+                        last.used = [last.used[GEN0], u64::MAX, u64::MAX];
+                    }
+                }
+                _ => {
+                    *self = Allocation::default();
+                    if gc.complete() {
+                        self.start(gc);
+                    }
+                }
             }
             return None;
         };

@@ -121,6 +121,8 @@ fn allocated(clr: &Clr, heap: Heap) -> Result<()> {
         let background = document.complete()?.iter().any(|gc| gc["kind"] == "background");
         let (low, high) = match background {
             true if clr.name.starts_with("8.") => (0.0, 1.08),
+            // On server GC some background collections have no sizes.
+            true if document.complete()?.iter().any(|gc| gc["allocated"].is_null()) => (0.0, 1.08),
             true => (0.92, 1.08),
             false => (0.97, 1.04),
         };

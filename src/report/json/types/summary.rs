@@ -50,8 +50,8 @@ wire! {
         /// run in the background without it: their number and their pauses, which are in `pause_percent`.
         gen2_blocked_by_watching: Stops = to.wire(&of.sum.blocked_by_watching),
         /// What the program allocated between collections, to 3 %; with background collections to 8 %, and before .NET 9 without
-        /// most large objects that were allocated while they ran. Null where it is not known between any two. What the
-        /// program allocated after the last one is missing.
+        /// most large objects that were allocated while they ran. `gcs[].allocated` is null where it is not known. Null
+        /// where it is not known between any two. What the program allocated after the last one is missing.
         allocated: Option<AllocatedSum> = to.wire(&of.sum.allocated),
         /// Null when no collection showed it.
         moved: Option<MovedSum> = to.wire(&of.sum.moved),
