@@ -10,7 +10,7 @@ pub(super) const MAX_GCS: usize = 10;
 pub(crate) enum Severity {
     /// The program should be changed, or its settings.
     Warning,
-    /// Watching has part in it, so the figures are not those of the program alone.
+    /// Watching has part in it, or the watch is too short to be sure.
     Notice,
 }
 

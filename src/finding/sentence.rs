@@ -32,6 +32,12 @@ impl From<String> for Part {
 pub(crate) struct Sentence(pub(crate) Vec<Part>);
 
 impl Sentence {
+    /// With another sentence at the end.
+    pub(crate) fn with(mut self, more: Sentence) -> Sentence {
+        self.0.extend(more.0);
+        self
+    }
+
     /// With another part at the end.
     pub(crate) fn and(mut self, part: impl Into<Part>) -> Sentence {
         self.0.push(part.into());

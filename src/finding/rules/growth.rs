@@ -13,6 +13,8 @@ pub(super) const ID: &str = "heap-growth";
 /// Growth from the first third of the collections to the second, and from the second to the last.
 const MIN_RATIOS: [f64; 2] = [1.1, 1.2];
 const MIN_GROWTH_BYTES: f64 = 32e6;
+/// Of fewer gen2 collections it is not sure that the growth goes on.
+const SURE_GCS: u64 = 10;
 
 /// The bytes that survived each gen2 collection.
 #[derive(Debug, Default)]
@@ -60,10 +62,15 @@ impl Rule for Growth {
             Part::Count(self.live.count()),
             " of them",
         ];
-        let (title, remedy) = whose(watch, growth, title);
+        let (title, mut remedy) = whose(watch, growth, title);
+        // Programs also grow while they start.
+        let is_short = self.live.count() < SURE_GCS;
+        if is_short {
+            remedy = sentence!["see in a longer watch whether it goes on; "].with(remedy);
+        }
         Some(Finding {
             id: ID,
-            severity: Severity::Warning,
+            severity: if is_short { Severity::Notice } else { Severity::Warning },
             title,
             evidence: vec![
                 Evidence::new("live.growth", Unit::Bytes, growth, MIN_GROWTH_BYTES).in_gcs(&self.last_gcs),

@@ -12,7 +12,7 @@ wire! {
     Finding(to, found: Found) {
         /// Its kind, which is also the name of its page in docs/findings.
         id: &'static str,
-        /// "warning", or "notice" where watching has part in it.
+        /// "warning", or "notice" where watching has part in it or the watch is too short to be sure.
         severity: &'static str = found.severity.name(),
         /// What, how much, and whose it is.
         title: String = sentence(&found.title, Units::Iec, true),
