@@ -41,8 +41,9 @@ fn stop_on(clr: &Clr) -> Result<()> {
     let options =
         ["--level", "basic", "--format", "json", "--stop-on", "pinned >= 1", "--stop-on", "pause > 1000s"];
     let ended = Gcwatch::on(clr).envs(SMALL).arg("run").options(options.map(OsStr::new)).option("-o", &path);
-    let ended = ended.app(clr, "churn", WORK)?.output()?.expect(10)?;
-    ensure!(ended.out()?.contains("\ndone work=150000"), "the program ended early: {}", ended.out()?);
+    // Long enough that the watch ends first.
+    let ended = ended.app(clr, "churn", "work=4000000 live=5000")?.output()?.expect(10)?;
+    ensure!(ended.out()?.contains("\ndone work=4000000"), "the program ended early: {}", ended.out()?);
     let document = Document::read(&path)?;
     ensure!(
         document.0["exit"]["reason"] == "stop-on" && document.0["exit"]["gcwatch"] == 10,

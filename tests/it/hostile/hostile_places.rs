@@ -117,7 +117,8 @@ fn left_behind(clr: &Clr) -> Result<()> {
         let maps = fs::read_to_string(format!("/proc/{}/maps", target.pid()))?;
         let mut libraries: Vec<&str> =
             maps.lines().filter_map(|line| line.split_whitespace().nth(5)).collect();
-        libraries.retain(|path| path.ends_with(netcore_profiler::LIBRARY_FILE_NAME));
+        // The library of another target has another hash in its name.
+        libraries.retain(|path| path.contains("/libnetcore_profiler-"));
         libraries.sort_unstable();
         libraries.dedup();
         ensure!(libraries.len() == 1, "the second attach has loaded another file: {libraries:?}");

@@ -27,9 +27,12 @@ pub(super) struct Row {
 impl Row {
     pub(super) fn new(platform: &Platform, results: &Results) -> Row {
         let built = if results.is_built { "yes" } else { "no" };
-        let mut text = format!("|{}|{built}|", platform.title);
-        let tests = format!("{}, {}", results.passed.len(), results.skipped.len());
         // Writing to a String cannot fail.
+        let mut text = format!("|{}|{built}|", platform.title);
+        let mut tests = format!("{}, {}", results.passed.len(), results.skipped.len());
+        if !results.failed.is_empty() {
+            let _ = write!(tests, ", {} failed", results.failed.len());
+        }
         let _ = match platform.ran_on {
             Some(system) => write!(text, "{system}|{tests}|"),
             None => write!(text, "nothing|-|"),
