@@ -209,14 +209,18 @@ impl AllocatingMethods {
     /// What is kept of the method, unless it was unloaded or lost its place.
     pub(super) fn facts(&self, place: Place) -> Option<Facts> {
         let entry = self.get(place)?;
+        let is_known = || entry.state.load(SeqCst) & (KNOWN | UNLOADED) == KNOWN;
+        // A thread that takes the place raises its version first, and then writes: until it is known again, the fields are
+        // those of two methods.
+        if !is_known() {
+            return None;
+        }
         let facts = Facts {
             function: entry.function.load(SeqCst),
             module: entry.module.load(SeqCst),
             token: entry.token.load(SeqCst),
         };
-        let is_known = entry.state.load(SeqCst) & (KNOWN | UNLOADED) == KNOWN;
-        // A thread that takes the place raises its version before it writes there.
-        (is_known && entry.version.load(SeqCst) == place.version).then_some(facts)
+        (is_known() && entry.version.load(SeqCst) == place.version).then_some(facts)
     }
 
     /// Marks the methods of a module that is unloaded, and all generic ones, because they may use its types.
@@ -307,7 +311,7 @@ mod tests {
     fn facts_are_consistent_while_places_are_reassigned() {
         let methods = methods();
         let stop = core::sync::atomic::AtomicBool::new(false);
-        std::thread::scope(|scope| {
+        let wrong = std::thread::scope(|scope| {
             for thread in 0..2 {
                 let (methods, stop) = (&methods, &stop);
                 scope.spawn(move || {
@@ -317,13 +321,16 @@ mod tests {
                     }
                 });
             }
-            for number in (1..=CAPACITY as u16).cycle().take(500_000) {
+            // A failure inside the scope would wait for the other threads for ever.
+            let mut numbers = (1..=CAPACITY as u16).cycle().take(500_000);
+            let wrong = numbers.find_map(|number| {
                 let version = methods.table.all()[usize::from(number) - 1].version.load(SeqCst);
-                if let Some(found) = methods.facts(Place { number, version }) {
-                    assert_eq!(Some(found), facts(found.function, found.function ^ 1));
-                }
-            }
+                let found = methods.facts(Place { number, version })?;
+                (Some(found) != facts(found.function, found.function ^ 1)).then_some(found)
+            });
             stop.store(true, SeqCst);
+            wrong
         });
+        assert_eq!(wrong, None, "facts of two methods");
     }
 }
