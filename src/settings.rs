@@ -73,6 +73,11 @@ impl Text {
         Text { text: text.to_owned(), own: true }
     }
 
+    /// The same text, of which no line is shown: not the user named its file, but a directory's settings did.
+    pub(crate) fn unseen(self) -> Self {
+        Self { own: false, ..self }
+    }
+
     /// Describes a mistake by line and column. Only the file's owner is shown the line itself.
     pub(crate) fn mistake(&self, e: &toml::de::Error) -> String {
         if self.own {

@@ -31,7 +31,7 @@ fn from_file(path: &Path, args: &AssertionArgs) -> Result<Vec<Assertion>, Failur
     let text = match args.assert_file_found {
         false => settings::typed(path).map_err(|failure| failure.remedy(EXAMPLE))?,
         true => match settings::found(path)? {
-            Found::Text(text) => text,
+            Found::Text(text) => text.unseen(),
             Found::PassedOver(why) => {
                 let what = format!("cannot use the assert-file that gcwatch.toml names: {}", why.what);
                 let failure = Failure::new(Code::USAGE, what);

@@ -1,9 +1,12 @@
 //! Findings in words: each with what is wrong, and what to change.
 
-use super::units::{Units, bytes, count, duration, percent};
+use super::child_exit;
+use super::model::End;
+use super::units::{Units, bytes, count, duration, percent, plural};
 use crate::escape::escape_untrusted;
 use crate::finding::{Finding, IDS, Part, Sentence};
-use crate::gc::summary::Summary;
+use crate::gc::facts::Lost;
+use crate::gc::generation::Generation;
 
 /// Findings that a report for people shows.
 const MAX_SHOWN: usize = 5;
@@ -26,9 +29,26 @@ pub(super) fn shown(findings: &[Finding], units: Units, unicode: bool) -> Vec<Sh
 }
 
 /// What to say instead of findings; `None`: there was nothing to judge.
-pub(super) fn nothing(sum: &Summary) -> Option<String> {
-    let known = IDS.len();
-    (sum.gcs > 0).then(|| format!("nothing is wrong that gcwatch knows: {known} rules found nothing"))
+pub(super) fn nothing(end: &End<'_>) -> Option<String> {
+    /// Of fewer, growth and fragmentation cannot be judged.
+    const MIN_FULL_GCS: u64 = 3;
+    let sum = end.summary;
+    if sum.gcs == 0 {
+        return None;
+    }
+    let rules = format!("{} rules found nothing", IDS.len());
+    let [_, _, lost, half_armed] = sum.incomplete;
+    let is_incomplete = *end.lost != Lost::default() || lost + half_armed > 0;
+    if is_incomplete || child_exit::is_crash(end.exit.child) {
+        return Some(format!("{rules}, but the data are incomplete"));
+    }
+    let of_gen2 = sum.groups.iter().filter(|((generation, _), _)| *generation == Generation::GEN2);
+    let full: u64 = of_gen2.map(|(_, group)| group.count).sum();
+    Some(if full < MIN_FULL_GCS {
+        format!("{rules}; {} are too few to judge growth", plural(full, "gen2 collection"))
+    } else {
+        format!("nothing is wrong that gcwatch knows: {rules}")
+    })
 }
 
 /// A sentence, with a unit behind each figure.

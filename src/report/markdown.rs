@@ -115,7 +115,7 @@ impl<W: Write> MarkdownReport<W> {
         for (n, finding) in findings.iter().enumerate() {
             lines.push(format!("{}. **{}.** {}.", n + 1, plain(&finding.title), plain(&finding.remedy)));
         }
-        match in_short::nothing(end.summary) {
+        match in_short::nothing(end) {
             _ if !findings.is_empty() => lines,
             Some(nothing) => vec![String::new(), format!("In short: {nothing}.")],
             None => Vec::new(),

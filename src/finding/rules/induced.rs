@@ -60,8 +60,8 @@ impl Rule for Induced {
         let named = callers.iter().find(|caller| !caller.method.starts_with('('));
         let remedy = match named {
             Some(caller) => {
-                title =
-                    title.and(format!("; {} did for ", short(&caller.method))).and(Part::Count(caller.count));
+                title = title.and("; ").and(Part::Count(caller.count));
+                title = title.and(format!(" of them by {}", short(&caller.method)));
                 sentence![format!("remove the call of GC.Collect in {}", short(&caller.method))]
             }
             None => sentence!["remove the calls of GC.Collect; --level roots shows which methods make them"],

@@ -11,6 +11,7 @@ pub(super) const ID: &str = "mid-life";
 
 const MIN_SURVIVE_GEN0: f64 = 0.2;
 const MAX_SURVIVE_GEN1: f64 = 0.3;
+const MAX_FINALIZABLE: f64 = 0.2;
 const MIN_GEN1_GCS: u64 = 5;
 const MIN_GEN1_PART: f64 = 0.25;
 const MIN_PROMOTED_PER_SECOND: f64 = 20e6;
@@ -23,6 +24,9 @@ pub(super) struct MidLife {
     gen1_pause_ns: u64,
     gen0: Survival,
     gen1: Survival,
+    /// Bytes that survived only because they wait for a finalizer, and all that were promoted.
+    finalizable: u64,
+    promoted: u64,
     numbers: Numbers,
 }
 
@@ -51,6 +55,8 @@ impl Rule for MidLife {
             return;
         }
         self.gcs += 1;
+        self.finalizable = self.finalizable.saturating_add(gc.finalization_bytes.unwrap_or(0));
+        self.promoted = self.promoted.saturating_add(gc.promoted_bytes.unwrap_or(0));
         self.gen0.add(gc, GEN0);
         if gc.generation >= Some(Generation::GEN1) {
             self.gen1_gcs += 1;
@@ -63,7 +69,10 @@ impl Rule for MidLife {
     fn judge(&self, watch: &Watch<'_>) -> Option<Finding> {
         let (gen0, gen1) = (self.gen0.part()?, self.gen1.part()?);
         let per_second = self.gen0.survived as f64 / watch.seconds()?;
+        // Such objects always survive one collection: that is another finding.
+        let by_finalizers = ratio(self.finalizable, self.promoted).unwrap_or(0.0);
         let found = gen0 >= MIN_SURVIVE_GEN0
+            && by_finalizers < MAX_FINALIZABLE
             && gen1 <= MAX_SURVIVE_GEN1
             && self.gen1_gcs >= MIN_GEN1_GCS
             && self.gen1_gcs as f64 >= MIN_GEN1_PART * self.gcs as f64

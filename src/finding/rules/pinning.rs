@@ -6,6 +6,7 @@ use crate::finding::rule::{Rule, Watch};
 use crate::finding::sentence::{Part, sentence, short};
 use crate::finding::series::Series;
 use crate::gc::record::{Gc, Kind};
+use crate::gc::root_stats::PinnedTotals;
 
 pub(super) const ID: &str = "pinning";
 
@@ -53,7 +54,11 @@ impl Rule for Pinning {
             " of the heap)",
         ];
         let stats = watch.summary.roots.as_ref().and_then(|roots| roots.stats.as_ref());
-        let most = stats.and_then(|stats| stats.pinned().into_iter().max_by_key(|row| row.max_count));
+        // Of some handles gcwatch did not see the making. A row with a method says more, if it is not much smaller.
+        let weight = |row: &&PinnedTotals| {
+            row.max_count.saturating_mul(if row.allocated_by.is_some() { 4 } else { 1 })
+        };
+        let most = stats.and_then(|stats| stats.pinned().into_iter().max_by_key(weight));
         if let Some(row) = most {
             let by =
                 row.allocated_by.as_ref().map_or(String::new(), |method| format!(" of {}", short(method)));

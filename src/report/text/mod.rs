@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use super::in_short;
 use super::model::{End, Facts, Filter, LiveState, Report};
-use super::style::{Line, Role, Style, Terminal, wrap};
+use super::style::{Role, Style, Terminal, wrap};
 use super::units::Units;
 use super::verdicts::verdict_lines;
 use crate::escape::escape_untrusted;
@@ -184,7 +184,7 @@ impl<W: Write> TextReport<W> {
             let remedy = format!("\u{a0}\u{a0}\u{a0}{}.", finding.remedy);
             lines.extend(wrap(self.style, Role::Plain, &remedy, 3, columns));
         }
-        let head = match (lines.is_empty(), in_short::nothing(end.summary)) {
+        let head = match (lines.is_empty(), in_short::nothing(end)) {
             (false, _) => "In short".to_owned(),
             (true, Some(nothing)) => format!("In short: {nothing}."),
             (true, None) => return lines,
@@ -256,7 +256,8 @@ impl<W: Write> Report for TextReport<W> {
             return Ok(());
         }
         let text = format!("gcwatch: {}", escape_untrusted(message));
-        self.print(&Line::of(self.style, Role::High, &text).into_string())?;
+        let lines = wrap(self.style, Role::High, &text, 2, self.sentence_columns());
+        self.print_all(&lines)?;
         self.out.flush()
     }
 

@@ -161,7 +161,7 @@ fn last_lines(clr: &Clr) -> Result<()> {
     };
     let well = text("healthy")?;
     let last = well.trim_end().rsplit("\n\n").next().unwrap_or_default();
-    ensure!(last.starts_with("In short: nothing is wrong that gcwatch knows"), "{well}");
+    ensure!(last.starts_with("In short: ") && last.contains("rules found nothing"), "{well}");
     let ill = text("large")?;
     let last = ill.trim_end().rsplit("\n\n").next().unwrap_or_default();
     ensure!(last.starts_with("In short\n1. ") && last.contains("ArrayPool"), "{ill}");
