@@ -44,7 +44,7 @@ impl Results {
         result.starts_with("FAILED")
     }
 
-    /// The versions of .NET on which every test ran and passed whose name begins in this way: `8, 9, 10`.
+    /// The versions of .NET on which every test ran and passed whose name begins in this way: `8, 9, 10`. Empty: none.
     pub(super) fn runtimes(&self, test: &str) -> String {
         let versions = |names: &BTreeSet<String>| -> BTreeSet<u32> {
             let names = names.iter().filter_map(|name| name.split_once(' ').map(|(_, name)| name));
@@ -53,7 +53,7 @@ impl Results {
         };
         let failed = versions(&self.failed);
         let good: Vec<String> = versions(&self.passed).difference(&failed).map(u32::to_string).collect();
-        if good.is_empty() { "no".to_owned() } else { good.join(", ") }
+        good.join(", ")
     }
 }
 
@@ -88,6 +88,6 @@ mod tests {
         assert_eq!((results.passed.len(), results.failed.len(), results.skipped.len()), (2, 1, 1));
         assert_eq!(results.runtimes("levels::basic"), "8, 10");
         assert_eq!(results.runtimes("levels::"), "8");
-        assert_eq!(results.runtimes("roots::"), "no");
+        assert_eq!(results.runtimes("roots::"), "");
     }
 }

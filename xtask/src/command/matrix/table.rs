@@ -14,9 +14,14 @@ const HEAD: &str = "\
 |---|---|---|---|---|---|---|---|
 ";
 
-/// What each column of levels is proved by: all tests whose names begin like this.
-const PROOFS: [&str; 4] =
-    ["levels::basic", "levels::moves", "moves::every_address_maps", "names::known_holders"];
+/// What each column of levels is proved by: all tests whose names begin like this. Where the first ones do not run, the
+/// next ones count.
+const PROOFS: [&[&str]; 4] = [
+    &["levels::basic"],
+    &["levels::moves"],
+    &["moves::every_address_maps", "roots::known"],
+    &["names::known_holders"],
+];
 
 /// One platform's row.
 pub(super) struct Row {
@@ -38,7 +43,9 @@ impl Row {
             None => write!(text, "nothing|-|"),
         };
         for proof in PROOFS {
-            let _ = write!(text, "{}|", results.runtimes(proof));
+            let found =
+                proof.iter().map(|tests| results.runtimes(tests)).find(|runtimes| !runtimes.is_empty());
+            let _ = write!(text, "{}|", found.unwrap_or_else(|| "no".to_owned()));
         }
         Row { title: platform.title, text }
     }
