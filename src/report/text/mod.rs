@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use super::in_short;
 use super::model::{End, Facts, Filter, LiveState, Report};
-use super::style::{Role, Style, Terminal, wrap};
+use super::style::{Line, Role, Style, Terminal, wrap};
 use super::units::Units;
 use super::verdicts::verdict_lines;
 use crate::escape::escape_untrusted;
@@ -256,8 +256,7 @@ impl<W: Write> Report for TextReport<W> {
             return Ok(());
         }
         let text = format!("gcwatch: {}", escape_untrusted(message));
-        let lines = wrap(self.style, Role::High, &text, 2, self.sentence_columns());
-        self.print_all(&lines)?;
+        self.print(&Line::of(self.style, Role::High, &text).into_string())?;
         self.out.flush()
     }
 
