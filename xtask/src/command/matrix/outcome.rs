@@ -34,7 +34,7 @@ impl Results {
         else {
             return false;
         };
-        let kind = match result.split(',').next().unwrap_or_default().trim() {
+        let kind = match result.split([',', ' ']).next().unwrap_or_default() {
             "ok" => &mut self.passed,
             "ignored" => &mut self.skipped,
             "FAILED" => &mut self.failed,
@@ -81,11 +81,12 @@ mod tests {
             "test levels::basic [net10.0.12] ... ok",
             "test levels::moves [net10.0.12] ... FAILED",
             "test other::plain ... ignored, no reason",
+            "test other::later ... ignored (with a reason, in words)",
             "running 3 tests",
         ] {
             results.read("integration", line);
         }
-        assert_eq!((results.passed.len(), results.failed.len(), results.skipped.len()), (2, 1, 1));
+        assert_eq!((results.passed.len(), results.failed.len(), results.skipped.len()), (2, 1, 2));
         assert_eq!(results.runtimes("levels::basic"), "8, 10");
         assert_eq!(results.runtimes("levels::"), "8");
         assert_eq!(results.runtimes("roots::"), "");
