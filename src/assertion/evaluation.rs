@@ -46,7 +46,7 @@ impl Assertions {
         Assertions { evaluations: assertions.into_iter().map(Evaluation::new).collect(), stops: Vec::new() }
     }
 
-    /// Whether there are no assertions.
+    /// Whether there is nothing to judge.
     pub(crate) fn is_empty(&self) -> bool {
         self.evaluations.is_empty() && self.stops.is_empty()
     }
@@ -80,7 +80,8 @@ impl Assertions {
     /// The verdicts, in the order of the assertions, then those on the conditions that end a watch.
     pub(crate) fn judge(&self, summary: &Summary, lost: &Lost, watch: &Watch) -> Vec<Verdict> {
         let judged = self.evaluations.iter().map(|evaluation| evaluation.judge(summary, lost, watch));
-        judged.chain(self.stops.iter().map(|stop| stop.verdict(watch))).collect()
+        let has_gaps = has_gaps(summary, lost);
+        judged.chain(self.stops.iter().map(|stop| stop.verdict(watch, has_gaps))).collect()
     }
 
     /// The verdicts on a process that was not watched.
@@ -96,7 +97,8 @@ impl Assertions {
             unjudged: Some(why),
             violations: Vec::new(),
         };
-        self.evaluations.iter().map(one).collect()
+        let stops = self.stops.iter().map(|stop| stop.unjudged(why));
+        self.evaluations.iter().map(one).chain(stops).collect()
     }
 }
 

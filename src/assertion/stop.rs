@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::disturbance::disturbances;
+use super::disturbance::{Disturbance, disturbances};
 use super::metric::{METRICS, Metric, Value};
 use super::parse::{InvalidAssertion, Op, comparison, value};
 use super::verdict::{Verdict, Violation};
@@ -22,6 +22,8 @@ pub(crate) struct StopCondition {
     limit: f64,
     /// The first collection that met it.
     met: Option<Violation>,
+    /// Whether any collection has the figure. `None`: there was none yet.
+    is_known: Option<bool>,
 }
 
 impl FromStr for StopCondition {
@@ -38,7 +40,15 @@ impl FromStr for StopCondition {
             });
         };
         let limit = value(limit, metric.name, metric.unit)?;
-        Ok(StopCondition { text: escape_untrusted(text.trim()), metric, of, op, limit, met: None })
+        Ok(StopCondition {
+            text: escape_untrusted(text.trim()),
+            metric,
+            of,
+            op,
+            limit,
+            met: None,
+            is_known: None,
+        })
     }
 }
 
@@ -50,6 +60,7 @@ impl StopCondition {
 
     /// Takes in a complete collection.
     pub(super) fn add(&mut self, gc: &Gc) {
+        self.is_known = Some((self.of)(gc).is_some() || self.is_known == Some(true));
         let Some(value) = (self.of)(gc).filter(|&value| self.op.holds(value as f64, self.limit)) else {
             return;
         };
@@ -69,17 +80,38 @@ impl StopCondition {
         self.met.is_some()
     }
 
-    /// As an assertion: it holds if no collection met the condition.
-    pub(super) fn verdict(&self, watch: &Watch) -> Verdict {
+    /// As an assertion: it holds if no collection met the condition. `has_gaps`: events were lost, so one may have.
+    pub(super) fn verdict(&self, watch: &Watch, has_gaps: bool) -> Verdict {
+        let unjudged = match self.is_known {
+            _ if self.is_met() => None,
+            _ if has_gaps => Some("collections or events were lost"),
+            _ if self.metric.level > watch.level => Some("not seen at this level"),
+            Some(false) => Some("no data"),
+            None | Some(true) => None,
+        };
+        self.judged(watch.level, disturbances(self.metric, watch), unjudged)
+    }
+
+    /// The verdict on a process that was not watched.
+    pub(super) fn unjudged(&self, why: &'static str) -> Verdict {
+        self.judged(Level::Basic, Vec::new(), Some(why))
+    }
+
+    fn judged(
+        &self,
+        level: Level,
+        disturbed_by: Vec<Disturbance>,
+        unjudged: Option<&'static str>,
+    ) -> Verdict {
         Verdict {
             text: format!("stop-on {}", self.text),
             value: self.met.and_then(|met| met.value).map(|value| value as f64),
             unit: self.metric.unit,
-            level: watch.level,
-            disturbed_by: disturbances(self.metric, watch),
-            holds: Some(self.met.is_none()),
+            level,
+            disturbed_by,
+            holds: unjudged.is_none().then_some(!self.is_met()),
             gcs_seen: None,
-            unjudged: None,
+            unjudged,
             violations: self.met.into_iter().collect(),
         }
     }
@@ -98,12 +130,22 @@ mod tests {
             stop.add(&gc);
             assert_eq!(stop.is_met(), number > 1);
         }
-        let verdict = stop.verdict(&Watch::default());
+        let verdict = stop.verdict(&Watch::default(), true);
         assert_eq!(
             (verdict.holds, verdict.value, verdict.violations[0].number),
             (Some(false), Some(201e6), 2)
         );
         assert_eq!(verdict.text, "stop-on pause > 200ms");
+        let never = |text: &str, gcs: &[Gc], has_gaps| {
+            let mut stop: StopCondition = text.parse().expect("a condition");
+            gcs.iter().for_each(|gc| stop.add(gc));
+            stop.verdict(&Watch::default(), has_gaps).holds
+        };
+        let gcs = [gc];
+        assert_eq!([never("pause > 1s", &gcs, false), never("pause > 1s", &[], false)], [Some(true); 2]);
+        assert_eq!(never("pause > 1s", &gcs, true), None, "a lost collection could have met it");
+        assert_eq!(never("roots.total > 1", &gcs, false), None, "not seen at this level");
+        assert_eq!(never("handles > 1", &gcs, false), None, "no collection has the figure");
         for wrong in ["pause.p99 > 1ms", "gc.count > 3", "pause", "pause > 3", "nothing > 3"] {
             assert!(wrong.parse::<StopCondition>().is_err(), "{wrong}");
         }

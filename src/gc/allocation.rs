@@ -75,6 +75,13 @@ impl Allocation {
         }
     }
 
+    fn push(&mut self, point: Point) {
+        self.points.push_back(point);
+        if self.points.len() > MAX_KEPT {
+            self.points.pop_front();
+        }
+    }
+
     fn added(&mut self, gc: &Gc) -> Option<[u64; 3]> {
         if !gc.complete() {
             return None;
@@ -90,7 +97,7 @@ impl Allocation {
         let number = gc.number?;
         if number == 1 {
             // Nothing was in use before the program began.
-            self.points.push_back(Point::default());
+            self.push(Point::default());
         }
         let last = *self.points.back()?;
         let mut point = Point { number, used: after, free, total: last.total };
@@ -110,10 +117,7 @@ impl Allocation {
             for (place, total) in point.total.iter_mut().enumerate() {
                 *total = total.saturating_add(before(place, &last));
             }
-            self.points.push_back(point);
-            if self.points.len() > MAX_KEPT {
-                self.points.pop_front();
-            }
+            self.push(point);
         }
         Some(std::array::from_fn(|place| point.total[place].saturating_sub(last.total[place])))
     }

@@ -9,11 +9,6 @@ pub(super) fn told(code: Option<i32>) -> Option<String> {
     })
 }
 
-/// Whether a program crashed or was killed. What it did last may be missing.
-pub(super) fn is_crash(code: Option<i32>) -> bool {
-    code.is_some_and(|code| !(0..128).contains(&code) && meaning(code).is_some())
-}
-
 /// Codes of Windows are known by their hexadecimal digits.
 fn shown(code: i32) -> String {
     if (0..=0xFFFF).contains(&code) { code.to_string() } else { format!("{code:#010X}") }

@@ -1,6 +1,5 @@
 //! Findings in words: each with what is wrong, and what to change.
 
-use super::child_exit;
 use super::model::End;
 use super::units::{Units, bytes, count, duration, percent, plural};
 use crate::escape::escape_untrusted;
@@ -39,13 +38,13 @@ pub(super) fn nothing(end: &End<'_>) -> Option<String> {
     let rules = format!("{} rules found nothing", IDS.len());
     let [_, _, lost, half_armed] = sum.incomplete;
     let is_incomplete = *end.lost != Lost::default() || lost + half_armed > 0;
-    if is_incomplete || child_exit::is_crash(end.exit.child) {
+    if is_incomplete {
         return Some(format!("{rules}, but the data are incomplete"));
     }
     let of_gen2 = sum.groups.iter().filter(|((generation, _), _)| *generation == Generation::GEN2);
     let full: u64 = of_gen2.map(|(_, group)| group.count).sum();
     Some(if full < MIN_FULL_GCS {
-        format!("{rules}; {} are too few to judge growth", plural(full, "gen2 collection"))
+        format!("{rules}; growth cannot be judged by {}", plural(full, "gen2 collection"))
     } else {
         format!("nothing is wrong that gcwatch knows: {rules}")
     })

@@ -53,7 +53,7 @@ pub(super) const PLATFORMS: [Platform; 6] = [
         name: "win-x64",
         title: "Windows x64",
         target: "x86_64-pc-windows-gnu",
-        ran_on: Some("Wine 8"),
+        ran_on: Some("Wine"),
         tests: |target| {
             Ok(vec![
                 package(target, "dotnet-diagnostics-client", &["--lib"])?,
