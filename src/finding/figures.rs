@@ -1,6 +1,7 @@
 //! Figures of collections that several rules use.
 
 use super::model::MAX_GCS;
+use super::sentence::{Part, Sentence, sentence};
 use crate::gc::record::{Gc, GenerationStats};
 
 pub(super) const GEN0: usize = 0;
@@ -44,4 +45,42 @@ impl Numbers {
 /// `None`: the whole is nothing.
 pub(super) fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+/// What of a generation survived, over all collections.
+#[derive(Debug, Default)]
+pub(super) struct Survival {
+    before: u64,
+    pub(super) survived: u64,
+}
+
+impl Survival {
+    pub(super) fn add(&mut self, gc: &Gc, index: usize) {
+        if let Some((before, survived)) = size_before(gc, index).zip(promoted(gc, index)) {
+            self.before = self.before.saturating_add(before);
+            self.survived = self.survived.saturating_add(survived);
+        }
+    }
+
+    pub(super) fn part(&self) -> Option<f64> {
+        ratio(self.survived, self.before)
+    }
+}
+
+/// The gen0 budget that the GC would get, and what that does to the number of collections.
+pub(super) fn gen0_budget_remedy(before: &str, budget_bytes: f64, gcs_per_second: f64) -> Sentence {
+    const TIMES: u64 = 8;
+    const MAX_BYTES: u64 = 1 << 30;
+    const MIN_BYTES: u64 = 16 << 20;
+    let wanted =
+        (budget_bytes.max(1.0) as u64).saturating_mul(TIMES).clamp(MIN_BYTES, MAX_BYTES).next_power_of_two();
+    let rate = gcs_per_second * budget_bytes / wanted as f64;
+    sentence![
+        format!("{before}raise the gen0 budget: DOTNET_GCgen0size=0x{wanted:X} ("),
+        Part::Bytes(wanted),
+        ") means about ",
+        Part::PerSecond(rate),
+        " instead of ",
+        Part::PerSecond(gcs_per_second),
+    ]
 }

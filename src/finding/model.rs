@@ -57,6 +57,7 @@ pub(crate) enum Unit {
     BytesPerSecond,
     Count,
     Ns,
+    NsPerMib,
     Percent,
     PerSecond,
 }
@@ -68,6 +69,7 @@ impl Unit {
             Unit::BytesPerSecond => "bytes_per_second",
             Unit::Count => "count",
             Unit::Ns => "ns",
+            Unit::NsPerMib => "ns_per_mib",
             Unit::Percent => "percent",
             Unit::PerSecond => "per_second",
         }

@@ -4,7 +4,8 @@ use std::path::Path;
 use super::*;
 use crate::gc::facts::BackgroundGc;
 use crate::gc::generation::Generation;
-use crate::gc::record::{GenerationStats, Incomplete, Kind, Level, Reason};
+use crate::gc::record::{GenerationStats, Incomplete, Kind, Level, Phases, Reason};
+use crate::gc::root_kind::MarkKind;
 
 const MB: u64 = 1_000_000;
 
@@ -164,6 +165,85 @@ fn finalizable_garbage_counts_against_all_that_is_promoted() {
 fn shortage_of_memory_is_what_the_gc_calls_so() {
     let found = at_the_bound(|ill| vec![gc(Generation::GEN2, if ill { 9 } else { 0 }); 3]);
     assert_eq!(found, [vec!["memory-limit"], vec![]]);
+}
+
+/// A collection that spends 6 ms of 10 ms on one kind of root, and finds 1 MiB there.
+fn marking(kind: MarkKind, ns: u64, bytes: u64) -> Vec<Gc> {
+    let mut gc = gc(Generation::GEN0, 0);
+    let mut phases = Phases::default();
+    phases.marked(kind, ns);
+    gc.phases = Some(phases);
+    gc.promoted_by[kind.index()] = Some(bytes);
+    vec![gc; 5]
+}
+
+#[test]
+fn marking_counts_where_it_finds_little() {
+    for (kind, id) in [
+        (MarkKind::STACK, "stacks"),
+        (MarkKind::HANDLE, "handles"),
+        (MarkKind::OLDER_GENERATION, "older-generations"),
+    ] {
+        let by_time = at_the_bound(|ill| marking(kind, if ill { 2_000_000 } else { 1_900_000 }, 1 << 20));
+        assert_eq!(by_time, [vec![id], vec![]]);
+        let by_bytes = at_the_bound(|ill| marking(kind, 6_000_000, if ill { 3 << 20 } else { 4 << 20 }));
+        assert_eq!(by_bytes, [vec![id], vec![]]);
+    }
+}
+
+#[test]
+fn time_after_the_collection_is_a_shortage_of_cpu() {
+    let found = at_the_bound(|ill| {
+        let mut gc = gc(Generation::GEN0, 0);
+        gc.phases = Some(Phases::default());
+        gc.gc_ns = Some(if ill { 4_900_000 } else { 5_000_000 });
+        vec![gc; 5]
+    });
+    assert_eq!(found, [vec!["cpu-shortage"], vec![]]);
+}
+
+#[test]
+fn handles_have_to_rise_in_every_third() {
+    let with = |handles: u32| {
+        let mut gc = gc(Generation::GEN0, 0);
+        gc.handles = Some(handles);
+        gc
+    };
+    let of = |last: u32| [10_000, 14_000, last].into_iter().flat_map(|n| vec![with(n); 3]).collect();
+    assert_eq!(at_the_bound(|ill| of(if ill { 20_000 } else { 19_999 })), [vec!["handle-growth"], vec![]]);
+    assert_eq!(ids([10_000, 90_000, 90_000].into_iter().flat_map(|n| vec![with(n); 3])), Vec::<&str>::new());
+}
+
+#[test]
+fn blocking_collections_of_gen2_count_by_the_programs_setting() {
+    let found = |concurrent, background_gc, gcs: usize| {
+        let (mut rules, mut summary, mut facts) = (Rules::default(), Summary::default(), facts());
+        facts.target.gc.concurrent = Some(concurrent);
+        facts.watch.background_gc = background_gc;
+        for gc in vec![gc(Generation::GEN2, 0); gcs] {
+            rules.add(&gc);
+            summary.add(&gc);
+        }
+        rules.findings(&facts, &summary).iter().map(|finding| finding.id).collect::<Vec<_>>()
+    };
+    assert_eq!(found(true, BackgroundGc::Untouched, 3), ["blocking-gen2"]);
+    assert_eq!(found(true, BackgroundGc::Untouched, 2), Vec::<&str>::new());
+    assert_eq!(found(true, BackgroundGc::OffWhileWatched, 3), Vec::<&str>::new());
+    assert_eq!(found(false, BackgroundGc::None, 3), ["concurrent-off"]);
+}
+
+#[test]
+fn what_dies_in_gen2_needed_a_larger_gen0() {
+    let found = at_the_bound(|ill| {
+        let mut young = gc(Generation::GEN1, 0);
+        young.generations[0].promoted_bytes = Some(10 * MB);
+        young.generations[1].promoted_bytes = Some(7 * MB);
+        let mut full = gc(Generation::GEN2, 0);
+        full.kind = Some(Kind::Background);
+        full.generations[2].promoted_bytes = Some(if ill { 14 } else { 15 } * MB);
+        [vec![young; 200], vec![full; 10]].concat()
+    });
+    assert_eq!(found, [vec!["gen0-budget"], vec![]]);
 }
 
 #[test]

@@ -137,7 +137,9 @@ impl OpenGc {
         self.record.pauses.iter().any(|p| p.phase == Phase::FinalMark)
     }
 
-    pub(crate) fn mark(&mut self, kind: MarkKind, bytes: u64) {
+    pub(crate) fn mark(&mut self, kind: MarkKind, bytes: u64, at_ns: u64) {
+        let since_start_ns = at_ns.saturating_sub(self.started_ns);
+        self.record.phases.get_or_insert_default().marked(kind, since_start_ns);
         if let Some(sum) = self.record.promoted_by.get_mut(kind.index()) {
             *sum = Some(sum.unwrap_or(0).saturating_add(bytes));
         }

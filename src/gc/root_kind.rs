@@ -103,6 +103,10 @@ impl From<wire::RootFlags> for RootFlags {
 pub(crate) struct MarkKind(pub(crate) u32);
 
 impl MarkKind {
+    pub(crate) const STACK: Self = Self(0);
+    pub(crate) const HANDLE: Self = Self(2);
+    /// The cards of generations that are not collected.
+    pub(crate) const OLDER_GENERATION: Self = Self(3);
     /// Objects found again after the mark stack overflowed. Their bytes are part of other kinds' bytes, too.
     pub(crate) const OVERFLOW: Self = Self(5);
     /// Objects that became ready for finalization.

@@ -9,9 +9,9 @@ use crate::gc::generation::Generation;
 use crate::gc::histogram::Histogram;
 use crate::gc::record::{
     BlockCount, Compacting, Cost, Gc, GenerationStats, HeapStats, Incomplete, Kind, Level, Moved, MovedRange,
-    Pause, Phase, Reason, Root, RootCount, Roots, Surviving, SurvivingRange, Transition,
+    Pause, Phase, Phases, Reason, Root, RootCount, Roots, Surviving, SurvivingRange, Transition,
 };
-use crate::gc::root_kind::{RootFlags, RootKind};
+use crate::gc::root_kind::{MarkKind, RootFlags, RootKind};
 use crate::gc::root_stats::{MethodRow, Origins, PinnedRow, RootStats, StaticRow, TypeRow};
 use crate::gc::summary::{StopTotals, Summary};
 use crate::report::model::{End, Facts, Report};
@@ -103,6 +103,11 @@ fn one(number: u32, at_ms: u64, dice: &mut Dice) -> Gc {
     gc.suspend_ns = Some(pause / 40);
     gc.gc_ns = Some(pause - pause / 30);
     gc.pauses = vec![whole(at, pause, Some(pause / 40))];
+    let mut phases = Phases { rest_ns: pause / 2, ..Phases::default() };
+    phases.marked(MarkKind::STACK, pause / 50);
+    phases.marked(MarkKind::HANDLE, pause / 20);
+    phases.marked(MarkKind::OLDER_GENERATION, pause / 3);
+    gc.phases = Some(phases);
     let before = (118 + dice.roll(12)) * MIB;
     let after = if generation == 2 { before - (8 + dice.roll(9)) * MIB } else { (50 + dice.roll(5)) * MIB };
     gc.heap_before_bytes = Some(before);

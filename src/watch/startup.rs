@@ -20,8 +20,10 @@ use crate::gc::record::Level;
 use crate::sys;
 use crate::target;
 
-/// The profiler connects within a millisecond of the runtime's start, or later on a slow machine.
+/// The profiler connects within a millisecond of the runtime's start, unless the machine is busy.
 const PROFILER_TIMEOUT: Duration = Duration::from_secs(3);
+/// A runtime that has not come to managed code by then may never load it.
+const MAX_PROFILER_TIMEOUTS: u32 = 20;
 /// A runtime answers at once, unless its process is stopped.
 const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -122,12 +124,30 @@ impl Resumed {
             Some(ready) if roots.sampling.is_some() => {
                 Ok(StartedWatch { ready: Some(ready), roots, ..without })
             }
-            Some(mut ready) => match ready.came(PROFILER_TIMEOUT).await {
+            Some(mut ready) => match profiler_came(&mut ready, suspended).await {
                 true => Ok(StartedWatch { lease: Some(ready.into_lease()), ..without }),
                 false => without_silent_profiler(without, suspended, request).await,
             },
         }
     }
+}
+
+/// Waits for the profiler for as long as the runtime can still load it. Before it has loaded it, it has no entry assembly.
+async fn profiler_came(ready: &mut Ready, suspended: &Suspended) -> bool {
+    for _ in 0..MAX_PROFILER_TIMEOUTS {
+        if ready.came(PROFILER_TIMEOUT).await {
+            return true;
+        }
+        let answer = launch::unless_gone(suspended.info.pid, suspended.client.process_info());
+        match timeout(DESCRIBE_TIMEOUT, answer).await {
+            Ok(Some(Ok(info))) if info.entry_assembly.as_deref().is_none_or(str::is_empty) => {}
+            // It is too busy to answer.
+            Err(_) => {}
+            Ok(_) => break,
+        }
+    }
+    // It may have come after the last look at the lease.
+    ready.came(Duration::ZERO).await
 }
 
 async fn without_silent_profiler(

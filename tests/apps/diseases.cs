@@ -2,7 +2,8 @@
 //
 // With end=1 there is a collection after all allocations.
 //
-//   diseases healthy|growth|large|induced|pinning|midlife|suspension|fragmentation|finalizers|limit [rounds=N]
+//   diseases healthy|growth|large|induced|pinning|midlife|suspension|fragmentation|finalizers|limit|stacks|handles|
+//            cards|handleleak|old|gaps|busy|young [rounds=N]
 //
 // stdout: "ready pid=N", at the end "done checksum= gc0= gc1= gc2= allocated=".
 using System;
@@ -27,11 +28,19 @@ static class Diseases
             case "large": Large(Or(rounds, 2_000)); break;
             case "induced": Induced(Or(rounds, 60)); break;
             case "pinning": Pinning(Or(rounds, 40)); break;
-            case "midlife": MidLife(Or(rounds, 400_000)); break;
+            case "midlife": MidLife(Or(rounds, 400_000), 6_000); break;
             case "suspension": Suspension(Or(rounds, 20)); break;
             case "fragmentation": Fragmentation(Or(rounds, 8_000)); break;
             case "finalizers": Finalizers(Or(rounds, 60_000)); break;
             case "limit": Limit(Or(rounds, 400_000)); break;
+            case "stacks": Stacks(Or(rounds, 12)); break;
+            case "handles": Handles(Or(rounds, 30)); break;
+            case "cards": Cards(Or(rounds, 30)); break;
+            case "handleleak": HandleLeak(Or(rounds, 60)); break;
+            case "old": Old(Or(rounds, 8_000_000)); break;
+            case "gaps": Gaps(Or(rounds, 12)); break;
+            case "young": MidLife(Or(rounds, 1_000_000), 60_000); break;
+            case "busy": Busy(Or(rounds, 12)); break;
             default: throw new ArgumentException(args[0]);
         }
         long allocated = GC.GetTotalAllocatedBytes(true);
@@ -123,14 +132,14 @@ static class Diseases
         }
     }
 
-    // Objects that live for two collections of gen0.
-    static void MidLife(int objects)
+    // Objects that live until `alive` others were made.
+    static void MidLife(int objects, int alive)
     {
         var window = new Queue<byte[]>();
         for (int i = 0; i < objects; i++)
         {
             window.Enqueue(Use(new byte[1_000]));
-            if (window.Count > 6_000) window.Dequeue();
+            if (window.Count > alive) window.Dequeue();
         }
         GC.KeepAlive(window);
     }
@@ -188,5 +197,115 @@ static class Diseases
         for (int i = 0; i < live.Length; i++) live[i] = Use(new byte[2_000]);
         for (int i = 0; i < objects; i++) live[App.Random(ref state) % (ulong)live.Length] = Use(new byte[2_000]);
         GC.KeepAlive(live);
+    }
+
+    // Threads whose stacks are deep while they allocate.
+    static void Stacks(int rounds)
+    {
+        var thread = new Thread(() => checksum += Deep(40_000, rounds), 256 << 20);
+        thread.Start();
+        thread.Join();
+    }
+
+    static int Deep(int depth, int rounds)
+    {
+        object held = depth % 1_000 == 0 ? new object() : null;
+        if (depth > 0)
+        {
+            int below = Deep(depth - 1, rounds);
+            GC.KeepAlive(held);
+            return below + 1;
+        }
+        for (int i = 0; i < rounds; i++) Garbage(18_000_000);
+        return 0;
+    }
+
+    // Very many handles, of which some get a new object all the time.
+    static void Handles(int rounds)
+    {
+        var old = new object();
+        var handles = new GCHandle[2_000_000];
+        for (int i = 0; i < handles.Length; i++) handles[i] = GCHandle.Alloc(old);
+        for (int round = 0; round < rounds; round++)
+        {
+            for (int i = 0; i < 100_000; i++)
+                handles[App.Random(ref state) % (ulong)handles.Length].Target = new object();
+            Garbage(15_000_000);
+        }
+        foreach (var handle in handles) handle.Free();
+    }
+
+    // A large old array whose elements are replaced by new objects all the time.
+    static void Cards(int rounds)
+    {
+        var table = new object[16_000_000];
+        for (int round = 0; round < rounds; round++)
+        {
+            for (int i = 0; i < 60_000; i++)
+                table[App.Random(ref state) % (ulong)table.Length] = new object();
+            Garbage(15_000_000);
+        }
+        GC.KeepAlive(table);
+    }
+
+    // Handles that nobody frees.
+    static void HandleLeak(int rounds)
+    {
+        var target = new object();
+        for (int round = 0; round < rounds; round++)
+        {
+            for (int i = 0; i < 1_000; i++) GCHandle.Alloc(target);
+            Garbage(18_000_000);
+        }
+    }
+
+    sealed class Node
+    {
+        public Node Next;
+        public long Value;
+    }
+
+    // Many small old objects that are replaced bit by bit.
+    static void Old(int replaced)
+    {
+        var live = new Node[1_000_000];
+        for (int i = 0; i < live.Length; i++) live[i] = new Node { Value = i };
+        for (int i = 0; i < replaced; i++)
+        {
+            ulong at = App.Random(ref state) % (ulong)live.Length;
+            live[at] = new Node { Value = i, Next = null };
+            if (i % 64 == 0) Garbage(4_000);
+        }
+        GC.KeepAlive(live);
+    }
+
+    // Most of the old objects die, again and again, and leave gaps.
+    static void Gaps(int rounds)
+    {
+        for (int round = 0; round < rounds; round++)
+        {
+            var live = new byte[400_000][];
+            for (int i = 0; i < live.Length; i++) live[i] = Use(new byte[200]);
+            Garbage(40_000_000);
+            for (int i = 0; i < live.Length; i++) if (i % 8 != 0) live[i] = null;
+            cache.AddRange(Array.FindAll(live, kept => kept != null));
+            Garbage(40_000_000);
+            if (cache.Count > 300_000) cache.RemoveRange(0, cache.Count / 2);
+        }
+    }
+
+    // More threads that compute than the machine has processors.
+    static void Busy(int rounds)
+    {
+        bool stop = false;
+        var threads = new Thread[8 * Environment.ProcessorCount];
+        for (int i = 0; i < threads.Length; i++)
+        {
+            threads[i] = new Thread(() => { ulong own = 1; while (!Volatile.Read(ref stop)) App.Random(ref own); });
+            threads[i].Start();
+        }
+        for (int i = 0; i < rounds; i++) Garbage(18_000_000);
+        Volatile.Write(ref stop, true);
+        foreach (var thread in threads) thread.Join();
     }
 }

@@ -28,16 +28,19 @@ pub(super) struct MemoryLimit {
     numbers: Numbers,
 }
 
+/// Whether a collection came because memory was short.
+pub(super) fn is_shortage(gc: &Gc) -> bool {
+    let mut named = gc.heaps.iter().flat_map(|heap| heap.condemned_reasons.iter().flatten());
+    gc.reason.is_some_and(|reason| REASONS.contains(&reason)) || named.any(|reason| SHORTAGE.contains(reason))
+}
+
 impl Rule for MemoryLimit {
     fn add(&mut self, gc: &Gc) {
         if gc.generation != Some(Generation::GEN2) {
             return;
         }
         self.full += 1;
-        let named = gc.heaps.iter().flat_map(|heap| heap.condemned_reasons.iter().flatten());
-        let is_short = gc.reason.is_some_and(|reason| REASONS.contains(&reason))
-            || named.into_iter().any(|reason| SHORTAGE.contains(reason));
-        if is_short {
+        if is_shortage(gc) {
             self.short += 1;
             self.pause_ns = self.pause_ns.saturating_add(gc.pause_ns.unwrap_or(0));
             self.heap_bytes = self.heap_bytes.max(gc.heap_after_bytes.unwrap_or(0));

@@ -1,9 +1,10 @@
 //! Objects that die soon after they were promoted to gen1.
 
-use crate::finding::figures::{GEN0, GEN1, Numbers, promoted, ratio, size_before};
+use crate::finding::figures::{GEN0, GEN1, Numbers, Survival, gen0_budget_remedy, ratio, size_before};
 use crate::finding::model::{Evidence, Finding, Severity, Unit};
 use crate::finding::rule::{Rule, Watch};
 use crate::finding::sentence::{Part, sentence};
+use crate::finding::series::Series;
 use crate::gc::generation::Generation;
 use crate::gc::record::{Gc, Kind};
 
@@ -23,30 +24,12 @@ pub(super) struct MidLife {
     gen1_gcs: u64,
     gen1_pause_ns: u64,
     gen0: Survival,
+    gen0_bytes: Series,
     gen1: Survival,
     /// Bytes that survived only because they wait for a finalizer, and all that were promoted.
     finalizable: u64,
     promoted: u64,
     numbers: Numbers,
-}
-
-#[derive(Debug, Default)]
-struct Survival {
-    before: u64,
-    survived: u64,
-}
-
-impl Survival {
-    fn add(&mut self, gc: &Gc, index: usize) {
-        if let Some((before, survived)) = size_before(gc, index).zip(promoted(gc, index)) {
-            self.before = self.before.saturating_add(before);
-            self.survived = self.survived.saturating_add(survived);
-        }
-    }
-
-    fn part(&self) -> Option<f64> {
-        ratio(self.survived, self.before)
-    }
 }
 
 impl Rule for MidLife {
@@ -58,6 +41,9 @@ impl Rule for MidLife {
         self.finalizable = self.finalizable.saturating_add(gc.finalization_bytes.unwrap_or(0));
         self.promoted = self.promoted.saturating_add(gc.promoted_bytes.unwrap_or(0));
         self.gen0.add(gc, GEN0);
+        if let Some(bytes) = size_before(gc, GEN0) {
+            self.gen0_bytes.add(bytes as f64);
+        }
         if gc.generation >= Some(Generation::GEN1) {
             self.gen1_gcs += 1;
             self.gen1_pause_ns = self.gen1_pause_ns.saturating_add(gc.pause_ns.unwrap_or(0));
@@ -97,9 +83,11 @@ impl Rule for MidLife {
                     .in_gcs(&self.numbers.0),
                 Evidence::new("gen0.promoted", Unit::BytesPerSecond, per_second, MIN_PROMOTED_PER_SECOND),
             ],
-            remedy: sentence![
-                "let objects die younger: keep less alive across requests or batches, or raise the gen0 budget (DOTNET_GCgen0size, a hexadecimal number of bytes)"
-            ],
+            remedy: gen0_budget_remedy(
+                "let objects die younger: keep less alive across requests or batches, or ",
+                self.gen0_bytes.median()?,
+                self.gcs as f64 / watch.seconds()?,
+            ),
             share: watch.share_of_pauses(self.gen1_pause_ns),
         })
     }

@@ -54,7 +54,7 @@ impl Fold {
             }
             RuntimeEvent::MarkWithType { kind, bytes } => {
                 if let Some(gc) = self.open(current) {
-                    gc.mark(kind, bytes);
+                    gc.mark(kind, bytes, e.at_ns);
                 }
             }
             RuntimeEvent::LohCompact => {

@@ -4,7 +4,7 @@ use super::OpenGc;
 use crate::gc::block_totals::add;
 use crate::gc::generation::Generation;
 use crate::gc::generation_bounds::GenerationBounds;
-use crate::gc::record::{BlockCount, Compacting, Gc, Incomplete, Level, Missing, Phase};
+use crate::gc::record::{BlockCount, Compacting, Gc, Incomplete, Kind, Level, Missing, Phase, Phases};
 
 impl OpenGc {
     /// Finishes the record; `bounds` are the latest.
@@ -35,6 +35,7 @@ impl OpenGc {
             self.record.incomplete.get_or_insert(Incomplete::Lost);
         }
         self.unknown_sums();
+        self.phases();
         // Single blocks are kept, and there was no event of the other kind.
         if let (Some(moved), Some(surviving)) = (&mut self.record.moved, &mut self.record.surviving)
             && moved.ranges.is_some() != surviving.ranges.is_some()
@@ -82,6 +83,18 @@ impl OpenGc {
         }
         r.finalization_bytes = None;
         self.global = None;
+    }
+
+    /// A background collection marks while the program runs. Its marks tell nothing of its pauses.
+    fn phases(&mut self) {
+        let blocking = self.record.kind.is_some_and(|kind| kind != Kind::Background);
+        let gc_ns =
+            self.record.gc_ns.filter(|_| blocking && !self.damaged && self.record.incomplete.is_none());
+        self.record.phases = self
+            .record
+            .phases
+            .zip(gc_ns)
+            .map(|(phases, gc_ns)| Phases { rest_ns: gc_ns.saturating_sub(phases.mark_ns), ..phases });
     }
 
     fn generations_of_ranges(&mut self) {

@@ -3,6 +3,7 @@
 
 use super::blocks::{Allocated, GenerationStats, HeapStats, Moved, Surviving};
 use super::kinds::{Compacting, Incomplete, Kind, Level, Phase, Reason};
+use super::phases::Phases;
 use super::roots::Roots;
 use crate::gc::generation::Generation;
 use crate::gc::names::Name;
@@ -67,6 +68,8 @@ pub(crate) struct Gc {
     /// Sum of the suspensions of those pauses that are in `pause_ns`.
     pub(crate) suspend_ns: Option<u64>,
     pub(crate) pauses: Vec<Pause>,
+    /// `None`: it is a background collection, or an event of it was lost.
+    pub(crate) phases: Option<Phases>,
     /// What the program allocated since the collection before it.
     pub(crate) allocated: Option<Allocated>,
     pub(crate) heap_before_bytes: Option<u64>,

@@ -3,6 +3,7 @@
 mod blocks;
 mod gc;
 mod kinds;
+mod phases;
 mod roots;
 
 pub(crate) use blocks::{
@@ -11,4 +12,5 @@ pub(crate) use blocks::{
 };
 pub(crate) use gc::{Cost, Gc, Missing, Pause};
 pub(crate) use kinds::{Compacting, Incomplete, Kind, Level, Phase, Reason};
+pub(crate) use phases::Phases;
 pub(crate) use roots::{Root, RootCount, Roots};

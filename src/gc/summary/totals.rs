@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use super::conditions::Conditions;
+use super::phases::PhaseTotals;
 use super::samples::{Samples, Tally};
 use crate::gc::generation::Generation;
 use crate::gc::growth::Growth;
@@ -110,7 +112,12 @@ pub(crate) struct Summary {
     /// Complete collections in whose pauses the runtime worked for gcwatch: all above level `basic`.
     pub(crate) gcs_above_basic: u64,
     pub(crate) longest: Option<Longest>,
-    pub(crate) reasons: BTreeMap<Reason, u64>,
+    /// The collections of each reason and their pauses.
+    pub(crate) reasons: BTreeMap<Reason, StopTotals>,
+    /// Why heaps wanted gen2, over all collections of gen2.
+    pub(crate) gen2_conditions: Conditions,
+    /// Of the blocking collections.
+    pub(crate) phases: PhaseTotals,
     pub(crate) moved: Option<Moved>,
     pub(crate) surviving: Option<Surviving>,
     pub(crate) roots: Option<RootsSummary>,
@@ -161,8 +168,12 @@ impl Summary {
         self.gcs += 1;
         self.gcs_above_basic += u64::from(gc.level > Level::Basic);
         if let Some(reason) = gc.reason {
-            *self.reasons.entry(reason).or_default() += 1;
+            self.reasons.entry(reason).or_default().add(gc.pause_ns.unwrap_or(0));
         }
+        if gc.generation == Some(Generation::GEN2) {
+            self.gen2_conditions.add(gc);
+        }
+        self.phases.add(gc);
         self.add_pauses(gc);
         self.add_blocks(gc);
         if let Some(roots) = &gc.roots {

@@ -30,6 +30,9 @@ pub(super) struct Expected {
     pub(super) counts: (u32, u32, u64, u64),
     pub(super) committed: Option<u64>,
     pub(super) marks: BTreeMap<u32, u64>,
+    /// The last mark of each kind, ns.
+    pub(super) marked_at: BTreeMap<u32, u64>,
+    pub(super) started_ns: u64,
     /// By generation before: moved, and survived in place; then what was in a moved batch and stayed.
     pub(super) moved: [BlockCount; 5],
     pub(super) surviving: [BlockCount; 5],
@@ -218,7 +221,7 @@ impl Expected {
                 self.generation = u8::try_from(*generation).unwrap();
                 self.reason = *reason;
                 self.kind = Some([Kind::Blocking, Kind::Background, Kind::Foreground][*kind as usize]);
-                self.gc_ns = event.at_ns;
+                (self.gc_ns, self.started_ns) = (event.at_ns, event.at_ns);
             }
             What::End { .. } => {
                 self.ended = true;
@@ -243,7 +246,10 @@ impl Expected {
                     sum.2 += history.pinned + history.survived;
                 }
             }
-            What::Mark { mark_type, bytes, .. } => *self.marks.entry(*mark_type).or_default() += bytes,
+            What::Mark { mark_type, bytes, .. } => {
+                *self.marks.entry(*mark_type).or_default() += bytes;
+                self.marked_at.insert(*mark_type, event.at_ns);
+            }
             What::Moved { ranges, .. } => {
                 for (old, new, bytes) in ranges {
                     add(if old == new { &mut self.stayed } else { of(&mut self.moved, *old) }, *bytes);

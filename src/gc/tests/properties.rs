@@ -13,6 +13,7 @@ use super::runtime::{self, Event, What};
 use crate::gc::fold::Fold;
 use crate::gc::generation::Generation;
 use crate::gc::record::{BlockCount, Compacting, Gc, Incomplete, Kind, Level, Pause};
+use crate::gc::root_kind::MarkKind;
 
 type Checked = Result<(), TestCaseError>;
 
@@ -106,6 +107,7 @@ fn exactly(gc: &Gc, expected: &Expected, ranges: bool) -> Checked {
     for (mark_type, sum) in (0..).zip(&gc.promoted_by) {
         prop_assert_eq!(*sum, expected.marks.get(&mark_type).copied());
     }
+    phases(gc, expected)?;
     if ranges {
         for (g, stats) in gc.generations.iter().enumerate() {
             prop_assert_eq!(stats.moved, Some(expected.moved[g]), "moved from {}", Generation::COLLECTED[g]);
@@ -121,6 +123,23 @@ fn exactly(gc: &Gc, expected: &Expected, ranges: bool) -> Checked {
     prop_assert_eq!(gc.generations[3].compacted, full.then_some(expected.loh_compacted));
     let soh = gc.generations[0].compacted == Some(true);
     prop_assert!(gc.compacting != Some(Compacting::Yes) || soh);
+    Ok(())
+}
+
+/// The phases of a blocking collection follow each other: the made-up runtime marks from one kind of root after the other.
+fn phases(gc: &Gc, expected: &Expected) -> Checked {
+    if expected.kind == Some(Kind::Background) {
+        prop_assert_eq!(gc.phases, None);
+        return Ok(());
+    }
+    let mut before_ns = expected.started_ns;
+    let phases = gc.phases.ok_or_else(|| TestCaseError::fail("the phases are not known"))?;
+    for (kind, at_ns) in &expected.marked_at {
+        prop_assert_eq!(phases.mark_from(MarkKind(*kind)), Some(at_ns - before_ns));
+        before_ns = *at_ns;
+    }
+    prop_assert_eq!(phases.mark_ns, before_ns - expected.started_ns);
+    prop_assert_eq!(phases.rest_ns, expected.gc_ns - phases.mark_ns);
     Ok(())
 }
 

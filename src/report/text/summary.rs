@@ -8,7 +8,7 @@ use crate::gc::facts::{BackgroundGc, Lost};
 use crate::gc::generation::Generation;
 use crate::gc::record::{BlockCount, GenerationStats, Kind, Level};
 use crate::gc::root_kind::{MarkKind, RootFlags, RootKind};
-use crate::gc::summary::{INCOMPLETE, Samples, Summary, Tally};
+use crate::gc::summary::{INCOMPLETE, Samples, Summary, Tally, condition_words};
 use crate::report::model::{End, Facts};
 use crate::report::share::Share;
 use crate::report::style::{Line, Role, Style, WIDE_COLUMNS, join, wrap};
@@ -252,7 +252,13 @@ impl Page<'_> {
         let mut notes = Vec::new();
         let mut note = |about: &str, role: Role, text: String| notes.push((role, format!("{about}: {text}")));
         if let Some(text) = self.why() {
-            note("why", Role::Plain, text);
+            note("why (share of pauses)", Role::Plain, text);
+        }
+        if let Some(text) = self.why_gen2() {
+            note("gen2 because", Role::Plain, text);
+        }
+        if let Some(text) = self.phases() {
+            note("in the pauses", Role::Plain, text);
         }
         if let Some(text) = root_stats::induced(&self.sum.induced, self.columns, self.style) {
             note("GC.Collect", Role::Plain, text);
@@ -333,7 +339,7 @@ impl Page<'_> {
             let free = stats.fragmentation_bytes.map(|free| free as f64 / size as f64 * 100.0);
             let free = free.filter(|&free| free >= 1.0).map(|free| format!(" ({} free)", percent(free)));
             let text = format!("{generation} {}{}", bytes(size, self.units), free.unwrap_or_default());
-            Some(text.replace(' ', "\u{a0}"))
+            Some(unbroken(text))
         };
         let all = Generation::COLLECTED.into_iter().zip(&self.sum.generations);
         let texts: Vec<String> = all.filter_map(one).collect();
@@ -342,16 +348,60 @@ impl Page<'_> {
 
     /// The reasons of the collections by their short names, the most frequent first.
     fn why(&self) -> Option<String> {
-        let mut reasons: Vec<(&str, u64)> = Vec::new();
-        for (reason, n) in &self.sum.reasons {
+        let mut reasons: Vec<(&str, u64, u64)> = Vec::new();
+        for (reason, stops) in &self.sum.reasons {
             let name = reason.names().1;
-            match reasons.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, total)) => *total += n,
-                None => reasons.push((name, *n)),
+            match reasons.iter_mut().find(|(known, ..)| *known == name) {
+                Some((_, gcs, ns)) => (*gcs, *ns) = (*gcs + stops.count, ns.saturating_add(stops.ns)),
+                None => reasons.push((name, stops.count, stops.ns)),
             }
         }
-        reasons.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
-        let texts: Vec<String> = reasons.iter().map(|(name, n)| format!("{name} {}", count(*n))).collect();
+        reasons.sort_by_key(|(_, gcs, _)| std::cmp::Reverse(*gcs));
+        let share = |ns: u64| match self.sum.pause_ns {
+            0 => String::new(),
+            all => format!(" ({})", unbroken(percent(ns as f64 / all as f64 * 100.0))),
+        };
+        let texts: Vec<String> =
+            reasons.iter().map(|(name, gcs, ns)| format!("{name} {}{}", count(*gcs), share(*ns))).collect();
+        (!texts.is_empty()).then(|| texts.join(self.style.dot()))
+    }
+
+    /// Why heaps wanted gen2.
+    fn why_gen2(&self) -> Option<String> {
+        const MAX_NAMED: usize = 4;
+        let mut said: Vec<(&str, u64)> = Vec::new();
+        for (name, gcs) in self.sum.gen2_conditions.rows() {
+            let words = condition_words(name);
+            if !said.iter().any(|(known, _)| *known == words) {
+                said.push((words, gcs));
+            }
+        }
+        let texts: Vec<String> =
+            said.iter().take(MAX_NAMED).map(|(words, gcs)| format!("{words} ({})", count(*gcs))).collect();
+        (!texts.is_empty()).then(|| texts.join(", "))
+    }
+
+    /// Where the time of blocking collections went. Parts below 1 % are left out.
+    fn phases(&self) -> Option<String> {
+        let phases = self.sum.phases;
+        let share = |ns: u64| ns as f64 / phases.pause_ns.max(1) as f64 * 100.0;
+        let part = |name: &str, ns: u64| {
+            Some(format!("{name} {}", unbroken(percent(share(ns))))).filter(|_| share(ns) >= 1.0)
+        };
+        let roots = MarkKind::ALL.into_iter().zip(phases.mark_by_root_ns);
+        let from: Vec<String> =
+            roots.filter_map(|(kind, ns)| part(&kind.name().replace('_', " "), ns)).collect();
+        let mark = part("mark", phases.mark_ns).map(|mark| match from.is_empty() {
+            true => mark,
+            false => format!("{mark} (from {})", from.join(", ")),
+        });
+        let parts = [
+            part("stop the threads", phases.suspend_ns),
+            mark,
+            part("plan, compact and sweep", phases.rest_ns),
+            part("resume", phases.resume_ns),
+        ];
+        let texts: Vec<String> = parts.into_iter().flatten().collect();
         (!texts.is_empty()).then(|| texts.join(self.style.dot()))
     }
 
@@ -469,4 +519,9 @@ impl Page<'_> {
             _ => None,
         }
     }
+}
+
+/// Text that is not wrapped.
+fn unbroken(text: String) -> String {
+    text.replace(' ', "\u{a0}")
 }

@@ -1,6 +1,8 @@
 //! Findings: each program with a disease is told so, and the healthy one is told that nothing is wrong.
 
-use anyhow::{Result, ensure};
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use xtask::Clr;
 
@@ -22,6 +24,17 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.each("findings::fragmentation", &[], |clr| ill(clr, "fragmentation", "fragmentation"));
     suite.each("findings::finalizers", &[], |clr| ill(clr, "finalizers", "finalizable"));
     suite.each("findings::limit", &[], |clr| ill(clr, "limit", "memory-limit"));
+    suite.each("findings::stacks", &[], |clr| ill(clr, "stacks", "stacks"));
+    suite.each("findings::handles", &[], |clr| ill(clr, "handles", "handles"));
+    suite.each("findings::cards", &[], |clr| ill(clr, "cards", "older-generations"));
+    suite.each("findings::handle_growth", &[], |clr| ill(clr, "handleleak", "handle-growth"));
+    suite.each("findings::concurrent_off", &[], |clr| ill(clr, "old", "concurrent-off"));
+    suite.each("findings::blocking_gen2", &[], |clr| {
+        ill_at(clr, &["basic", "moves"], "gaps", "blocking-gen2")
+    });
+    suite.each("findings::gen0_budget", &[], |clr| ill(clr, "young", "gen0-budget"));
+    suite.each("findings::cpu_shortage", &[], |clr| ill(clr, "busy", "cpu-shortage"));
+    suite.each("findings::phases", &[], phases);
     suite.each("findings::callers_and_types", &[], named);
     suite.each_heap("findings::allocated_bytes", &[], allocated);
     suite.once("findings::last_lines", &[], last_lines);
@@ -32,6 +45,9 @@ fn watch(clr: &Clr, options: &str, disease: &str) -> Gcwatch {
     let mut watch = Gcwatch::on(clr).envs([("DOTNET_gcServer", "0"), ("DOTNET_GCgen0size", "1000000")]);
     if disease == "limit" {
         watch = watch.envs([("DOTNET_GCHeapHardLimit", LIMIT)]);
+    }
+    if disease == "old" {
+        watch = watch.envs([("DOTNET_gcConcurrent", "0")]);
     }
     watch.args(&format!("run {options}"))
 }
@@ -63,7 +79,11 @@ fn healthy(clr: &Clr) -> Result<()> {
 
 /// The finding is there at the lowest and at the highest level, with figures beyond their bounds.
 fn ill(clr: &Clr, program: &str, id: &str) -> Result<()> {
-    for level in ["basic", "roots"] {
+    ill_at(clr, &["basic", "roots"], program, id)
+}
+
+fn ill_at(clr: &Clr, levels: &[&str], program: &str, id: &str) -> Result<()> {
+    for level in levels {
         let document = document(clr, level, program)?;
         let Some(found) = finding(&document, id) else {
             anyhow::bail!("{level}: {id} is not among {}", document.0["findings"]);
@@ -82,6 +102,52 @@ fn ill(clr: &Clr, program: &str, id: &str) -> Result<()> {
                 ensure!(numbers.contains(&gc), "{figure} names a collection that is not in the document");
             }
         }
+    }
+    Ok(())
+}
+
+/// Marking takes its time where the program has its roots, and the parts are no longer than the whole.
+fn phases(clr: &Clr) -> Result<()> {
+    for (program, from) in [("stacks", "stack"), ("handles", "handle"), ("cards", "older_generation")] {
+        let document = document(clr, "basic", program)?;
+        let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
+        let blocking = document.complete()?.into_iter().filter(|gc| gc["kind"] != "background");
+        for gc in blocking {
+            let phases = &gc["phases"];
+            let (mark, rest) = (phases.uint("/mark_ns")?, phases.uint("/rest_ns")?);
+            ensure!(mark + rest == gc.uint("/gc_ns")?, "{gc}");
+            let by_root = phases["mark_by_root_ns"].as_object().context("no phases")?;
+            let parts: u64 = by_root.values().filter_map(Value::as_u64).sum();
+            ensure!(parts == mark, "{gc}");
+            for (name, sum) in [("mark_ns", mark), ("rest_ns", rest), ("pause_ns", gc.uint("/pause_ns")?)] {
+                *sums.entry(name).or_default() += sum;
+            }
+            *sums.entry(from).or_default() += by_root[from].as_u64().unwrap_or(0);
+        }
+        ensure!(sums[from] * 10 >= sums["mark_ns"] * 6, "{program}: {sums:?}");
+        let told = &document.0["summary"]["phases"];
+        for name in ["mark_ns", "rest_ns", "pause_ns"] {
+            ensure!(told.uint(&format!("/{name}"))? == sums[name], "{name} in {told} and {sums:?}");
+        }
+        ensure!(told["mark_by_root_ns"].uint(&format!("/{from}"))? == sums[from], "{told} and {sums:?}");
+        let by_reason = document.0["summary"].list("/by_reason")?;
+        let gcs = by_reason.iter().map(|row| row.uint("/gcs")).sum::<Result<u64>>()?;
+        ensure!(gcs as usize == document.complete()?.len(), "{by_reason:?}");
+    }
+    let gaps = document(clr, "basic", "gaps")?;
+    let full = gaps.complete()?.iter().filter(|gc| gc["generation"] == 2).count() as u64;
+    let conditions = gaps.0["summary"].list("/gen2_conditions")?;
+    ensure!(!conditions.is_empty(), "no conditions for {full} collections of gen2");
+    for row in conditions {
+        let named = |gc: &&Value| {
+            let heaps = gc["heaps"].as_array().into_iter().flatten();
+            heaps
+                .flat_map(|heap| heap["condemned_reasons"].as_array().into_iter().flatten())
+                .any(|condition| *condition == row["condition"])
+        };
+        let gcs = gaps.complete()?;
+        let seen = gcs.iter().filter(|gc| gc["generation"] == 2).filter(|gc| named(&&***gc)).count() as u64;
+        ensure!(row.uint("/gcs")? == seen && seen <= full, "{row}: {seen} of {full}");
     }
     Ok(())
 }
@@ -162,12 +228,12 @@ fn last_lines(clr: &Clr) -> Result<()> {
     let well = text("healthy")?;
     let last = well.trim_end().rsplit("\n\n").next().unwrap_or_default();
     ensure!(
-        last.starts_with("In short: 9 rules found nothing; ") && last.contains("growth cannot be"),
+        last.starts_with("In short: 17 rules found nothing; ") && last.contains("growth cannot be"),
         "{well}"
     );
     let longer = text("healthy rounds=8000")?;
     let last = longer.trim_end().rsplit("\n\n").next().unwrap_or_default();
-    ensure!(last == "In short: nothing is wrong that gcwatch knows: 9 rules found nothing.", "{longer}");
+    ensure!(last == "In short: nothing is wrong that gcwatch knows: 17 rules found nothing.", "{longer}");
     let ill = text("large")?;
     let last = ill.trim_end().rsplit("\n\n").next().unwrap_or_default();
     ensure!(last.starts_with("In short\n1. ") && last.contains("ArrayPool"), "{ill}");

@@ -46,6 +46,8 @@ wire! {
         suspend_ns: Option<Int>,
         /// The times the program stood still for it. Pauses never overlap.
         pauses: Vec<Pause>,
+        /// Where the time of a blocking collection went; null for a background one, and where events are missing.
+        phases: Option<Phases>,
         /// What the program allocated since the collection before it; null where that cannot be known. Before .NET 9 only a
         /// part of the large objects that were allocated while a background collection ran.
         allocated: Option<Allocated>,
@@ -139,6 +141,33 @@ wire! {
         suspend_ns: Option<Int>,
         /// It would not have happened without gcwatch.
         caused_by_watching: bool,
+    }
+
+    /// The phases of a blocking collection, from GCStart to GCEnd.
+    Phases(to, phases: record::Phases) {
+        /// From GCStart until the last kind of root was marked.
+        mark_ns: Int,
+        /// The parts of `mark_ns`, by the kind of root that was marked from. With several heaps, a kind ends where the slowest
+        /// heap has marked it.
+        mark_by_root_ns: MarkedFrom = to.wire(&phases.mark_by_root_ns),
+        /// From there until GCEnd: plan, and then relocate and compact, or sweep. At levels "moves" and "roots" with the
+        /// runtime's work for gcwatch (`cost`).
+        rest_ns: Int,
+    }
+
+    /// Time by kind of root; null where the runtime did not mark from it.
+    MarkedFrom(to, by: [Option<u64>; 10]) {
+        stack: Option<Int> = to.wire(&by[0]),
+        finalizer: Option<Int> = to.wire(&by[1]),
+        handle: Option<Int> = to.wire(&by[2]),
+        /// The cards of generations that were not collected, and what they lead to.
+        older_generation: Option<Int> = to.wire(&by[3]),
+        sized_ref: Option<Int> = to.wire(&by[4]),
+        overflow: Option<Int> = to.wire(&by[5]),
+        dependent_handle: Option<Int> = to.wire(&by[6]),
+        new_finalizable: Option<Int> = to.wire(&by[7]),
+        steal: Option<Int> = to.wire(&by[8]),
+        background: Option<Int> = to.wire(&by[9]),
     }
 
     /// What became ready for finalization.

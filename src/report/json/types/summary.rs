@@ -1,6 +1,7 @@
 //! The JSON of the summary.
 
 use super::blocks::{Distribution, HistogramRow, histogram};
+use super::collection::MarkedFrom;
 use super::root_stats::{Growth, InducedBy, MethodSum, PinnedSum, TypeSum};
 use super::roots::{PromotedBy, PromotedBytes, any};
 use crate::gc::generation::Generation;
@@ -49,6 +50,12 @@ wire! {
         /// Collections of generation 2 that blocked while the profiler had switched background GC off, and that could have
         /// run in the background without it: their number and their pauses, which are in `pause_percent`.
         gen2_blocked_by_watching: Stops = to.wire(&of.sum.blocked_by_watching),
+        /// The collections of each reason, and their pauses.
+        by_reason: Vec<ByReason> = of.sum.reasons.iter().map(|(reason, stops)| to.wire(&(*reason, stops))).collect(),
+        /// Why heaps wanted generation 2, in the GC's own terms, over all collections of it; the most frequent first.
+        gen2_conditions: Vec<Condition> = to.all(&of.sum.gen2_conditions.rows()),
+        /// Where the pauses of blocking collections went; null where no collection told.
+        phases: Option<PhaseSums> = (of.sum.phases.gcs > 0).then(|| to.wire(&of.sum.phases)),
         /// What the program allocated between collections, to 3 %; with background collections to 8 %, and before .NET 9 without
         /// most large objects that were allocated while they ran. `gcs[].allocated` is null where it is not known. Null
         /// where it is not known between any two. What the program allocated after the last one is missing.
@@ -68,6 +75,37 @@ wire! {
         /// What watching cost the target; null when it was not measured.
         cost: Option<CostSum> =
             (of.sum.cost.is_some() || of.sum.extra_stops.count > 0).then(|| to.wire(of.sum)),
+    }
+
+    /// The collections of one reason.
+    ByReason(to, of: (record::Reason, &StopTotals)) {
+        /// "alloc_soh", "alloc_loh", "induced", "low_memory" and others.
+        reason: &'static str = of.0.names().0,
+        gcs: Int = to.wire(&of.1.count),
+        pause_ns: Int = to.wire(&of.1.ns),
+    }
+
+    /// A condition for which heaps wanted generation 2.
+    Condition(to, of: (&'static str, u64)) {
+        /// "alloc_budget", "high_mem", "max_high_frag" and others (gcrecord.h of the runtime).
+        condition: &'static str = of.0,
+        /// Collections of which at least one heap named it.
+        gcs: Int = to.wire(&of.1),
+    }
+
+    /// Parts of the pauses of blocking collections.
+    PhaseSums(to, of: summary::PhaseTotals) {
+        /// Collections that told their phases.
+        gcs: Int,
+        /// Their pauses, of which all others are parts.
+        pause_ns: Int,
+        /// Until all threads stood still.
+        suspend_ns: Int,
+        mark_ns: Int,
+        mark_by_root_ns: MarkedFrom = to.wire(&of.mark_by_root_ns.map(Some)),
+        rest_ns: Int,
+        /// From GCEnd until the program ran again.
+        resume_ns: Int,
     }
 
     /// Bytes that the program allocated.
