@@ -12,7 +12,7 @@ use crate::gc::summary::{Conditions, condition_words};
 
 const MIN_GCS: u64 = 3;
 const MIN_PART_OF_PAUSES: f64 = 0.1;
-const MIN_MEAN_NS: f64 = 10e6;
+const MIN_MEAN_NS: f64 = 25e6;
 
 /// Whether the program's background GC is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

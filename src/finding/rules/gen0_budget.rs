@@ -12,13 +12,13 @@ use crate::gc::record::{Gc, Kind};
 
 pub(super) const ID: &str = "gen0-budget";
 
-const MIN_YOUNG_PER_SECOND: f64 = 20.0;
+const MIN_YOUNG_PER_SECOND: f64 = 5.0;
 const MIN_SURVIVE_GEN0: f64 = 0.5;
 /// With less the finding is `mid-life`.
 const MIN_SURVIVE_GEN1: f64 = 0.3;
 const MAX_SURVIVE_GEN2: f64 = 0.7;
 const MIN_GEN2_GCS: u64 = 5;
-const MIN_GEN2_PER_SECOND: f64 = 1.0;
+const MIN_GEN2_PER_SECOND: f64 = 0.2;
 
 /// How much of each generation survives.
 #[derive(Debug, Default)]
