@@ -220,7 +220,8 @@ fn blocking_collections_of_gen2_count_by_the_programs_setting() {
         let (mut rules, mut summary, mut facts) = (Rules::default(), Summary::default(), facts());
         facts.target.gc.concurrent = Some(concurrent);
         facts.watch.background_gc = background_gc;
-        for gc in vec![gc(Generation::GEN2, 0); gcs] {
+        let full = Gc { pause_ns: Some(25_000_000), ..gc(Generation::GEN2, 0) };
+        for gc in vec![full; gcs] {
             rules.add(&gc);
             summary.add(&gc);
         }

@@ -178,6 +178,7 @@ impl OpenGc {
 
     pub(crate) fn global_history(&mut self, global: GlobalHeapHistory) {
         self.record.heap_count = Some(global.heaps);
+        self.record.memory_load_percent = global.memory_load_percent;
         self.heaps_due = Some(global.heaps);
         self.global = Some(global);
     }

@@ -166,6 +166,7 @@ static class HeapInfo
         text.Append($"info index={info.Index} generation={info.Generation} compacted={info.Compacted} concurrent={info.Concurrent} ");
         text.Append($"heap={info.HeapSizeBytes} fragmented={info.FragmentedBytes} committed={info.TotalCommittedBytes} ");
         text.Append($"promoted={info.PromotedBytes} pinned={info.PinnedObjectsCount} pending={info.FinalizationPendingCount} ");
+        text.Append($"load={100 * info.MemoryLoadBytes / info.TotalAvailableMemoryBytes} ");
         text.Append($"pauses={string.Join(",", info.PauseDurations.ToArray().Select(pause => pause.Ticks * 100))}");
         int n = 0;
         foreach (var g in info.GenerationInfo)

@@ -13,7 +13,7 @@ const MIN_GCS: u64 = 5;
 /// Of the time spent marking.
 const MIN_PART_OF_MARK: f64 = 0.6;
 /// Of the pauses, without the work for gcwatch. The collector visits the same roots again when it relocates, which is not counted here.
-const MIN_PART_OF_PAUSES: f64 = 0.15;
+const MIN_PART_OF_PAUSES: f64 = 0.1;
 const MIN_MEDIAN_NS: f64 = 2e6;
 /// Marking objects takes about 1 ms per MiB, more if they are small. What takes longer is the search for them.
 const MIN_NS_PER_MIB: f64 = 2e6;

@@ -25,6 +25,7 @@ pub(super) struct MemoryLimit {
     short: u64,
     pause_ns: u64,
     heap_bytes: u64,
+    load_percent: u32,
     numbers: Numbers,
 }
 
@@ -43,6 +44,7 @@ impl Rule for MemoryLimit {
         if is_shortage(gc) {
             self.short += 1;
             self.pause_ns = self.pause_ns.saturating_add(gc.pause_ns.unwrap_or(0));
+            self.load_percent = self.load_percent.max(gc.memory_load_percent.unwrap_or(0));
             self.heap_bytes = self.heap_bytes.max(gc.heap_after_bytes.unwrap_or(0));
             self.numbers.add(gc);
         }
@@ -62,7 +64,9 @@ impl Rule for MemoryLimit {
                 Part::Count(self.full),
                 " gen2 collections came because memory was nearly used up, with ",
                 Part::Bytes(self.heap_bytes),
-                " in the heap after them",
+                " in the heap after them; ",
+                Part::Share(f64::from(self.load_percent) / 100.0),
+                " of the machine's or container's memory was in use at most",
             ],
             evidence: vec![
                 Evidence::new("gen2.shortage.count", Unit::Count, self.short as f64, MIN_GCS as f64)

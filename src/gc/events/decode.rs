@@ -51,6 +51,8 @@ pub(crate) struct GlobalHeapHistory {
     pub(crate) heaps: u32,
     pub(crate) condemned_generation: u32,
     pub(crate) mechanisms: u32,
+    /// Memory in use when the collection began, in percent of what the process may use; `None` before version 2.
+    pub(crate) memory_load_percent: Option<u32>,
 }
 
 impl GlobalHeapHistory {
@@ -117,11 +119,25 @@ pub(crate) fn decode(id: u32, payload: &[u8], pointer_size: u32) -> Option<Runti
             let heaps = c.u32()?;
             let condemned_generation = c.u32()?;
             c.skip(8)?;
-            RuntimeEvent::Global(GlobalHeapHistory { heaps, condemned_generation, mechanisms: c.u32()? })
+            let mechanisms = c.u32()?;
+            let memory_load_percent = memory_load(&mut c).filter(|percent| *percent <= 100);
+            RuntimeEvent::Global(GlobalHeapHistory {
+                heaps,
+                condemned_generation,
+                mechanisms,
+                memory_load_percent,
+            })
         }
         208 => RuntimeEvent::LohCompact,
         _ => return None,
     })
+}
+
+/// `MemoryPressure` of GCGlobalHeapHistory since version 2: after ClrInstanceID and PauseMode.
+fn memory_load(c: &mut Cursor<'_>) -> Option<u32> {
+    c.u16()?;
+    c.u32()?;
+    c.u32()
 }
 
 fn heap_stats(c: &mut Cursor<'_>) -> Option<HeapStatsEvent> {

@@ -77,6 +77,9 @@ pub(crate) struct Gc {
     pub(crate) promoted_bytes: Option<u64>,
     pub(crate) committed_bytes: Option<u64>,
     pub(crate) heap_count: Option<u32>,
+    /// Memory in use when it began, in percent of what the process may use: all programs of the machine, or those of the
+    /// container.
+    pub(crate) memory_load_percent: Option<u32>,
     pub(crate) handles: Option<u32>,
     pub(crate) pinned_objects: Option<u32>,
     pub(crate) finalization_objects: Option<u64>,

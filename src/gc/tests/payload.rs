@@ -2,6 +2,9 @@
 
 use super::runtime::What;
 
+/// What every collection tells.
+pub(super) const MEMORY_LOAD_PERCENT: u32 = 71;
+
 /// Appends little-endian fields.
 pub(super) struct Bytes {
     pub(super) bytes: Vec<u8>,
@@ -128,6 +131,7 @@ pub(super) fn encode(what: &What, pointer_size: u32) -> (u32, Vec<u8>) {
             b.u64([0]);
             b.u32([*mechanisms]);
             b.u16(0);
+            b.u32([1, MEMORY_LOAD_PERCENT]);
             205
         }
         What::LohCompact => 208,

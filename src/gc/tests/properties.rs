@@ -58,6 +58,7 @@ fn same(gc: &Gc, expected: &Expected, ranges: bool, sure: Sure) -> Checked {
     prop_assert_eq!(gc.reason.map(|r| r.0), Some(expected.reason));
     prop_assert_eq!(gc.gc_ns, Some(expected.gc_ns));
     prop_assert_eq!(gc.heap_count, Some(expected.heaps));
+    prop_assert_eq!(gc.memory_load_percent, Some(payload::MEMORY_LOAD_PERCENT));
     prop_assert_eq!(gc.heaps.len(), expected.heaps as usize);
     prop_assert_eq!(gc.heap_before_bytes, Some(expected.before.values().map(|v| v.0).sum()));
     prop_assert_eq!(gc.heap_after_bytes, Some(expected.after.iter().map(|v| v.0).sum()));

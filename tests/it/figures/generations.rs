@@ -108,6 +108,9 @@ fn as_the_program(gc: &Value, own: &GcEvents, info: &str) -> Result<()> {
     ensure!(fact(info, "compacted")? == word(gc["compacting"] != false), "compacted: {}", gc["compacting"]);
     ensure!(fact(info, "concurrent")? == word(background), "concurrent");
     ensure!(gc["heap_after_bytes"] == number(info, "heap")?, "heap: {}", gc["heap_after_bytes"]);
+    // The program's figure is bytes, rounded down from percent.
+    let (load, own_load) = (gc.uint("/memory_load_percent")?, number(info, "load")?);
+    ensure!(load.abs_diff(own_load) <= 1, "memory load: {load}, {own_load}");
     ensure!(gc["pinned_objects"] == number(info, "pinned")?, "pinned: {}", gc["pinned_objects"]);
     ensure!(gc["finalization"]["objects"] == number(info, "pending")?, "pending: {}", gc["finalization"]);
     // The program drops three finalizable objects each time; each is 24 bytes.

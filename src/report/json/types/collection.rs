@@ -64,6 +64,9 @@ wire! {
         /// background collection and before .NET 7, of which no event tells it; a libclrgc without that
         /// event (.NET 8 and 9) has none either.
         committed_bytes: Option<Int>,
+        /// Memory in use when it began, by all programs of the machine or of the container: `GCMemoryInfo.MemoryLoadBytes` in
+        /// percent of all that they may use.
+        memory_load_percent: Option<u32>,
         /// Heaps that took part; server GC may change their number from one collection to the next.
         heap_count: Option<u32>,
         /// GC handles in use.
