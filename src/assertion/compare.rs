@@ -11,7 +11,7 @@ use crate::gc::record::Gc;
 use crate::gc::summary::Summary;
 
 /// The metrics that are always compared.
-const DEFAULT_METRICS: [&str; 27] = [
+const DEFAULT_METRICS: [&str; 33] = [
     "pause.p50",
     "pause.p90",
     "pause.p99",
@@ -25,6 +25,12 @@ const DEFAULT_METRICS: [&str; 27] = [
     "gc.gen1.count",
     "gc.gen2.count",
     "gc.induced.count",
+    "alloc.total",
+    "gc.per_gib",
+    "gen2.per_gib",
+    "pause.per_gib",
+    "promoted.percent",
+    "heap.live.max",
     "heap.after.max",
     "heap.after.last",
     "heap.growth.percent",

@@ -39,7 +39,7 @@ impl Disturbance {
 ///
 /// Roots are counted in the collections that were seen. The event session itself adds a few dozen roots at every level;
 /// this table leaves that out.
-const TABLE: [(&str, &[Disturbance]); 39] = [
+const TABLE: [(&str, &[Disturbance]); 44] = [
     ("pause", &[BackgroundGcOff, WorkInPauses]),
     ("pause.gen0", &[BackgroundGcOff, WorkInPauses]),
     ("pause.gen1", &[BackgroundGcOff, WorkInPauses]),
@@ -78,6 +78,11 @@ const TABLE: [(&str, &[Disturbance]); 39] = [
     ("roots.refcounted", &[]),
     ("alloc", &[]),
     ("alloc.rate", &[]),
+    ("gc.per_gib", &[BackgroundGcOff]),
+    ("gen2.per_gib", &[BackgroundGcOff]),
+    ("pause.per_gib", &[BackgroundGcOff, WorkInPauses]),
+    ("promoted.percent", &[]),
+    ("heap.live", &[BackgroundGcOff]),
     ("lost", &[]),
 ];
 

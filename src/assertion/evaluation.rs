@@ -13,6 +13,8 @@ use crate::gc::summary::{INCOMPLETE, Summary};
 
 /// How many violations are kept for each assertion.
 const MAX_VIOLATIONS: usize = 100;
+/// Bytes of a GiB.
+const GIB: f64 = 1_073_741_824.0;
 
 /// All assertions on one watch.
 #[derive(Debug, Clone, Default)]
@@ -38,6 +40,12 @@ enum State {
     Fragmentation(Generation, Option<f64>),
     PausePercent,
     AllocatedPerSecond,
+    /// A sum over all collections, and what it is for one allocated byte of it.
+    OfAllocated {
+        of: fn(&Gc) -> Option<u64>,
+        sum: u64,
+        scale: f64,
+    },
     Lost,
 }
 
@@ -109,6 +117,8 @@ impl Evaluation {
             Value::Count(of) => State::Count(of, 0),
             Value::PausePercent => State::PausePercent,
             Value::AllocatedPerSecond => State::AllocatedPerSecond,
+            Value::PerGib(of) => State::OfAllocated { of, sum: 0, scale: GIB },
+            Value::PercentOfAllocated(of) => State::OfAllocated { of, sum: 0, scale: 100.0 },
             Value::HeapGrowthPercent => State::Growth(None, None),
             Value::FragmentationPercent(generation) => State::Fragmentation(generation, None),
             Value::Lost => State::Lost,
@@ -154,6 +164,7 @@ impl Evaluation {
                     *last = Some(free as f64 / size as f64 * 100.0);
                 }
             }
+            State::OfAllocated { of, sum, .. } => *sum = sum.saturating_add(of(gc).unwrap_or(0)),
             State::PausePercent | State::AllocatedPerSecond | State::Lost => {}
         }
         if violates && self.violations.len() < MAX_VIOLATIONS {
@@ -173,6 +184,10 @@ impl Evaluation {
             State::Count(_, count) => Some(*count as f64),
             State::PausePercent => summary.pause_percent(watch.duration_ns),
             State::AllocatedPerSecond => summary.allocated.and_then(Allocated::per_second),
+            State::OfAllocated { sum, scale, .. } => {
+                let allocated = summary.allocated.filter(|allocated| allocated.bytes > 0)?;
+                Some(*sum as f64 / allocated.bytes as f64 * scale)
+            }
             State::Growth(first, last) => {
                 let first = (*first).filter(|bytes| *bytes > 0)? as f64;
                 Some(((*last)? as f64 - first) / first * 100.0)
@@ -227,7 +242,7 @@ fn has_gaps(summary: &Summary, lost: &Lost) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gc::record::Kind;
+    use crate::gc::record::{GenerationStats, Kind};
 
     fn numbers(verdict: &Verdict) -> Vec<u32> {
         verdict.violations.iter().map(|b| b.number).collect()
@@ -254,6 +269,27 @@ mod tests {
 
     fn judge(text: &str, gcs: &[Gc]) -> Verdict {
         judge_with(text, gcs, Lost::default(), &Watch::default())
+    }
+
+    #[test]
+    fn figures_for_each_gib_that_is_allocated() {
+        let allocated = |bytes| Some(Allocated { bytes, large_bytes: 0, in_ns: 1 });
+        let (mut young, mut full) = (gc(1, 0, 3_000_000), gc(2, 2, 9_000_000));
+        (young.allocated, full.allocated) = (allocated(1 << 30), allocated(1 << 30));
+        let promoted = GenerationStats { promoted_bytes: Some(1 << 28), ..GenerationStats::default() };
+        full.generations = vec![promoted; 5];
+        let gcs = [young, full, gc(3, 0, 0)];
+        for (assertion, value) in [
+            ("gc.per_gib < 2", 1.5),
+            ("gen2.per_gib < 1", 0.5),
+            ("pause.per_gib < 1ms", 6_000_000.0),
+            ("promoted.percent < 20", 12.5),
+            ("heap.live.max < 1GiB", 5.0 * f64::from(1 << 28)),
+            ("alloc.total < 1GiB", f64::from(1 << 30) * 2.0),
+        ] {
+            assert_eq!(judge(assertion, &gcs).value, Some(value), "{assertion}");
+        }
+        assert_eq!(judge("gc.per_gib < 1", &gcs[2..]).value, None);
     }
 
     #[test]

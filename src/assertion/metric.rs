@@ -38,6 +38,10 @@ pub(crate) enum Value {
     Count(fn(&Gc) -> bool),
     /// Share of the watch for which collections stopped the program.
     PausePercent,
+    /// The sum over all collections, for each GiB that the program allocated between collections.
+    PerGib(fn(&Gc) -> Option<u64>),
+    /// The sum over all collections in percent of what the program allocated between collections.
+    PercentOfAllocated(fn(&Gc) -> Option<u64>),
     /// What the program allocates between collections, each second.
     AllocatedPerSecond,
     /// Growth of the heap from after the first gen2 collection to after the last one.
@@ -79,6 +83,26 @@ const fn percent(name: &'static str, value: Value, about: &'static str) -> Metri
 
 const fn root(name: &'static str, value: fn(&Gc) -> Option<u64>, about: &'static str) -> Metric {
     per_gc(name, Unit::Count, Level::Roots, value, about)
+}
+
+const fn per_gib(
+    name: &'static str,
+    unit: Unit,
+    value: fn(&Gc) -> Option<u64>,
+    about: &'static str,
+) -> Metric {
+    Metric { name, unit, level: Level::Basic, value: Value::PerGib(value), about }
+}
+
+/// What a collection of gen2 found alive. A background collection tells it of gen2 and of the large objects.
+fn live_bytes(gc: &Gc) -> Option<u64> {
+    let old = gc.generations.iter().skip(match gc.kind? {
+        Kind::Background => Generation::GEN2.index(),
+        _ => 0,
+    });
+    let promoted: Vec<u64> = old.filter_map(|g| g.promoted_bytes).collect();
+    let known = gc.generation == Some(Generation::GEN2) && !promoted.is_empty();
+    known.then(|| promoted.into_iter().fold(0, u64::saturating_add))
 }
 
 fn pause_of(gc: &Gc, generation: Generation) -> Option<u64> {
@@ -176,6 +200,31 @@ pub(crate) const METRICS: &[Metric] = &[
         value: Value::AllocatedPerSecond,
         about: "bytes that the program allocates each second",
     },
+    per_gib("gc.per_gib", Unit::Count, |_| Some(1), "collections for each GiB that the program allocates"),
+    per_gib(
+        "gen2.per_gib",
+        Unit::Count,
+        |gc| Some(u64::from(gc.generation == Some(Generation::GEN2))),
+        "collections of generation 2 for each GiB that the program allocates",
+    ),
+    per_gib(
+        "pause.per_gib",
+        Unit::Ns,
+        |gc| gc.pause_ns,
+        "time the program stands still for each GiB that it allocates",
+    ),
+    percent(
+        "promoted.percent",
+        Value::PercentOfAllocated(|gc| gc.generations.first()?.promoted_bytes),
+        "part of what the program allocates that survives generation 0",
+    ),
+    per_gc(
+        "heap.live",
+        Unit::Bytes,
+        Level::Basic,
+        live_bytes,
+        "bytes that a collection of generation 2 found alive",
+    ),
     per_gc(
         "heap.after",
         Unit::Bytes,
