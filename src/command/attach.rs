@@ -1,7 +1,7 @@
 //! `gcwatch attach`: watches a process that is already running, and leaves it running.
 
 use super::observer::ReportObserver;
-use super::request::{recording, watch_request};
+use super::request::{recording, watch_request, with_live_line};
 use super::{conclude, output, verdict};
 use crate::cli::AttachArgs;
 use crate::exit::{Code, Failure};
@@ -30,6 +30,7 @@ async fn attach(args: &AttachArgs) -> Result<Code, NotWatched> {
     let pid = if let Wanted::Pid(pid) = wanted { Some(pid) } else { None };
     let found = unless_ended(&mut control, None, unless_stopped(pid, target::find(&wanted))).await??;
     let request = WatchRequest { recording: recording(&args.watch, &args.output, false)?, ..request };
+    let request = with_live_line(request, output::shows_live_line(&args.output, false));
     let (report, warnings) = output::open(&args.output, false, true)?;
     let mut observer = ReportObserver::new(report, &assertions, warnings);
     let outcome = run::run(&request, WatchSource::Running(&found), &mut observer, &mut control).await?;

@@ -85,6 +85,11 @@ impl Opened<'_> {
     }
 }
 
+/// Whether the report of a live watch has a line that is updated all the time.
+pub(crate) fn shows_live_line(args: &OutputArgs, run: bool) -> bool {
+    args.format == Format::Text && Opened::new(args, run, true).terminal.live
+}
+
 /// Opens the sink and makes the report; also returns where warnings go.
 ///
 /// # Errors

@@ -50,6 +50,7 @@ pub(super) fn watch_request(
             blocks: output.blocks,
             names: !watch.no_names,
             between: sampling.map(|sample| sample.between),
+            counters: false,
         },
         profiler_path: watch.profiler_path.clone(),
         limits: Limits { duration: watch.duration, gcs: watch.gcs },
@@ -57,6 +58,13 @@ pub(super) fn watch_request(
         recording: None,
         children_dial: false,
     })
+}
+
+/// Asks for the runtime's counters if a live line shows them. A recording is made without: the counters would be most of
+/// what a quiet program sends.
+pub(super) fn with_live_line(mut request: WatchRequest, is_shown: bool) -> WatchRequest {
+    request.detail.counters = is_shown && request.recording.is_none();
+    request
 }
 
 /// Plans the recording that was asked for, so that an impossible one fails before gcwatch touches the target.

@@ -8,7 +8,7 @@ use super::child::{PassedToChild, no_runtime};
 use super::conclude::{self, document_of_failure};
 use super::observer::ReportObserver;
 use super::output::Sink;
-use super::request::{recording, watch_request};
+use super::request::{recording, watch_request, with_live_line};
 use super::{output, verdict};
 use crate::cli::RunArgs;
 use crate::exit::{Code, Failure};
@@ -43,6 +43,7 @@ async fn watch(args: &RunArgs, port: &mut Option<GuardedPort>) -> Result<Code, N
     }
     let mut signals = Signals::listen().map_err(Failure::from)?;
     let request = WatchRequest { recording: recording(&args.watch, &args.output, false)?, ..request };
+    let request = with_live_line(request, output::shows_live_line(&args.output, true));
     let to_stderr = output::sink(&args.output, true) == Sink::Stdout;
     let (report, warnings) = output::open(&args.output, true, true)?;
     let mut observer = ReportObserver::new(report, &assertions, warnings);

@@ -155,6 +155,18 @@ pub(crate) struct LiveState {
     /// Time since the watch began, ns, on the scale of [`Gc::at_ns`](super::record::Gc::at_ns).
     pub(crate) elapsed_ns: u64,
     pub(crate) lost: Lost,
+    pub(crate) counters: Counters,
+}
+
+/// What the runtime's own counters said last. No record and no document holds them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Counters {
+    /// When they said it, ns since the watch began.
+    pub(crate) at_ns: u64,
+    /// The size of the heap, with what was allocated since the last collection.
+    pub(crate) heap_bytes: Option<u64>,
+    /// Bytes allocated in the last second. The counters themselves allocate some of them.
+    pub(crate) allocated_per_s: Option<u64>,
 }
 
 /// How the target is watched.

@@ -5,6 +5,7 @@ pub(crate) mod admission;
 pub(crate) mod aggregator;
 mod attached;
 pub(crate) mod control;
+mod counters;
 pub(crate) mod decoder;
 mod estimate;
 pub(crate) mod launch;

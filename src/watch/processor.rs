@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::aggregator::{Aggregator, Results};
+use super::counters::{self, CounterReader};
 use super::decoder::{Decoder, StreamItem};
 use super::observer::Observer;
 use super::playback::{PartEnd, Playback};
@@ -32,6 +33,7 @@ pub(crate) struct StreamProcessor<'o> {
     pub(crate) decoder: Decoder,
     pub(crate) aggregator: Aggregator,
     pub(crate) observer: &'o mut dyn Observer,
+    counters: CounterReader,
     recorder: Option<Recorder>,
     record_error: Option<(PathBuf, io::Error)>,
     started: bool,
@@ -52,6 +54,7 @@ impl<'o> StreamProcessor<'o> {
             decoder: Decoder::default(),
             aggregator: Aggregator::new(facts),
             observer,
+            counters: CounterReader::default(),
             recorder: None,
             record_error: None,
             started: false,
@@ -144,7 +147,8 @@ impl<'o> StreamProcessor<'o> {
 
     /// Updates the live line of the report. `elapsed_ns`: since the watch began.
     pub(crate) fn tick(&mut self, elapsed_ns: u64) -> Result<(), ObserverError> {
-        self.observer.tick(&LiveState { elapsed_ns, lost: self.aggregator.lost_so_far() })
+        let (lost, counters) = (self.aggregator.lost_so_far(), self.counters.now);
+        self.observer.tick(&LiveState { elapsed_ns, lost, counters })
     }
 
     fn drain(&mut self) -> Result<Progress, ObserverError> {
@@ -163,6 +167,13 @@ impl<'o> StreamProcessor<'o> {
         if let StreamItem::End { clean } = item {
             self.ended |= clean;
             return Some(if clean { Progress::Ended } else { Progress::Broken });
+        }
+        // Counters are for the live line alone: no figure of a record may depend on whether they come.
+        if let StreamItem::Event { stream_event, event: Some(event), .. } = &item
+            && stream_event.provider == counters::PROVIDER
+        {
+            self.counters.add(event, stream_event.at_ns);
+            return None;
         }
         if let Some(recorder) = &mut self.recorder {
             match &item {

@@ -7,6 +7,7 @@ use netcore_profiler::wire;
 use tokio::io::AsyncReadExt;
 use tokio::time::timeout;
 
+use super::counters;
 use crate::gc::events::RUNTIME_PROVIDER;
 use crate::gc::record::Level;
 
@@ -31,6 +32,8 @@ pub(crate) struct Detail {
     pub(crate) names: bool,
     /// The level between sampling windows, if roots are watched in windows.
     pub(crate) between: Option<Level>,
+    /// The runtime's own counters, for a live line.
+    pub(crate) counters: bool,
 }
 
 /// The configuration of the session.
@@ -42,6 +45,9 @@ pub(crate) fn config(level: Level, detail: Detail) -> SessionConfig {
         let raw = if detail.blocks { wire::KEYWORD_RAW } else { 0 };
         let names = if detail.names { wire::KEYWORD_NAMES } else { 0 };
         providers.push(Provider::new(wire::PROVIDER_NAME, wire::KEYWORD_TOTALS | raw | names, wire::LEVEL));
+    }
+    if detail.counters {
+        providers.push(counters::provider());
     }
     // Keyword 1 of the rundown is two small events with the GC's settings.
     SessionConfig { buffer_mb: BUFFER_MB, providers, rundown: Rundown::Keyword(1), stacks: false }

@@ -18,7 +18,7 @@ use std::time::Duration;
 use super::in_short;
 use super::model::{End, Facts, Filter, LiveState, Report};
 use super::style::{Line, Role, Style, Terminal, wrap};
-use super::units::Units;
+use super::units::{Units, bytes};
 use super::verdicts::verdict_lines;
 use crate::escape::escape_untrusted;
 use crate::gc::generation::Generation;
@@ -66,6 +66,8 @@ pub(crate) struct TextReport<W: Write> {
     fresh: bool,
     /// The tick after the last one that came.
     quiet_since_ns: u64,
+    /// The size of the heap, as the runtime's counters said last.
+    heap_bytes: Option<u64>,
 }
 
 impl<W: Write> TextReport<W> {
@@ -89,6 +91,7 @@ impl<W: Write> TextReport<W> {
             drawn: false,
             fresh: false,
             quiet_since_ns: 0,
+            heap_bytes: None,
         }
     }
 
@@ -242,6 +245,7 @@ impl<W: Write> Report for TextReport<W> {
         if quiet && let Some(folded) = self.storm.due(state.elapsed_ns.saturating_sub(LATE_NS), self.style) {
             self.print_row(&folded)?;
         }
+        self.heap_bytes = state.counters.heap_bytes.or(self.heap_bytes);
         if self.terminal.live {
             let line = self.status.line(state, self.style, self.units, self.terminal.columns);
             self.erase()?;
@@ -272,7 +276,10 @@ impl<W: Write> Report for TextReport<W> {
         }
         self.print("")?;
         let legend = self.marks.legend();
-        let lines = summary::summary(facts, end, &legend, self.style, self.units, columns);
+        let mut lines = summary::summary(facts, end, &legend, self.style, self.units, columns);
+        if let Some(heap) = self.heap_bytes.filter(|_| end.summary.gcs == 0) {
+            lines.insert(1, format!("heap {} by the runtime's counters", bytes(heap, self.units)));
+        }
         self.print_all(&lines)?;
         if !verdicts.is_empty() {
             self.print("")?;

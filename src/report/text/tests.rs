@@ -18,7 +18,7 @@ fn render(terminal: Terminal, options: TextOptions, facts: &Facts, gcs: &[Gc], l
     for gc in gcs {
         report.gc(facts, gc).expect("memory takes it");
         let elapsed_ns = gc.at_ns.unwrap_or(0) + 20_000_000;
-        report.tick(&LiveState { elapsed_ns, lost: *lost }).expect("memory takes it");
+        report.tick(&LiveState { elapsed_ns, lost: *lost, ..LiveState::default() }).expect("memory takes it");
     }
     end(&mut report, facts, gcs, lost);
     drop(report);

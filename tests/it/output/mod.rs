@@ -2,10 +2,11 @@
 
 pub(crate) mod findings;
 pub(crate) mod formats;
+pub(crate) mod live_line;
 pub(crate) mod output_files;
 pub(crate) mod run_document;
 pub(crate) mod run_output;
 
 use super::suite::files;
 
-files!(findings, formats, output_files, run_document, run_output);
+files!(findings, formats, live_line, output_files, run_document, run_output);
