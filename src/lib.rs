@@ -85,7 +85,7 @@ fn command_line() -> Code {
     match command::dispatch(&cli, config.as_ref()) {
         Ok(code) => code,
         Err(failure) => {
-            let _ = writeln!(std::io::stderr(), "gcwatch: {failure}");
+            command::stderr::say(&format!("gcwatch: {failure}"));
             failure.code
         }
     }

@@ -15,7 +15,7 @@ mod report;
 mod request;
 mod run;
 mod spared;
-mod stderr;
+pub(crate) mod stderr;
 mod verdict;
 mod watches;
 

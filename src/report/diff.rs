@@ -137,7 +137,7 @@ impl DiffReport<'_> {
         let mut lines = self.titles();
         for warning in self.warnings {
             let warning = format!("gcwatch: {}", escape_untrusted(warning));
-            lines.extend(wrapped(&warning, terminal.columns.min(100)));
+            lines.extend(wrapped(&warning, 0, terminal.columns.min(100)));
         }
         lines.push(String::new());
         let plain = |text: String| (text, Role::Plain);
@@ -162,7 +162,7 @@ impl DiffReport<'_> {
             lines.push(paint(n.checked_sub(1).map(|n| &self.rows[n]), line.into_string()));
         }
         lines.push(String::new());
-        lines.extend(wrapped(FOOTNOTE, terminal.columns.min(100)));
+        lines.extend(wrapped(FOOTNOTE, 0, terminal.columns.min(100)));
         if !self.judged.is_empty() {
             lines.push(String::new());
             lines.extend(self.verdicts());

@@ -30,7 +30,7 @@ pub(crate) use markdown::MarkdownReport;
 pub(crate) use model::{End, Filter, Report};
 pub(crate) use multi_process::{MultiProcess, NOT_WATCHED, label};
 pub(crate) use openmetrics::{OpenMetricsProcesses, OpenMetricsReport, Place};
-pub(crate) use style::Terminal;
+pub(crate) use style::{Terminal, wrapped};
 pub(crate) use text::{TextOptions, TextReport};
 pub(crate) use units::Units;
 pub(crate) use verdicts::verdict_lines;

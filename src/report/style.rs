@@ -187,8 +187,8 @@ pub(crate) fn wrap(style: Style, role: Role, text: &str, indent: usize, columns:
 }
 
 /// A sentence in lines of plain text.
-pub(crate) fn wrapped(text: &str, columns: usize) -> Vec<String> {
-    wrap(Style { colour: false, unicode: true }, Role::Plain, text, 0, columns)
+pub(crate) fn wrapped(text: &str, indent: usize, columns: usize) -> Vec<String> {
+    wrap(Style { colour: false, unicode: true }, Role::Plain, text, indent, columns)
 }
 
 #[cfg(test)]

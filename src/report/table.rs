@@ -1,5 +1,7 @@
 //! Tables without rules.
 
+use std::ops::Range;
+
 use comfy_table::{CellAlignment, Table, presets};
 
 use super::style::{Line, Role, Style};
@@ -54,6 +56,32 @@ pub(crate) fn table(style: Style, columns: &[Column], rows: &[Vec<Cell>], room: 
         .zip(table.lines())
         .map(|(cells, line)| paint(style, cells, &line))
         .collect()
+}
+
+/// As [`table`], without the columns that there is no room for. `dispensable`: places of columns that belong together,
+/// those that go first before the others.
+pub(crate) fn table_in(
+    style: Style,
+    columns: &[Column],
+    rows: &[Vec<Cell>],
+    room: usize,
+    dispensable: &[Range<usize>],
+) -> Vec<Line> {
+    let mut left_out: Vec<&Range<usize>> = Vec::new();
+    let mut next = dispensable.iter();
+    loop {
+        let stays = |place: &usize| !left_out.iter().any(|range| range.contains(place));
+        let places: Vec<usize> = (0..columns.len()).filter(stays).collect();
+        let fewer: Vec<Column> = places.iter().map(|place| columns[*place]).collect();
+        let cells = |row: &Vec<Cell>| {
+            places.iter().filter_map(|place| row.get(*place).cloned()).collect::<Vec<Cell>>()
+        };
+        let lines = table(style, &fewer, &rows.iter().map(cells).collect::<Vec<_>>(), room);
+        match next.next() {
+            Some(range) if lines.iter().any(|line| line.width() > room) => left_out.push(range),
+            _ => return lines,
+        }
+    }
 }
 
 /// Adds the colours to a line of a table: comfy-table would count them as text.

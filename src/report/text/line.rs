@@ -3,7 +3,7 @@
 use super::marks::Mark;
 use super::root_stats;
 use crate::gc::generation::Generation;
-use crate::gc::record::{BlockCount, Gc, Incomplete};
+use crate::gc::record::{BlockCount, Gc, Incomplete, Level};
 use crate::gc::root_kind::{RootFlags, RootKind};
 use crate::gc::summary::survived;
 use crate::report::style::{Line, Role, Style, WIDE_COLUMNS};
@@ -19,6 +19,8 @@ enum Column {
     Pause,
     Suspension,
     Heap,
+    /// Since the collection before.
+    Allocated,
     Promoted,
     Fragmentation,
     Moved,
@@ -58,8 +60,8 @@ const NARROW: [Slot; 10] = [
     slot(Column::Pinning, 1, 3),
 ];
 
-/// 119 columns.
-const WIDE: [Slot; 16] = [
+/// 125 columns; in fewer, something is left out.
+const WIDE: [Slot; 17] = [
     slot(Column::Number, 0, 5),
     slot(Column::At, 1, 7),
     slot(Column::Generation, 1, 3),
@@ -67,7 +69,8 @@ const WIDE: [Slot; 16] = [
     slot(Column::Pause, 1, 8),
     slot(Column::Suspension, 1, 7),
     slot(Column::Heap, 1, 10),
-    slot(Column::Promoted, 2, 5),
+    slot(Column::Allocated, 2, 5),
+    slot(Column::Promoted, 1, 5),
     slot(Column::Fragmentation, 1, 4),
     slot(Column::Moved, 2, 10),
     slot(Column::Survived, 2, 10),
@@ -80,11 +83,22 @@ const WIDE: [Slot; 16] = [
 
 /// From here on there is room for the method that holds most, and how much of a line it takes at most.
 const HOLDER_COLUMNS: usize = 140;
-const HOLDER_WIDTH: usize = 44;
+const HOLDER_WIDTH: std::ops::RangeInclusive<usize> = 18..=44;
 
 /// What is left out first where there is no room, last first.
-const DISPENSABLE: [Column; 6] =
-    [Column::Roots, Column::Moved, Column::Survived, Column::Heap, Column::Pinning, Column::At];
+const DISPENSABLE: [Column; 11] = [
+    Column::Heap,
+    Column::Roots,
+    Column::Survived,
+    Column::Moved,
+    Column::Pinning,
+    Column::At,
+    Column::Fragmentation,
+    Column::Suspension,
+    Column::RootKind(RootKind::FINALIZER),
+    Column::Allocated,
+    Column::Promoted,
+];
 
 /// Behind the generation of a collection that was also stopped because of watching.
 pub(super) const STOPPED_FOR_US: &str = "*";
@@ -96,30 +110,68 @@ const BLOCKS: usize = 4;
 #[derive(Debug)]
 pub(super) struct Lines {
     style: Style,
+    columns: usize,
+    /// The highest level that has columns.
+    level: Level,
     slots: Vec<Slot>,
+    units: Units,
     heap: Scale,
+    allocated: Scale,
     moved: Scale,
     survived: Scale,
     promoted: Scale,
 }
 
 impl Lines {
-    /// Columns for a width.
+    /// Columns for a width, of what each level shows.
     pub(super) fn new(style: Style, columns: usize, units: Units) -> Lines {
-        let wide = columns >= WIDE_COLUMNS;
-        let mut slots: Vec<Slot> = if wide { WIDE.to_vec() } else { NARROW.to_vec() };
-        if columns >= HOLDER_COLUMNS {
-            // Names come last: what is narrower leaves nothing behind it.
-            let left = columns - WIDE_COLUMNS - 2;
-            slots.push(slot(Column::TopMethod, 2, left.min(HOLDER_WIDTH)));
+        let scale = Scale::new(units);
+        let mut lines = Lines {
+            style,
+            columns,
+            level: Level::Basic,
+            slots: Vec::new(),
+            units,
+            heap: scale.clone(),
+            allocated: scale.clone(),
+            moved: scale.clone(),
+            survived: scale.clone(),
+            promoted: scale,
+        };
+        lines.choose_columns();
+        lines
+    }
+
+    /// A collection or the watch has this level. Returns whether that makes other columns.
+    pub(super) fn needs(&mut self, level: Level) -> bool {
+        if level <= self.level {
+            return false;
         }
-        let size = Scale::width(units);
+        self.level = level;
+        self.choose_columns();
+        true
+    }
+
+    /// Chooses what the level can show, and what there is room for.
+    fn choose_columns(&mut self) {
+        let (style, columns, level) = (self.style, self.columns, self.level);
+        // What `basic` shows has room everywhere.
+        let wide = columns >= WIDE_COLUMNS || level == Level::Basic;
+        let mut slots: Vec<Slot> = if wide { WIDE.to_vec() } else { NARROW.to_vec() };
+        slots.retain(|slot| needed_level(slot.column) <= level);
+        if columns >= HOLDER_COLUMNS && level == Level::Roots {
+            // Names come last: what is narrower leaves nothing behind it.
+            let width: usize = slots.iter().map(|slot| slot.gap + slot.width).sum();
+            let left = columns.saturating_sub(width + 4);
+            slots.push(slot(Column::TopMethod, 2, left.clamp(*HOLDER_WIDTH.start(), *HOLDER_WIDTH.end())));
+        }
+        let size = Scale::width(self.units);
         let arrow = style.arrow().chars().count();
         for slot in &mut slots {
             slot.width = match slot.column {
                 Column::Heap => 2 * size + arrow - 1,
                 Column::Moved | Column::Survived => BLOCKS + 1 + size,
-                Column::Promoted => size,
+                Column::Allocated | Column::Promoted => size,
                 _ => slot.width,
             };
         }
@@ -127,20 +179,12 @@ impl Lines {
         if let Some(heap) = slots.iter().position(|slot| slot.column == Column::Heap) {
             slots[heap + 1].gap -= arrow - 1;
         }
-        let mut lines = Lines {
-            style,
-            slots,
-            heap: Scale::new(units),
-            moved: Scale::new(units),
-            survived: Scale::new(units),
-            promoted: Scale::new(units),
-        };
+        self.slots = slots;
         let mut dispensable = DISPENSABLE.to_vec();
-        while lines.width() > columns {
+        while self.width() > columns {
             let Some(column) = dispensable.pop() else { break };
-            lines.slots.retain(|slot| slot.column != column);
+            self.slots.retain(|slot| slot.column != column);
         }
-        lines
     }
 
     fn width(&self) -> usize {
@@ -176,6 +220,12 @@ impl Lines {
             }
             let (text, role) = self.cell(slot, gc, mark);
             self.put(&mut line, slot, &text, role);
+        }
+        if let Some(note) = note.filter(|_| self.level == Level::Basic)
+            && line.width() + 2 + note.len() <= self.columns
+        {
+            line.space(2);
+            line.push(style, Role::Dim, note);
         }
         line.into_string()
     }
@@ -216,6 +266,10 @@ impl Lines {
             }
             Column::Suspension => known(gc.suspend_ns.map(millis), Role::Dim),
             Column::Heap => (self.heap_cell(slot, gc), Role::Plain),
+            Column::Allocated => {
+                let bytes = gc.allocated.map(|allocated| allocated.bytes);
+                shown(bytes, |bytes| self.allocated.one(bytes))
+            }
             Column::Promoted => shown(gc.promoted_bytes, |bytes| self.promoted.one(bytes)),
             Column::Fragmentation => known(fragmentation(gc), Role::Plain),
             Column::Moved => blocks(gc.moved.as_ref().map(|m| m.count), &mut self.moved, slot.width),
@@ -253,6 +307,7 @@ fn name(column: Column) -> &'static str {
         Column::Pause => "pause",
         Column::Suspension => "suspend",
         Column::Heap => "heap",
+        Column::Allocated => "alloc",
         Column::Promoted => "prom.",
         Column::Fragmentation => "frag",
         Column::Moved => "moved",
@@ -264,6 +319,15 @@ fn name(column: Column) -> &'static str {
         Column::RootKind(_) => "other",
         Column::Pinning => "pin",
         Column::TopMethod => "held most by",
+    }
+}
+
+/// The lowest level that has the figure.
+fn needed_level(column: Column) -> Level {
+    match column {
+        Column::Moved | Column::Survived => Level::Moves,
+        Column::Roots | Column::RootKind(_) | Column::Pinning | Column::TopMethod => Level::Roots,
+        _ => Level::Basic,
     }
 }
 

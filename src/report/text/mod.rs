@@ -142,6 +142,10 @@ impl<W: Write> TextReport<W> {
             return Ok(());
         }
         self.learn(facts)?;
+        if self.lines.needs(gc.level) && self.since_header.is_some() {
+            // The names of the columns are not those of the lines above.
+            self.since_header = None;
+        }
         let swallowed = self.storm.swallows(gc, self.marks.glaring(gc, mark));
         if let Some(at) = gc.at_ns
             && let Some(folded) = self.storm.due(at, self.style)
@@ -204,6 +208,7 @@ impl<W: Write> Report for TextReport<W> {
         if self.quiet {
             return Ok(());
         }
+        self.lines.needs(facts.watch.level);
         self.flavour = header::flavour(&facts.target.gc);
         let lines = header::opening(facts, self.style, self.sentence_columns());
         self.print_all(&lines)?;
@@ -260,7 +265,12 @@ impl<W: Write> Report for TextReport<W> {
             return Ok(());
         }
         let text = format!("gcwatch: {}", escape_untrusted(message));
-        self.print(&Line::of(self.style, Role::High, &text).into_string())?;
+        let lines = match self.terminal.rows {
+            Some(_) => wrap(self.style, Role::High, &text, 2, self.sentence_columns()),
+            // Programs look for the text of a warning, and read lines.
+            None => vec![Line::of(self.style, Role::High, &text).into_string()],
+        };
+        self.print_all(&lines)?;
         self.out.flush()
     }
 

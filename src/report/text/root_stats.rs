@@ -5,7 +5,7 @@ use crate::gc::growth::{GrowthRow, RootSource};
 use crate::gc::induced::InducedTotals;
 use crate::gc::root_stats::{PinnedTotals, RootStatsTotals, TypeTotals};
 use crate::report::style::{Line, Role, Style, WIDE_COLUMNS, wrap};
-use crate::report::table::{Cell, Column, table};
+use crate::report::table::{Cell, Column, table_in};
 use crate::report::units::{Units, bytes, compact, count, duration, percent, plural};
 
 /// Rows of a table.
@@ -101,7 +101,7 @@ pub(super) fn methods(sum: &RootStatsTotals, columns: usize, style: Style) -> Op
             vec![(fits(&m.name, width, style), role), (average(m.slots, gcs), role), pinned]
         })
         .collect();
-    (!rows.is_empty()).then(|| table(style, &names, &rows, columns))
+    (!rows.is_empty()).then(|| table_in(style, &names, &rows, columns, &[2..3]))
 }
 
 /// Entries without a name are dim.
@@ -140,7 +140,7 @@ pub(super) fn types(sum: &RootStatsTotals, units: Units, columns: usize, style: 
         let total = |of: fn(&TypeTotals) -> u64| own.iter().map(|t| of(t)).fold(0, u64::saturating_add);
         rows.push(row("the runtime's own", Role::Dim, "-", total(|t| t.max_count), total(|t| t.max_bytes)));
     }
-    (!rows.is_empty()).then(|| table(style, &names, &rows, columns))
+    (!rows.is_empty()).then(|| table_in(style, &names, &rows, columns, &[1..2, 2..3]))
 }
 
 /// A title, the items below it, and the number of items left out.

@@ -12,7 +12,7 @@ use crate::gc::summary::{INCOMPLETE, Samples, Summary, Tally, condition_words};
 use crate::report::model::{End, Facts};
 use crate::report::share::Share;
 use crate::report::style::{Line, Role, Style, WIDE_COLUMNS, join, wrap};
-use crate::report::table::{Cell, Column, table};
+use crate::report::table::{Cell, Column, table, table_in};
 use crate::report::units::{Units, bytes, compact, count, duration, generation_label, percent, plural};
 use crate::report::{blocking, child_exit, missing};
 
@@ -78,12 +78,8 @@ impl Page<'_> {
         }
         let mut parts = vec![Line::of(self.style, Role::Strong, &first)];
         if let Some(longest) = sum.longest {
-            let mut paused = format!("paused {}", self.time(sum.pause_ns));
-            if let Some(share) = sum.pause_percent(self.facts.watch.duration_ns) {
-                let own = self.own_share().map_or_else(String::new, |text| format!(", {text}"));
-                paused += &format!(" ({}{own})", percent(share));
-            }
-            parts.push(Line::of(self.style, Role::Strong, &paused));
+            let paused = self.paused(sum.pause_ns);
+            parts.extend(paused.iter().map(|text| Line::of(self.style, Role::Strong, text)));
             let mut which: Vec<String> = Vec::new();
             which.extend(longest.number.map(|n| format!("#{n}")));
             which.extend(longest.generation.map(|g| format!("gen{}", generation_label(g, longest.kind))));
@@ -92,6 +88,20 @@ impl Page<'_> {
             parts.push(Line::of(self.style, Role::Strong, &text));
         }
         join(self.style, &parts, 2, self.columns)
+    }
+
+    /// How long collections stopped the program, in as many parts as a narrow terminal needs.
+    fn paused(&self, ns: u64) -> Vec<String> {
+        let time = format!("paused {}", self.time(ns));
+        let Some(share) = self.sum.pause_percent(self.facts.watch.duration_ns) else { return vec![time] };
+        let share = percent(share);
+        let Some(own) = self.own_share() else { return vec![format!("{time} ({share})")] };
+        let whole = format!("{time} ({share}, {own})");
+        if whole.chars().count() + 2 <= self.columns {
+            return vec![whole];
+        }
+        let own = own.split("; ").map(str::to_owned);
+        std::iter::once(format!("{time} ({share})")).chain(own).collect()
     }
 
     /// How much of the pauses can be the program's own work.
@@ -134,7 +144,9 @@ impl Page<'_> {
                 wide,
             ));
         }
-        table(self.style, &columns, &rows, self.columns.saturating_sub(1))
+        // What moved and survived goes first, then the p99: the longest pause says more.
+        let dispensable = if wide { vec![] } else { vec![6..8, 8..10, 4..5] };
+        table_in(self.style, &columns, &rows, self.columns.saturating_sub(1), &dispensable)
     }
 
     /// Whether any block was seen; at `basic` none is, and the columns are left out.

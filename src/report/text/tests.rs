@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use crate::gc::facts::{BackgroundGc, Gap, Lost, Sample, WindowCounts, WindowLength};
 use crate::gc::generation::Generation;
-use crate::gc::record::{Gc, Kind, Level, Pause, Phase};
+use crate::gc::record::{Allocated, Gc, Kind, Level, Pause, Phase};
 use crate::report::model::{Facts, LiveState, Report};
 use crate::report::sample::{NOTHING_LOST, end, facts, quiet_run, tiny};
 use crate::report::style::Terminal;
@@ -27,6 +27,16 @@ fn render(terminal: Terminal, options: TextOptions, facts: &Facts, gcs: &[Gc], l
 
 fn plain(terminal: Terminal, gcs: &[Gc]) -> String {
     render(terminal, TextOptions::default(), &facts(), gcs, &NOTHING_LOST)
+}
+
+/// With what was allocated between the collections.
+fn allocating() -> Vec<Gc> {
+    let mut gcs = quiet_run();
+    for (n, gc) in (0..).zip(&mut gcs).skip(2) {
+        gc.allocated =
+            Some(Allocated { bytes: (70 << 20) + n * 123_456, large_bytes: 0, in_ns: 130_000_000 });
+    }
+    gcs
 }
 
 /// At `moves`: no roots, and background collections with the stop they get from us.
@@ -85,8 +95,48 @@ fn a_run_at_80_columns() {
 }
 
 #[test]
+fn a_run_at_40_columns() {
+    insta::assert_snapshot!(plain(Terminal { columns: 40, ..FILE }, &quiet_run()));
+}
+
+#[test]
+fn a_run_at_200_columns() {
+    insta::assert_snapshot!(plain(Terminal { columns: 200, ..FILE }, &allocating()));
+}
+
+/// Columns that a level cannot fill are not there.
+#[test]
+fn a_basic_run_at_each_width() {
+    let mut facts = facts();
+    (facts.watch.level, facts.watch.arming) = (Level::Basic, None);
+    facts.watch.background_gc = BackgroundGc::Untouched;
+    let mut gcs = allocating();
+    for gc in &mut gcs {
+        gc.level = Level::Basic;
+        (gc.roots, gc.moved, gc.surviving, gc.cost) = (None, None, None, None);
+    }
+    for columns in [40, 80, 120] {
+        let terminal = Terminal { columns, ..FILE };
+        let text = render(terminal, TextOptions::default(), &facts, &gcs, &NOTHING_LOST);
+        insta::assert_snapshot!(format!("a_basic_run_at_{columns}_columns"), text);
+    }
+}
+
+#[test]
+fn nothing_is_wider_than_the_terminal() {
+    for columns in [40, 60, 80, 100, 120, 140, 200] {
+        for unicode in [true, false] {
+            let text = plain(Terminal { columns, unicode, ..FILE }, &quiet_run());
+            for line in text.lines() {
+                assert!(line.chars().count() <= columns, "{columns}: {line}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_run_at_120_columns() {
-    insta::assert_snapshot!(plain(Terminal { columns: 120, ..FILE }, &quiet_run()));
+    insta::assert_snapshot!(plain(Terminal { columns: 120, ..FILE }, &allocating()));
 }
 
 #[test]
@@ -220,7 +270,7 @@ fn the_live_line_is_gone_before_anything_else_is_printed() {
     let still: String = screen.concat();
     let repeated: String = plain(Terminal { rows: Some(24), live: false, ..FILE }, &quiet_run());
     assert_eq!(still, repeated);
-    assert_eq!(text.matches("GCs ·").count(), 35, "it was drawn at every tick");
+    assert_eq!(text.matches("\x1b[2K").count(), 35, "it was drawn at every tick, and erased");
 }
 
 #[test]
