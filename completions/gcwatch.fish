@@ -49,6 +49,7 @@ complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l rotate -d 'Start
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l duration -d 'Stop watching after this time; the target keeps running' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l gcs -d 'Stop watching after this many complete collections at the level watched (collections of the 100 ms after that are shown too)' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l stop-on -d 'Stop watching at the first collection for which this holds, such as `pause > 200ms`, and exit with 10; can be given more than once' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l keep-recording -d 'With --stop-on and --rotate: go on watching, and keep the files with the collection, the one before and the one after, at most N times' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l profiler-path -d 'Use this build of the profiler library' -r -F
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l assert -d 'A condition that must hold, such as `pause.p99 < 10ms`; can be given more than once. Without --level, gcwatch uses the lowest level that can check it' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l assert-file -d 'Read more assertions from a TOML file, which holds a list for each profile' -r -F
@@ -90,6 +91,7 @@ complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l rotate -d 'St
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l duration -d 'Stop watching after this time; the target keeps running' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l gcs -d 'Stop watching after this many complete collections at the level watched (collections of the 100 ms after that are shown too)' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l stop-on -d 'Stop watching at the first collection for which this holds, such as `pause > 200ms`, and exit with 10; can be given more than once' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l keep-recording -d 'With --stop-on and --rotate: go on watching, and keep the files with the collection, the one before and the one after, at most N times' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l profiler-path -d 'Use this build of the profiler library' -r -F
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l max-blocking-gc -d 'Watch roots continuously only if a blocking gen2 collection is estimated to take at most this long; otherwise in windows, as with --sample 1/30s' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l step-back -d 'Switch to windows once gen2 collections that watching makes blocking have stopped the program for this share of the time (measured over at least 10 s), or one of them for this long' -r

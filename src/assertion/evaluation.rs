@@ -21,6 +21,10 @@ const GIB: f64 = 1_073_741_824.0;
 pub(crate) struct Assertions {
     evaluations: Vec<Evaluation>,
     stops: Vec<StopCondition>,
+    /// The watch goes on when a condition is met.
+    goes_on: bool,
+    /// The condition that the last collection met.
+    met: Option<usize>,
 }
 
 #[derive(Debug, Clone)]
@@ -51,7 +55,8 @@ enum State {
 
 impl Assertions {
     pub(crate) fn new(assertions: impl IntoIterator<Item = Assertion>) -> Assertions {
-        Assertions { evaluations: assertions.into_iter().map(Evaluation::new).collect(), stops: Vec::new() }
+        let evaluations = assertions.into_iter().map(Evaluation::new).collect();
+        Assertions { evaluations, ..Assertions::default() }
     }
 
     /// Whether there is nothing to judge.
@@ -59,16 +64,22 @@ impl Assertions {
         self.evaluations.is_empty() && self.stops.is_empty()
     }
 
-    /// With conditions that end the watch.
+    /// With conditions that end the watch or, if it `goes_on`, keep the recording around the collection.
     #[must_use]
-    pub(crate) fn and_stop_on(mut self, stops: &[StopCondition]) -> Assertions {
+    pub(crate) fn and_stop_on(mut self, stops: &[StopCondition], goes_on: bool) -> Assertions {
         self.stops.extend_from_slice(stops);
+        self.goes_on = goes_on;
         self
     }
 
     /// Whether a collection has met a condition that ends the watch.
     pub(crate) fn end_watch(&self) -> bool {
-        self.stops.iter().any(StopCondition::is_met)
+        !self.goes_on && self.stops.iter().any(StopCondition::is_met)
+    }
+
+    /// The condition that the last collection met, if the recording around it is to be kept.
+    pub(crate) fn keeps(&self) -> Option<&str> {
+        self.stops.get(self.met.filter(|_| self.goes_on)?).map(StopCondition::text)
     }
 
     /// The lowest level that sees all metrics; `None`: there are no assertions.
@@ -79,9 +90,14 @@ impl Assertions {
 
     /// Adds a collection; only complete ones count.
     pub(crate) fn add(&mut self, gc: &Gc) {
+        self.met = None;
         if gc.complete() {
             self.evaluations.iter_mut().for_each(|evaluation| evaluation.add(gc));
-            self.stops.iter_mut().for_each(|stop| stop.add(gc));
+            for (n, stop) in self.stops.iter_mut().enumerate() {
+                if stop.add(gc) {
+                    self.met.get_or_insert(n);
+                }
+            }
         }
     }
 

@@ -141,19 +141,24 @@ pub(crate) fn metric(name: &str) -> Result<(&'static Metric, Option<Statistic>),
 
 /// The error for an unknown metric, with the nearest names.
 fn unknown(name: &str) -> InvalidAssertion {
+    InvalidAssertion {
+        what: format!("`{name}` is not a metric"),
+        remedy: format!("the nearest are {} (`gcwatch metrics` lists all)", nearest(name, |_| true)),
+    }
+}
+
+/// The names most like this one, of the metrics that are wanted.
+pub(super) fn nearest(name: &str, wanted: fn(&Metric) -> bool) -> String {
     // Compare the names without the statistic at their end.
     let stem = match name.rsplit_once('.') {
         Some((stem, last)) if Statistic::named(last).is_some() => stem,
         _ => name,
     };
     let mut near: Vec<(f64, &str)> =
-        METRICS.iter().map(|m| (strsim::jaro_winkler(stem, m.name), m.name)).collect();
+        METRICS.iter().filter(|m| wanted(m)).map(|m| (strsim::jaro_winkler(stem, m.name), m.name)).collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0));
     let near: Vec<&str> = near.iter().take(3).map(|(_, name)| *name).collect();
-    InvalidAssertion {
-        what: format!("`{name}` is not a metric"),
-        remedy: format!("the nearest are {} (`gcwatch metrics` lists all)", near.join(", ")),
-    }
+    near.join(", ")
 }
 
 /// `10ms`, `1.5MiB`, `3`, `5%`, in the metric's unit.

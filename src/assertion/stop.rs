@@ -1,10 +1,10 @@
-//! `--stop-on`: conditions on single collections that end a watch, such as `pause > 200ms`.
+//! `--stop-on`: conditions on single collections that end a watch or keep its recording, such as `pause > 200ms`.
 
 use std::str::FromStr;
 
 use super::disturbance::{Disturbance, disturbances};
 use super::metric::{METRICS, Metric, Value};
-use super::parse::{InvalidAssertion, Op, comparison, value};
+use super::parse::{InvalidAssertion, Op, comparison, nearest, value};
 use super::verdict::{Verdict, Violation};
 use crate::escape::escape_untrusted;
 use crate::gc::facts::Watch;
@@ -33,10 +33,10 @@ impl FromStr for StopCondition {
         let (name, op, limit) = comparison(text)?;
         let metric = METRICS.iter().find(|metric| metric.name == name);
         let Some((metric, Value::PerGc(of))) = metric.map(|metric| (metric, metric.value)) else {
-            let names = METRICS.iter().filter(|metric| matches!(metric.value, Value::PerGc(_)));
+            let near = nearest(name, |metric| matches!(metric.value, Value::PerGc(_)));
             return Err(InvalidAssertion {
                 what: format!("`{}` is no figure of a single collection", escape_untrusted(name)),
-                remedy: format!("they are {}", names.map(|metric| metric.name).collect::<Vec<_>>().join(" ")),
+                remedy: format!("the nearest are {near} (`gcwatch metrics` lists all; leave `.max` out)"),
             });
         };
         let limit = value(limit, metric.name, metric.unit)?;
@@ -58,11 +58,16 @@ impl StopCondition {
         self.metric.level
     }
 
-    /// Takes in a complete collection.
-    pub(super) fn add(&mut self, gc: &Gc) {
+    /// As it was typed.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Takes in a complete collection. Returns whether it meets the condition.
+    pub(super) fn add(&mut self, gc: &Gc) -> bool {
         self.is_known = Some((self.of)(gc).is_some() || self.is_known == Some(true));
         let Some(value) = (self.of)(gc).filter(|&value| self.op.holds(value as f64, self.limit)) else {
-            return;
+            return false;
         };
         if self.met.is_none() {
             self.met = gc.number.map(|number| Violation {
@@ -73,6 +78,7 @@ impl StopCondition {
                 value: Some(value),
             });
         }
+        true
     }
 
     /// Whether a collection has met it.
@@ -127,7 +133,7 @@ mod tests {
         let mut gc = Gc::unknown(Level::Basic);
         for (number, pause_ms) in [(1, 200), (2, 201), (3, 900)] {
             (gc.number, gc.pause_ns) = (Some(number), Some(pause_ms * 1_000_000));
-            stop.add(&gc);
+            assert_eq!(stop.add(&gc), number > 1);
             assert_eq!(stop.is_met(), number > 1);
         }
         let verdict = stop.verdict(&Watch::default(), true);
@@ -138,7 +144,9 @@ mod tests {
         assert_eq!(verdict.text, "stop-on pause > 200ms");
         let never = |text: &str, gcs: &[Gc], has_gaps| {
             let mut stop: StopCondition = text.parse().expect("a condition");
-            gcs.iter().for_each(|gc| stop.add(gc));
+            for gc in gcs {
+                stop.add(gc);
+            }
             stop.verdict(&Watch::default(), has_gaps).holds
         };
         let gcs = [gc];
@@ -149,5 +157,8 @@ mod tests {
         for wrong in ["pause.p99 > 1ms", "gc.count > 3", "pause", "pause > 3", "nothing > 3"] {
             assert!(wrong.parse::<StopCondition>().is_err(), "{wrong}");
         }
+        let says = |text: &str| text.parse::<StopCondition>().expect_err("a mistake").to_string();
+        assert!(says("puase > 1ms").contains("the nearest are pause"), "{}", says("puase > 1ms"));
+        assert!(says("pause.p99 > 1ms").contains("the nearest are pause"));
     }
 }

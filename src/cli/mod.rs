@@ -210,6 +210,18 @@ pub(crate) struct WatchArgs {
     /// given more than once
     #[arg(long, value_name = "CONDITION")]
     pub(crate) stop_on: Vec<StopCondition>,
+    /// With --stop-on and --rotate: go on watching, and keep the files with the collection, the one before and the one
+    /// after, at most N times
+    #[arg(
+        long,
+        value_name = "N",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "10",
+        value_parser = clap::value_parser!(u32).range(1..=1000),
+        requires_all = ["stop_on", "rotate"]
+    )]
+    pub(crate) keep_recording: Option<u32>,
     /// At level roots: omit the names of types and methods, which lengthen each pause slightly
     #[arg(long)]
     pub(crate) no_names: bool,

@@ -74,7 +74,7 @@ pub(crate) fn rotation(text: &str) -> Result<Rotation, String> {
         Ok(n) => Some(n),
         Err(_) => return Err(format!("`{files}` is not a number of files")),
     };
-    Ok(Rotation { bytes: size(bytes.trim())?, files })
+    Ok(Rotation { bytes: size(bytes.trim())?, files, keep: None })
 }
 
 /// `1/30s`: a number of collections, or `2s/30s`: a length of time, once per interval.

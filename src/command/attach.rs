@@ -21,7 +21,8 @@ pub(crate) fn run(args: &AttachArgs) -> Result<Code, Failure> {
 }
 
 async fn attach(args: &AttachArgs) -> Result<Code, NotWatched> {
-    let assertions = verdict::assertions(&args.assertions)?.and_stop_on(&args.watch.stop_on);
+    let assertions = verdict::assertions(&args.assertions)?
+        .and_stop_on(&args.watch.stop_on, args.watch.keep_recording.is_some());
     let careful =
         Careful { max_blocking_gc: args.careful.max_blocking_gc, step_back: args.careful.step_back };
     let request = WatchRequest { careful, ..watch_request(&args.watch, &args.output, &assertions)? };

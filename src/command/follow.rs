@@ -48,7 +48,8 @@ pub(super) fn run(args: &RunArgs) -> Result<Code, Failure> {
 }
 
 async fn follow(args: &RunArgs, port: &mut Option<GuardedPort>) -> Result<Code, Failure> {
-    let assertions = verdict::assertions(&args.assertions)?.and_stop_on(&args.watch.stop_on);
+    let assertions = verdict::assertions(&args.assertions)?
+        .and_stop_on(&args.watch.stop_on, args.watch.keep_recording.is_some());
     let recording = recording(&args.watch, &args.output, true)?;
     let request = WatchRequest {
         // `--duration` limits the whole tree, not one watch.

@@ -34,6 +34,9 @@ const HELD_GROWTH: u64 = 64;
 pub(super) fn open(path: &Path) -> Result<Box<dyn Read + Send>, Failure> {
     let opened: io::Result<Box<dyn Read + Send>> = if path == Path::new("-") {
         decompressed(BufReader::with_capacity(1 << 16, io::stdin()))
+    } else if path.is_dir() {
+        // Windows says that it may not be opened.
+        Err(io::ErrorKind::IsADirectory.into())
     } else {
         File::open(path).and_then(|file| decompressed(BufReader::with_capacity(1 << 16, file)))
     };

@@ -120,6 +120,10 @@ impl Observer for ReportObserver {
         self.assertions.end_watch()
     }
 
+    fn keeps(&self) -> Option<&str> {
+        self.assertions.keeps()
+    }
+
     fn tick_every(&self) -> Option<Duration> {
         match &self.source {
             Source::Single(report) if !self.reader_gone => report.tick_every(),

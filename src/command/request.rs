@@ -78,6 +78,14 @@ pub(super) fn recording(
     several: bool,
 ) -> Result<Option<recording::Plan>, Failure> {
     let Some(path) = &args.record else { return Ok(None) };
+    let rotation = args.rotate.map(|rotation| recording::Rotation { keep: args.keep_recording, ..rotation });
+    // A collection is seen when it is over, and the next file may have begun by then.
+    const MIN_FILES: u32 = 3;
+    if rotation.is_some_and(|r| r.keep.is_some() && r.files.is_some_and(|files| files < MIN_FILES)) {
+        let what =
+            "--keep-recording needs a rotation of at least 3 files, to have the one before a collection";
+        return Err(Failure::new(Code::USAGE, what).remedy("give --rotate SIZE,3 or more"));
+    }
     let report = output.output.as_deref().filter(|path| *path != Path::new("-"));
-    recording::Plan::new(path, args.rotate, several, report).map(Some)
+    recording::Plan::new(path, rotation, several, report).map(Some)
 }

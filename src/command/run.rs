@@ -34,7 +34,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<Code, Failure> {
 }
 
 async fn watch(args: &RunArgs, port: &mut Option<GuardedPort>) -> Result<Code, NotWatched> {
-    let assertions = verdict::assertions(&args.assertions)?.and_stop_on(&args.watch.stop_on);
+    let assertions = verdict::assertions(&args.assertions)?
+        .and_stop_on(&args.watch.stop_on, args.watch.keep_recording.is_some());
     let request = watch_request(&args.watch, &args.output, &assertions)?;
     // Report what is known to fail before starting anything.
     let refusal = launch::refusal_from_environment(|name| std::env::var_os(name));

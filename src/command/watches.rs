@@ -62,7 +62,7 @@ fn head(path: &Path) -> Option<Head> {
         while let Some(item) = decoder.next() {
             match item {
                 StreamItem::Trace(t) => of = Some((t.process_id, t.sync_time_utc, t.sync_timestamp)),
-                StreamItem::SequencePoint { timestamp } => {
+                StreamItem::SequencePoint { timestamp, .. } => {
                     return Some(Head { of: of?, begins: Some(timestamp) });
                 }
                 StreamItem::Event { .. } | StreamItem::Lost(_) | StreamItem::End { .. } => {

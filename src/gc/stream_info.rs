@@ -37,6 +37,9 @@ impl StepBackPlan {
     }
 }
 
+/// Answers to a profiler that asks to leave: CORPROF_E_RUNTIME_UNINITIALIZED, and that the profiler is not initialized.
+const STILL_STARTING: [i32; 2] = [0x8013_1371_u32 as i32, 0x8013_1373_u32 as i32];
+
 /// What is known so far; each field is `None` until its event has come.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StreamInfo {
@@ -151,7 +154,8 @@ impl StreamInfo {
     /// The notes that the user has to see, as sentences.
     pub(crate) fn take_notices(&mut self) -> Vec<String> {
         let no_roots = if self.sampled() { "" } else { ", and later collections have no roots" };
-        let say = |note: wire::Note| match note.code {
+        let say = |note: wire::Note| {
+            match note.code {
             wire::NoteCode::LEASE_TAKEN => format!(
                 "the program closed a descriptor that is not its own, the profiler's connection to gcwatch: \
                  the profiler has left the program{no_roots}"
@@ -159,11 +163,16 @@ impl StreamInfo {
             wire::NoteCode::LEASE_SILENT => format!(
                 "gcwatch was silent for more than 10 s (was it stopped?): the profiler has left the program{no_roots}"
             ),
+            _ if STILL_STARTING.contains(&note.hresult) => {
+                "the watch ended while the runtime was still starting: the profiler does nothing any more, and leaves the program soon"
+                    .to_owned()
+            }
             _ => format!(
                 "the runtime does not let the profiler go ({:#010x}): it does nothing any more, and asks again, \
                  once a minute at most; until then no other profiler can come",
                 note.hresult
             ),
+        }
         };
         std::mem::take(&mut self.notices).into_iter().map(say).collect()
     }
@@ -323,5 +332,8 @@ mod tests {
         assert!(said[0].contains("does not let the profiler go (0x80131376)"), "{said:?}");
         assert!(said[1].contains("silent for more than 10 s") && said[1].contains("no roots"), "{said:?}");
         assert!(info.take_notices().is_empty());
+        let mut short = StreamInfo::default();
+        short.note(&wire::Note { hresult: 0x8013_1371_u32 as i32, ..note(wire::NoteCode::DETACH_REFUSED) });
+        assert!(short.take_notices()[0].contains("still starting"));
     }
 }

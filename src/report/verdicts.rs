@@ -62,7 +62,18 @@ pub(crate) fn total(verdicts: &[Verdict]) -> String {
 }
 
 fn value(v: &Verdict, style: Style, units: Units) -> String {
+    let units = beside_bound(v, units);
     v.value.map_or_else(|| "-".to_owned(), |value| in_unit(value, v.unit, units, style.unicode))
+}
+
+/// Sizes beside a bound in MB are in MB, too. Without `--units` they would be in MiB, and could not be compared by eye.
+fn beside_bound(v: &Verdict, units: Units) -> Units {
+    let bound = v.text.trim_end_matches("/s");
+    let decimal = ["kB", "KB", "MB", "GB"].iter().any(|unit| bound.ends_with(unit));
+    match units {
+        Units::Iec if decimal && matches!(v.unit, Unit::Bytes | Unit::BytesPerSecond) => Units::Si,
+        units => units,
+    }
 }
 
 /// The collections that violate the assertion, or why there is no verdict.
@@ -73,6 +84,7 @@ fn remark(v: &Verdict, style: Style, units: Units, room: usize) -> String {
     const DISTURBED: &str = "(disturbed by watching)";
     let disturbed = !v.disturbed_by.is_empty();
     let room = if disturbed { room.saturating_sub(DISTURBED.len() + 1) } else { room };
+    let units = beside_bound(v, units);
     let mut text = String::new();
     for (n, breaker) in v.violations.iter().enumerate() {
         let separator = if n == 0 { "" } else { ", " };
@@ -106,4 +118,28 @@ fn named(b: &Violation, unit: Unit, style: Style, units: Units) -> String {
     parts.extend(b.reason.map(|r| r.names().1.to_owned()));
     parts.extend(b.value.map(|value| in_unit(value as f64, unit, units, style.unicode)));
     parts.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assertion::Assertions;
+    use crate::gc::facts::{Lost, Watch};
+    use crate::gc::record::Allocated;
+    use crate::gc::summary::Summary;
+
+    #[test]
+    fn a_value_has_the_units_of_its_bound() {
+        let allocated = Allocated { bytes: 2_000_000_000, large_bytes: 0, in_ns: 1_000_000_000 };
+        let summary = Summary { gcs: 1, allocated: Some(allocated), ..Summary::default() };
+        let shown = |text: &str, units| {
+            let verdicts =
+                Assertions::new(text.parse().ok()).judge(&summary, &Lost::default(), &Watch::default());
+            value(&verdicts[0], Style { colour: false, unicode: true }, units)
+        };
+        assert_eq!(shown("alloc.rate < 1GB/s", Units::Iec), "2.00 GB/s");
+        assert_eq!(shown("alloc.rate < 1GB", Units::Iec), "2.00 GB/s");
+        assert_eq!(shown("alloc.rate < 1GiB/s", Units::Iec), "1.86 GiB/s");
+        assert_eq!(shown("alloc.rate < 1GB/s", Units::Bytes), "2000000000 B/s");
+    }
 }

@@ -23,6 +23,8 @@ pub(crate) enum StreamItem<'a> {
     /// All events before this time have come, in ticks of the stream's clock.
     SequencePoint {
         timestamp: i64,
+        /// The same time, ns since the watch began.
+        at_ns: u64,
     },
     Lost(Lost),
     /// The events that follow are of a flush that is not complete.
@@ -68,7 +70,10 @@ impl Decoder {
                 self.clock = Some(trace.clone());
                 StreamItem::Trace(trace)
             }
-            Ok(Some(Item::SequencePoint { timestamp })) => StreamItem::SequencePoint { timestamp },
+            Ok(Some(Item::SequencePoint { timestamp })) => {
+                let at_ns = self.clock.as_ref().map_or(0, |clock| nanoseconds(clock, timestamp));
+                StreamItem::SequencePoint { timestamp, at_ns }
+            }
             Ok(Some(Item::Lost(lost))) => StreamItem::Lost(lost),
             Ok(Some(Item::Truncated)) => StreamItem::Truncated,
             Ok(Some(Item::End(end))) => StreamItem::End { clean: end.clean },
@@ -84,13 +89,18 @@ impl Decoder {
     }
 }
 
+/// Time since the watch began; 0 before it.
+fn nanoseconds(clock: &TraceInfo, timestamp: i64) -> u64 {
+    u64::try_from(clock.nanoseconds(timestamp)).unwrap_or(0)
+}
+
 fn stream_event<'a>(event: &Event<'a>, clock: &TraceInfo) -> StreamEvent<'a> {
     StreamEvent {
         provider: &event.metadata.provider,
         id: event.metadata.event_id,
         pointer_size: clock.pointer_size,
         thread: event.thread_id,
-        at_ns: u64::try_from(clock.nanoseconds(event.timestamp)).unwrap_or(0),
+        at_ns: nanoseconds(clock, event.timestamp),
         payload: event.payload,
     }
 }

@@ -20,6 +20,11 @@ pub(crate) trait Observer {
         false
     }
 
+    /// The condition that the last collection met, if its recording is to be kept.
+    fn keeps(&self) -> Option<&str> {
+        None
+    }
+
     /// How often to call [`tick`](Self::tick) at present. `None`: never. Each tick wakes a processor that may sleep.
     fn tick_every(&self) -> Option<Duration> {
         None

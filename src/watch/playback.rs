@@ -296,7 +296,9 @@ impl Part {
                     self.end.clean |= clean;
                     continue;
                 }
-                Some(StreamItem::SequencePoint { timestamp }) => StreamItem::SequencePoint { timestamp },
+                Some(StreamItem::SequencePoint { timestamp, at_ns }) => {
+                    StreamItem::SequencePoint { timestamp, at_ns }
+                }
                 Some(StreamItem::Lost(lost)) => StreamItem::Lost(lost),
                 Some(StreamItem::Truncated) => StreamItem::Truncated,
                 Some(StreamItem::Damaged(error)) => StreamItem::Damaged(error),

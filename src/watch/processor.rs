@@ -115,7 +115,22 @@ impl<'o> StreamProcessor<'o> {
         for gc in &finished {
             self.show(gc)?;
         }
+        self.recording_notices()?;
         Ok(progress)
+    }
+
+    /// Keeps the recording of a collection that met a condition for it.
+    fn keep(&mut self, gc: &Gc) {
+        let Some(recorder) = &mut self.recorder else { return };
+        if let Some(condition) = self.observer.keeps() {
+            let number = gc.number.map_or_else(String::new, |number| format!(" #{number}"));
+            recorder.keep(&format!("GC{number} met {condition}"), gc.at_ns.unwrap_or(0));
+        }
+    }
+
+    fn recording_notices(&mut self) -> Result<(), ObserverError> {
+        let notices = self.recorder.as_mut().map_or_else(Vec::new, Recorder::take_notices);
+        notices.iter().try_for_each(|notice| self.observer.warn(notice))
     }
 
     /// The recording ends here, or could not begin. The watch continues without it.
@@ -182,7 +197,7 @@ impl<'o> StreamProcessor<'o> {
                         recorder.replayable_state(state, event);
                     }
                 }
-                StreamItem::SequencePoint { .. } => recorder.sequence_point(),
+                StreamItem::SequencePoint { at_ns, .. } => recorder.sequence_point(*at_ns),
                 _ => {}
             }
         }
@@ -210,6 +225,7 @@ impl<'o> StreamProcessor<'o> {
         self.aggregator.learn();
         self.aggregator.shown(gc);
         self.observer.gc(&self.aggregator.facts, gc)?;
+        self.keep(gc);
         for line in self.aggregator.warnings_after(gc) {
             self.observer.warn(&line)?;
         }
@@ -223,7 +239,11 @@ impl<'o> StreamProcessor<'o> {
         if !self.ended {
             self.aggregator.has_gap(Gap::Left);
         }
-        self.finish()
+        self.finish()?;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.finish();
+        }
+        self.recording_notices()
     }
 
     /// Nothing more will come: collections that are still open are truncated and shown.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use crate::gc::generation::Generation;
 use crate::gc::record::Gc;
 use crate::report::style::Style;
-use crate::report::units::{count, millis, percent};
+use crate::report::units::{count, duration, millis, percent};
 
 /// A storm is more lines than this within [`SECOND`], and over below half of it.
 const LIMIT: usize = 50;
@@ -127,7 +127,11 @@ impl Fold {
             }
             _ => String::new(),
         };
-        format!("{} {numbers}{} in {:.1} s{pauses}", style.ellipsis(), kinds.join(", "), span as f64 / 1e9)
+        let length = match span {
+            100_000_000.. => format!("{:.1} s", span as f64 / 1e9),
+            _ => duration(span, style.unicode),
+        };
+        format!("{} {numbers}{} in {length}{pauses}", style.ellipsis(), kinds.join(", "))
     }
 }
 
@@ -168,5 +172,10 @@ mod tests {
         assert!(!storm.swallows(&gc(1251, 6000), false));
         assert!(storm.due(6_000_000_000, style).is_some_and(|line| line.contains("gen0")));
         assert_eq!(storm.flush(style), None);
+        for n in 0..3 {
+            storm.add(&gc(2000 + n, 7000 + u64::from(n) * 9), String::new);
+        }
+        let short = storm.flush(style).unwrap_or_default();
+        assert!(short.starts_with("… #2000-2002: 3 gen0 in 18.5 ms, "), "{short}");
     }
 }

@@ -1,5 +1,6 @@
 //! Recordings: where they go, how they are written, and when the next file begins.
 
+mod keep;
 mod name;
 mod part;
 mod preamble;
@@ -82,7 +83,9 @@ impl Plan {
         let free = sys::free_bytes(self.pattern.dir())?;
         let dir = self.pattern.dir().display();
         let mib = |bytes: u64| bytes >> 20;
-        match self.rotation.and_then(|r| Some(r.bytes.saturating_mul(r.files?.into()))) {
+        // Three files are kept each time.
+        let files = |r: Rotation| Some(u64::from(r.files?) + 3 * u64::from(r.keep.unwrap_or(0)));
+        match self.rotation.and_then(|r| Some(r.bytes.saturating_mul(files(r)?))) {
             Some(needed) if free < needed => Some(format!(
                 "{} MiB are free in {dir}, and the recording may take {} MiB: choose a smaller --rotate or another --record path",
                 mib(free),

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use dotnet_diagnostics_client::nettrace::{BlockKind, EventBlock, ObjectSpan, RepeatedEvent};
 
+use super::keep::{self, Keeper};
 use super::name::Name;
 use super::part::Part;
 use super::preamble::Preamble;
@@ -20,6 +21,8 @@ pub(crate) struct Rotation {
     pub(crate) bytes: u64,
     /// How many files are kept. `None`: all.
     pub(crate) files: Option<u32>,
+    /// `--keep-recording`: how many times the files around a collection are kept beside them. `None`: never.
+    pub(crate) keep: Option<u32>,
 }
 
 /// Writes one recording.
@@ -40,14 +43,29 @@ struct Rotating {
     rotation: Rotation,
     name: Name,
     number: u32,
-    /// Files that are complete and not removed, the oldest first.
-    older: VecDeque<PathBuf>,
+    /// When the current file begins, ns since the watch began.
+    begins_ns: u64,
+    /// Files that are complete, not removed and not kept, the oldest first.
+    older: VecDeque<keep::Part>,
+    keeper: Keeper,
+    /// Times of the sequence points that are not written yet, ns since the watch began.
+    points_ns: VecDeque<u64>,
     header: Vec<u8>,
     /// The trace object and the metadata blocks.
     kept: Vec<(ObjectSpan, Vec<u8>)>,
     preamble: Preamble,
     /// The sequence point at which the next file begins as soon as an object follows.
-    due: Option<(ObjectSpan, Vec<u8>, Vec<EventBlock>)>,
+    due: Option<Due>,
+}
+
+/// A sequence point at which a file can begin.
+#[derive(Debug)]
+struct Due {
+    point: ObjectSpan,
+    bytes: Vec<u8>,
+    preamble: Vec<EventBlock>,
+    /// Its time, ns since the watch began.
+    at_ns: u64,
 }
 
 impl Recorder {
@@ -62,7 +80,10 @@ impl Recorder {
             rotation,
             name,
             number: 1,
+            begins_ns: 0,
             older: VecDeque::new(),
+            keeper: Keeper::new(rotation.keep.unwrap_or(0)),
+            points_ns: VecDeque::new(),
             header: Vec::new(),
             kept: Vec::new(),
             preamble: Preamble::default(),
@@ -83,11 +104,33 @@ impl Recorder {
         }
     }
 
-    /// A sequence point follows the events so far.
-    pub(crate) fn sequence_point(&mut self) {
+    /// A sequence point follows the events so far. `at_ns`: its time since the watch began.
+    pub(crate) fn sequence_point(&mut self, at_ns: u64) {
         if let Some(rotating) = &mut self.rotating {
             rotating.preamble.sequence_point();
+            rotating.points_ns.push_back(at_ns);
         }
+    }
+
+    /// Keeps the files around a collection that began at `at_ns`, as the rotation allows. `why` begins the line for the
+    /// user.
+    pub(crate) fn keep(&mut self, why: &str, at_ns: u64) {
+        if let Some(rotating) = &mut self.rotating {
+            let (current, next) = (rotating.current(), rotating.name.path(rotating.number.saturating_add(1)));
+            rotating.keeper.keep(why, at_ns, &mut rotating.older, &current, &next);
+        }
+    }
+
+    /// The watch ends: the current file is complete.
+    pub(crate) fn finish(&mut self) {
+        if let Some(rotating) = &mut self.rotating {
+            rotating.keeper.completed(rotating.current(), &mut rotating.older);
+        }
+    }
+
+    /// New lines for the user.
+    pub(crate) fn take_notices(&mut self) -> Vec<String> {
+        self.rotating.as_mut().map_or_else(Vec::new, |rotating| std::mem::take(&mut rotating.keeper.notices))
     }
 
     /// Writes the next bytes of the stream. `boundary` is the offset in the stream after the last complete object;
@@ -131,10 +174,11 @@ impl Rotating {
         for object in objects {
             let at = |offset: u64| usize::try_from(offset.saturating_sub(from)).unwrap_or(usize::MAX);
             let Some(bytes) = stream.get(at(object.start)..at(object.end)) else { continue };
-            if let Some((point, point_bytes, preamble)) = self.due.take() {
+            if let Some(due) = self.due.take() {
                 part.append(&out)?;
                 out.clear();
-                *part = self.next(&point, &point_bytes, &preamble)?;
+                *part = self.next(&due)?;
+                self.completed(due.at_ns);
                 self.remove_oldest();
             }
             object.append(bytes, &mut out, part.len());
@@ -147,7 +191,9 @@ impl Rotating {
                 BlockKind::SEQUENCE_POINT => {
                     let full = part.len() + out.len() as u64 >= self.rotation.bytes;
                     let preamble = self.preamble.at_sequence_point(full);
-                    self.due = full.then(|| (object.clone(), bytes.to_vec(), preamble));
+                    let at_ns = self.points_ns.pop_front().unwrap_or(self.begins_ns);
+                    let (point, bytes) = (object.clone(), bytes.to_vec());
+                    self.due = full.then_some(Due { point, bytes, preamble, at_ns });
                 }
                 // Version 6: each file would have to repeat these blocks. No runtime sends it, so it stays in one file.
                 BlockKind::THREAD | BlockKind::REMOVE_THREAD => self.rotation.bytes = u64::MAX,
@@ -158,18 +204,27 @@ impl Rotating {
     }
 
     /// Begins the next file, which can be read alone.
-    fn next(&mut self, point: &ObjectSpan, bytes: &[u8], preamble: &[EventBlock]) -> io::Result<Part> {
+    fn next(&mut self, due: &Due) -> io::Result<Part> {
         let mut first = self.header.clone();
         for (object, bytes) in &self.kept {
             object.append(bytes, &mut first, 0);
         }
-        point.append(bytes, &mut first, 0);
-        for block in preamble {
+        due.point.append(&due.bytes, &mut first, 0);
+        for block in &due.preamble {
             block.append(&mut first, 0);
         }
-        self.older.push_back(self.name.path(self.number));
+        Part::create(self.name.path(self.number + 1), &first)
+    }
+
+    fn current(&self) -> keep::Part {
+        keep::Part { number: self.number, begins_ns: self.begins_ns, path: self.name.path(self.number) }
+    }
+
+    /// The current file is complete, and the next one has begun.
+    fn completed(&mut self, begins_ns: u64) {
+        self.keeper.completed(self.current(), &mut self.older);
         self.number += 1;
-        Part::create(self.name.path(self.number), &first)
+        self.begins_ns = begins_ns;
     }
 
     /// Removes the oldest files. If one cannot be removed, the next rotation tries again.
@@ -177,9 +232,9 @@ impl Rotating {
         let Some(files) = self.rotation.files else { return };
         while self.older.len() >= files.max(1) as usize {
             let Some(oldest) = self.older.front() else { return };
-            match fs::remove_file(oldest) {
+            match fs::remove_file(&oldest.path) {
                 Err(e) if e.kind() != io::ErrorKind::NotFound => {
-                    tracing::debug!("cannot remove {}: {e}", oldest.display());
+                    tracing::debug!("cannot remove {}: {e}", oldest.path.display());
                     return;
                 }
                 _ => drop(self.older.pop_front()),

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -44,6 +45,8 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.once("rotation::killed_amid_files", &needs, killed);
     suite.once("rotation::the_oldest_are_removed", &[], oldest);
     suite.each("rotation::windows_of_roots_over_files", &[], windows);
+    suite.each("rotation::kept_around_a_collection", &[], kept);
+    suite.plain("rotation::keep_recording_needs_a_rotation", keep_mistakes);
 }
 
 /// All files in a directory, the oldest first.
@@ -434,5 +437,74 @@ fn oldest(clr: &Clr) -> Result<()> {
         document.0["target"]
     );
     ensure!(document.complete()?.len() < run.live.complete()?.len(), "nothing was removed");
+    Ok(())
+}
+
+/// With a condition that every collection meets, and room for three times: the first files are kept, the watch goes on,
+/// and the rotation removes all other files but three.
+fn kept(clr: &Clr) -> Result<()> {
+    const TIMES: usize = 3;
+    let dir = tempfile::tempdir()?;
+    fs::create_dir(dir.path().join("files"))?;
+    let path = dir.path().join("out.json");
+    let ended = Gcwatch::on(clr)
+        .envs(Heap::Workstation.environment())
+        .args("run --format json --level moves --rotate 1KiB,3")
+        .option("--stop-on", "pause > 0ns")
+        .arg(format!("--keep-recording={TIMES}"))
+        .option("--record", dir.path().join("files/it.nettrace"))
+        .option("-o", &path)
+        .app(clr, "churn", "work=480000 live=200 threads=64")?
+        .output()?
+        .expect(10)?;
+    let live = Document::read(&path)?;
+    ensure!(live.0["exit"]["reason"] == "target-ended", "the watch ended early: {}", live.0["exit"]);
+    ensure!(live.0["assertions"][0]["holds"] == false, "{}", live.0["assertions"]);
+    let lines: Vec<&str> = ended.stderr.lines().filter(|line| line.contains(" met pause > 0ns")).collect();
+    let [keeping @ .., over] = lines.as_slice() else { bail!("no line says it: {}", ended.stderr) };
+    ensure!(keeping.len() == TIMES && over.contains("kept 3 times already"), "{lines:#?}");
+    let all = files(&dir.path().join("files"))?;
+    let (kept, last): (Vec<PathBuf>, Vec<PathBuf>) = all
+        .into_iter()
+        .partition(|file| file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("kept-")));
+    ensure!((3..=3 * TIMES).contains(&kept.len()) && last.len() == 3, "{kept:?} {last:?}");
+    let newest = last.last().context("no file")?.display().to_string();
+    ensure!(!newest.contains(".005."), "the test needs a larger load, to rotate more often: {newest}");
+    for file in kept.iter().chain(&last) {
+        ensure!(fs::metadata(file)?.mode() & 0o777 == 0o600, "{} is not private", file.display());
+    }
+    for line in keeping {
+        let (number, names) = line.split_once(" met pause > 0ns: keeping ").context("no files")?;
+        let number: u64 = number.rsplit('#').next().unwrap_or_default().parse()?;
+        let named: Vec<PathBuf> = names.split(", ").map(PathBuf::from).collect();
+        ensure!(named.iter().all(|file| kept.contains(file)), "{named:?} {kept:?}");
+        let document = report(&named, "--strict")?;
+        let there = |of: &Document| -> Result<Vec<u64>> {
+            Ok(of.complete()?.iter().filter_map(|gc| gc["number"].as_u64()).collect())
+        };
+        let there = there(&document)?;
+        ensure!(there.contains(&number), "{number} is not in {there:?}");
+        ensure!(there.iter().any(|after| *after > number), "nothing after {number} in {there:?}");
+        // The first file has none before it.
+        ensure!(number <= 2 || there.iter().any(|before| *before < number), "{number} in {there:?}");
+    }
+    Ok(())
+}
+
+fn keep_mistakes() -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let record = dir.path().join("it.nettrace");
+    let with = |options: &str| -> Result<()> {
+        let gcwatch = Gcwatch::new().args("run --keep-recording").args(options).option("--record", &record);
+        gcwatch.args("-- x").output()?.expect(2).map(drop)
+    };
+    with("--stop-on=pause>1s")?;
+    with("--rotate 1MiB,3")?;
+    let few = Gcwatch::new().args("run --keep-recording --stop-on=pause>1s --rotate 1MiB,2");
+    few.option("--record", &record)
+        .args("-- x")
+        .output()?
+        .expect(2)?
+        .says(&["at least 3 files", "SIZE,3"])?;
     Ok(())
 }

@@ -106,16 +106,17 @@ fn files_overlap_at_their_sequence_points_and_the_oldest_are_removed() -> io::Re
     stream.push(1);
     for chunk in [1, 7, stream.len()] {
         let dir = tempfile::tempdir()?;
-        let all = record(dir.path(), &stream, chunk, Some(Rotation { bytes: 1, files: None }))?;
+        let all = record(dir.path(), &stream, chunk, Some(Rotation { bytes: 1, files: None, keep: None }))?;
         let seen: Vec<_> = all.iter().map(|file| times(file)).collect();
         // Nothing follows the last sequence point, so no file begins there.
         assert_eq!(seen, [vec![1], vec![1, 2], vec![2, 3], vec![3, 4], vec![4, 5]]);
         let dir = tempfile::tempdir()?;
-        let last = record(dir.path(), &stream, chunk, Some(Rotation { bytes: 1, files: Some(2) }))?;
+        let last =
+            record(dir.path(), &stream, chunk, Some(Rotation { bytes: 1, files: Some(2), keep: None }))?;
         let name = |n| dir.path().join(format!("it.{n:03}.nettrace"));
         assert_eq!(last, [name(4), name(5)]);
         let dir = tempfile::tempdir()?;
-        let half = Rotation { bytes: stream.len() as u64 / 2, files: Some(2) };
+        let half = Rotation { bytes: stream.len() as u64 / 2, files: Some(2), keep: None };
         let larger = record(dir.path(), &stream, chunk, Some(half))?;
         let seen: Vec<_> = larger.iter().map(|file| times(file)).collect();
         assert_eq!(seen, [vec![2, 3, 4], vec![4, 5]], "the file with [1, 2] was removed");
@@ -173,7 +174,7 @@ fn each_file_repeats_what_was_in_force_at_its_start() -> io::Result<()> {
     block(&mut stream, "Unknown", b"so that the last file begins");
     stream.push(1);
     let dir = tempfile::tempdir()?;
-    let rotation = Some(Rotation { bytes: 1, files: None });
+    let rotation = Some(Rotation { bytes: 1, files: None, keep: None });
     let plan = super::super::Plan::new(&dir.path().join("it.nettrace"), rotation, false, None).unwrap();
     let mut recorder = plan.open(None, None).unwrap();
     let mut at = 0;
@@ -183,7 +184,7 @@ fn each_file_repeats_what_was_in_force_at_its_start() -> io::Result<()> {
             let id = if *state == ReplayableState::Latest { 2 } else { 1 };
             recorder.replayable_state(*state, RepeatedEvent::new(id, 7, at, payload));
         }
-        recorder.sequence_point();
+        recorder.sequence_point(0);
     }
     let mut reader = dotnet_diagnostics_client::nettrace::Reader::new();
     reader.feed(&stream);
@@ -206,5 +207,104 @@ fn a_full_disk_is_an_error_and_adds_nothing() -> io::Result<()> {
     let mut part = Part::new("/dev/full".into(), file);
     assert_eq!(part.append(&stream).unwrap_err().kind(), io::ErrorKind::StorageFull);
     assert_eq!(part.len(), 0);
+    Ok(())
+}
+
+/// A rotation that writes a block and a sequence point at a time. Each point begins a file; point N is at N * 10 ns.
+struct Points {
+    stream: Vec<u8>,
+    ends: Vec<usize>,
+    written: usize,
+    reader: dotnet_diagnostics_client::nettrace::Reader,
+    recorder: Recorder,
+}
+
+impl Points {
+    fn new(dir: &Path, rotation: Rotation, count: i64) -> Points {
+        let (mut stream, mut ends) = (head(), vec![0]);
+        for at in 1..=count {
+            block(&mut stream, "Unknown", &[7; 21]);
+            point(&mut stream, at);
+            ends.push(stream.len());
+        }
+        let plan = super::super::Plan::new(&dir.join("it.nettrace"), Some(rotation), false, None).unwrap();
+        let (reader, recorder) = (dotnet_diagnostics_client::nettrace::Reader::new(), plan.open(None, None));
+        Points { stream, ends, written: 0, reader, recorder: recorder.unwrap() }
+    }
+
+    fn write_to(&mut self, last: usize) -> io::Result<()> {
+        for n in self.written + 1..=last {
+            let bytes = &self.stream[self.ends[n - 1]..self.ends[n]];
+            self.reader.feed(bytes);
+            while let Ok(Some(_)) = self.reader.next_item() {}
+            self.recorder.sequence_point(n as u64 * 10);
+            self.recorder.write(bytes, self.reader.boundary(), self.reader.objects())?;
+        }
+        self.written = last;
+        Ok(())
+    }
+}
+
+/// The files of a directory: the numbers of those that are kept, and of the others.
+fn numbers(dir: &Path) -> io::Result<[Vec<u32>; 2]> {
+    let mut numbers = [Vec::new(), Vec::new()];
+    for entry in fs::read_dir(dir)? {
+        let path = entry?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+        assert!(!times(&path).is_empty(), "{name} can be read");
+        let number = name.trim_end_matches(".nettrace").rsplit('.').next().and_then(|n| n.parse().ok());
+        numbers[usize::from(!name.starts_with("kept-"))].push(number.unwrap_or(0));
+    }
+    numbers.iter_mut().for_each(|all| all.sort_unstable());
+    Ok(numbers)
+}
+
+#[test]
+fn files_around_a_collection_leave_the_rotation() -> io::Result<()> {
+    let rotation = Rotation { bytes: 1, files: Some(3), keep: Some(2) };
+    let dir = tempfile::tempdir()?;
+    let mut points = Points::new(dir.path(), rotation, 40);
+    points.write_to(5)?;
+    // File 5 is being written; it begins at point 4. The collection is in file 4.
+    points.recorder.keep("GC #7 met x", 35);
+    points.recorder.keep("GC #8 met x", 45);
+    let said = points.recorder.take_notices();
+    let [said] = said.as_slice() else { panic!("{said:?}") };
+    assert!(said.starts_with("GC #7 met x: keeping ") && said.matches("kept-").count() == 4, "{said}");
+    assert_eq!(numbers(dir.path())?, [vec![3, 4], vec![5]], "the others are not complete");
+    points.write_to(6)?;
+    points.recorder.keep("GC #9 met x", 55);
+    let said = points.recorder.take_notices().concat();
+    assert!(
+        [".005.", ".006.", ".007."].iter().all(|n| said.contains(n)) && !said.contains(".004."),
+        "{said}"
+    );
+    points.write_to(30)?;
+    assert_eq!(numbers(dir.path())?, [vec![3, 4, 5, 6, 7], vec![28, 29, 30]], "the disk stays bounded");
+    for _ in 0..3 {
+        points.recorder.keep("GC #10 met x", 295);
+    }
+    let said = points.recorder.take_notices();
+    assert!(said.len() == 1 && said[0].contains("kept 2 times already"), "{said:?}");
+    points.recorder.finish();
+    assert_eq!(numbers(dir.path())?, [vec![3, 4, 5, 6, 7], vec![28, 29, 30]]);
+    Ok(())
+}
+
+#[test]
+fn the_last_file_is_kept_at_the_end_and_one_that_cannot_be_is_said() -> io::Result<()> {
+    let rotation = Rotation { bytes: 1, files: None, keep: Some(1) };
+    let dir = tempfile::tempdir()?;
+    let mut points = Points::new(dir.path(), rotation, 9);
+    points.write_to(3)?;
+    fs::remove_file(dir.path().join("it.002.nettrace"))?;
+    points.recorder.keep("GC #7 met x", 25);
+    let said = points.recorder.take_notices();
+    assert!(
+        said.len() == 2 && said[0].contains("cannot keep") && said[0].contains("it.002.nettrace"),
+        "{said:?}"
+    );
+    points.recorder.finish();
+    assert_eq!(numbers(dir.path())?, [vec![3], vec![1]]);
     Ok(())
 }
