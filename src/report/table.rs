@@ -1,7 +1,5 @@
 //! Tables without rules.
 
-use std::ops::Range;
-
 use comfy_table::{CellAlignment, Table, presets};
 
 use super::style::{Line, Role, Style};
@@ -65,12 +63,12 @@ pub(crate) fn table_in(
     columns: &[Column],
     rows: &[Vec<Cell>],
     room: usize,
-    dispensable: &[Range<usize>],
+    dispensable: &[&[usize]],
 ) -> Vec<Line> {
-    let mut left_out: Vec<&Range<usize>> = Vec::new();
+    let mut left_out: Vec<&[usize]> = Vec::new();
     let mut next = dispensable.iter();
     loop {
-        let stays = |place: &usize| !left_out.iter().any(|range| range.contains(place));
+        let stays = |place: &usize| !left_out.iter().any(|group| group.contains(place));
         let places: Vec<usize> = (0..columns.len()).filter(stays).collect();
         let fewer: Vec<Column> = places.iter().map(|place| columns[*place]).collect();
         let cells = |row: &Vec<Cell>| {
@@ -78,7 +76,7 @@ pub(crate) fn table_in(
         };
         let lines = table(style, &fewer, &rows.iter().map(cells).collect::<Vec<_>>(), room);
         match next.next() {
-            Some(range) if lines.iter().any(|line| line.width() > room) => left_out.push(range),
+            Some(group) if lines.iter().any(|line| line.width() > room) => left_out.push(group),
             _ => return lines,
         }
     }

@@ -101,7 +101,7 @@ pub(super) fn methods(sum: &RootStatsTotals, columns: usize, style: Style) -> Op
             vec![(fits(&m.name, width, style), role), (average(m.slots, gcs), role), pinned]
         })
         .collect();
-    (!rows.is_empty()).then(|| table_in(style, &names, &rows, columns, &[2..3]))
+    (!rows.is_empty()).then(|| table_in(style, &names, &rows, columns, &[&[2]]))
 }
 
 /// Entries without a name are dim.
@@ -140,7 +140,7 @@ pub(super) fn types(sum: &RootStatsTotals, units: Units, columns: usize, style: 
         let total = |of: fn(&TypeTotals) -> u64| own.iter().map(|t| of(t)).fold(0, u64::saturating_add);
         rows.push(row("the runtime's own", Role::Dim, "-", total(|t| t.max_count), total(|t| t.max_bytes)));
     }
-    (!rows.is_empty()).then(|| table_in(style, &names, &rows, columns, &[1..2, 2..3]))
+    (!rows.is_empty()).then(|| table_in(style, &names, &rows, columns, &[&[1], &[2]]))
 }
 
 /// A title, the items below it, and the number of items left out.

@@ -145,8 +145,8 @@ impl Page<'_> {
             ));
         }
         // What moved and survived goes first, then the p99: the longest pause says more.
-        let dispensable = if wide { vec![] } else { vec![6..8, 8..10, 4..5] };
-        table_in(self.style, &columns, &rows, self.columns.saturating_sub(1), &dispensable)
+        let dispensable: &[&[usize]] = if wide { &[] } else { &[&[6, 7], &[8, 9], &[4]] };
+        table_in(self.style, &columns, &rows, self.columns.saturating_sub(1), dispensable)
     }
 
     /// Whether any block was seen; at `basic` none is, and the columns are left out.
