@@ -7,6 +7,7 @@ mod cli;
 mod command;
 mod escape;
 mod exit;
+mod experiment;
 mod finding;
 #[cfg(feature = "fuzz")]
 #[doc(hidden)]

@@ -104,17 +104,18 @@ pub(crate) struct Wanted {
 
 /// The default metrics, and those of the assertions.
 pub(crate) fn wanted(assertions: &[ChangeAssertion]) -> Vec<Wanted> {
-    let names = DEFAULT_METRICS
-        .iter()
-        .map(|name| (*name).to_owned())
-        .chain(assertions.iter().map(|a| a.name.clone()));
+    named(DEFAULT_METRICS.into_iter().chain(assertions.iter().map(|assertion| assertion.name.as_str())))
+}
+
+/// The metrics with these names, each once.
+pub(crate) fn named<'n>(names: impl IntoIterator<Item = &'n str>) -> Vec<Wanted> {
     let mut all: Vec<Wanted> = Vec::new();
     for name in names {
         if all.iter().any(|w| w.name == name) {
             continue;
         }
-        if let Ok((metric, statistic)) = parse::metric(&name) {
-            all.push(Wanted { name, metric, statistic });
+        if let Ok((metric, statistic)) = parse::metric(name) {
+            all.push(Wanted { name: name.to_owned(), metric, statistic });
         }
     }
     all
@@ -162,11 +163,16 @@ impl Side {
     }
 }
 
+impl Side {
+    /// The values of the wanted metrics, in their order. `None`: unknown.
+    pub(crate) fn values(&self, lost: &Lost, watch: &Watch) -> Vec<Option<f64>> {
+        self.assertions.judge(&self.summary, lost, watch).into_iter().map(|verdict| verdict.value).collect()
+    }
+}
+
 /// Compares the metrics for which at least one side has a value.
 pub(crate) fn rows(before: (&Side, &Lost, &Watch), after: (&Side, &Lost, &Watch)) -> Vec<Row> {
-    let values = |(side, lost, watch): (&Side, &Lost, &Watch)| {
-        side.assertions.judge(&side.summary, lost, watch).into_iter().map(|v| v.value).collect::<Vec<_>>()
-    };
+    let values = |(side, lost, watch): (&Side, &Lost, &Watch)| side.values(lost, watch);
     let (old, new) = (values(before), values(after));
     let wanted = before.0.wanted.iter().enumerate();
     let lengths = lengths(before.2, after.2);

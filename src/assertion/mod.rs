@@ -10,7 +10,7 @@ mod statistic;
 mod stop;
 mod verdict;
 
-pub(crate) use compare::{ChangeAssertion, ChangeVerdict, Row, Side, Wanted, lengths, rows, wanted};
+pub(crate) use compare::{ChangeAssertion, ChangeVerdict, Row, Side, Wanted, lengths, named, rows, wanted};
 pub(crate) use evaluation::Assertions;
 pub(crate) use metric::{METRICS, Unit, Value};
 pub(crate) use noise::Test;

@@ -18,10 +18,10 @@ use crate::settings::{self, Found, Text};
 
 const FILE: &str = "gcwatch.toml";
 /// The subcommands that take options from it.
-const COMMANDS: [&str; 4] = ["run", "attach", "report", "diff"];
+const COMMANDS: [&str; 5] = ["run", "attach", "report", "diff", "try"];
 /// Options for the command line only: a settings file that came with a directory must not choose which files gcwatch
 /// overwrites or removes, nor what it loads into a process.
-const NEVER: [&str; 4] = ["output", "record", "rotate", "profiler-path"];
+const NEVER: [&str; 5] = ["output", "record", "rotate", "profiler-path", "env"];
 
 /// A settings file, and what it sets.
 #[derive(Debug, Clone, PartialEq)]

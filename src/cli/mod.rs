@@ -12,6 +12,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::assertion::{Assertion, ChangeAssertion, StopCondition};
+use crate::experiment::{Goal, Variables};
 use crate::gc::facts::{Sample, StepBackLimits};
 use crate::gc::generation::Generation;
 use crate::gc::record::Level;
@@ -85,12 +86,14 @@ pub(crate) enum Command {
     Ps(PsArgs),
     /// Report on recordings (.nettrace)
     Report(ReportArgs),
-    /// Compare two recordings or JSON documents
+    /// Compare recordings or JSON documents: one with one, or several runs with several
     Diff(DiffArgs),
+    /// Compare settings of the GC, or several commands, in many runs of each
+    Try(TryArgs),
     /// Show which options are in force, and where each comes from
     Config {
         /// The subcommand whose options to show
-        #[arg(default_value = "run", value_parser = ["run", "attach", "report", "diff"])]
+        #[arg(default_value = "run", value_parser = ["run", "attach", "report", "diff", "try"])]
         of: String,
     },
     /// List the metrics that --assert can check
@@ -115,6 +118,7 @@ impl Command {
                 | Command::Attach(_)
                 | Command::Report(_)
                 | Command::Diff(_)
+                | Command::Try(_)
                 | Command::Config { .. }
         )
     }
@@ -319,11 +323,14 @@ pub(crate) struct ReportArgs {
 /// `gcwatch diff`.
 #[derive(Debug, Args)]
 pub(crate) struct DiffArgs {
-    /// A recording or a JSON document, also compressed
-    pub(crate) before: PathBuf,
-    /// The recording or JSON document to compare it with
-    pub(crate) after: PathBuf,
-    /// A change that must not occur, such as `pause.p99 > +10%` (exit code 10); can be given more than once
+    /// Two recordings or JSON documents, also compressed; or with `--`, all those before a change
+    #[arg(required = true, value_name = "BEFORE")]
+    pub(crate) before: Vec<PathBuf>,
+    /// Those after the change, in several runs
+    #[arg(last = true, value_name = "AFTER")]
+    pub(crate) after: Vec<PathBuf>,
+    /// A change that must not occur, such as `pause.p99 > +10%` (exit code 10); can be given more than once. With several
+    /// runs a side it must also be more than the spread between runs
     #[arg(long, value_name = "EXPR")]
     pub(crate) fail_on: Vec<ChangeAssertion>,
     /// Report format; text is a table
@@ -340,7 +347,74 @@ pub(crate) struct DiffArgs {
     pub(crate) units: Units,
 }
 
-/// `diff --format`.
+/// `gcwatch try`.
+#[derive(Debug, Args)]
+pub(crate) struct TryArgs {
+    /// A variant: variables of the environment for the command, separated by commas; can be given more than once
+    /// [default: the settings of the GC that the program's runtime has]
+    #[arg(long = "env", value_name = "NAME=VALUE,...")]
+    pub(crate) variants: Vec<Variables>,
+    /// Runs of each variant that count
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) runs: u32,
+    /// Runs of each variant before them that do not count
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub(crate) warmup: u32,
+    /// Also compare a number that the command prints on stdout: a regular expression with one group, such as
+    /// `(\d+) requests/s`; the last match counts, and decides instead of the time
+    #[arg(long, value_name = "REGEX", value_parser = values::pattern)]
+    pub(crate) metric: Option<regex::Regex>,
+    /// More is better for --metric, not less
+    #[arg(long, requires = "metric")]
+    pub(crate) higher_is_better: bool,
+    /// Show the settings of the best variant for this only [default: for each]
+    #[arg(long, value_enum, value_name = "GOAL")]
+    pub(crate) goal: Option<GoalArg>,
+    /// Go on if a run fails; its exit code is not looked at
+    #[arg(long)]
+    pub(crate) ignore_failure: bool,
+    /// Show what the commands print, on stderr
+    #[arg(long)]
+    pub(crate) show_output: bool,
+    /// Report format; text is a table for each variant
+    #[arg(long, value_enum, default_value_t = DiffFormat::Text)]
+    pub(crate) format: DiffFormat,
+    /// Where to write; `-` is stdout
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// When to use colours
+    #[arg(long, value_enum, default_value_t = When::Auto, value_name = "WHEN")]
+    pub(crate) color: When,
+    /// Units of sizes: iec (KiB), si (kB), or bytes
+    #[arg(long, value_enum, default_value_t = Units::Iec)]
+    pub(crate) units: Units,
+    /// The program and its arguments; or several commands with `:::` between them, which are compared with the first
+    #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// `try --goal`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GoalArg {
+    /// The shortest wall time, or the best --metric
+    Time,
+    /// The shortest pauses (p99)
+    Pause,
+    /// The least memory
+    Memory,
+}
+
+impl From<GoalArg> for Goal {
+    fn from(goal: GoalArg) -> Goal {
+        match goal {
+            GoalArg::Time => Goal::Time,
+            GoalArg::Pause => Goal::Pause,
+            GoalArg::Memory => Goal::Memory,
+        }
+    }
+}
+
+/// `diff --format` and `try --format`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DiffFormat {
     Text,

@@ -124,6 +124,21 @@ pub(crate) fn generation(text: &str) -> Result<Generation, String> {
     }
 }
 
+/// A regular expression with one group.
+pub(crate) fn pattern(text: &str) -> Result<regex::Regex, String> {
+    const MAX_PROGRAM_BYTES: usize = 1 << 20;
+    let built = regex::RegexBuilder::new(text).size_limit(MAX_PROGRAM_BYTES).build();
+    let pattern = built.map_err(|e| format!("`{text}` is no regular expression: {e}"))?;
+    // The whole match is a group, too.
+    match pattern.captures_len() {
+        2 => Ok(pattern),
+        groups => Err(format!(
+            "`{text}` has {} groups; put one group around the number, such as `([0-9.]+) requests/s`",
+            groups - 1
+        )),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

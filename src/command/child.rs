@@ -1,6 +1,7 @@
 //! The program that `gcwatch run` starts: passing signals on to it, and why it may run unwatched.
 
-use crate::cli::RunArgs;
+use std::ffi::OsString;
+
 use crate::exit::{Code, Failure};
 use crate::sys::{self, Signal, Signals};
 use crate::watch::control::{Control, OnSignal, Order};
@@ -33,8 +34,8 @@ pub(super) fn pass_on(pid: u32, signal: Signal) {
 }
 
 /// The failure if no runtime below the child connected.
-pub(super) fn no_runtime(args: &RunArgs, through_sdk: bool) -> Failure {
-    let name = args.command[0].to_string_lossy();
+pub(super) fn no_runtime(command: &[OsString], through_sdk: bool) -> Failure {
+    let name = command.first().map_or_else(Default::default, |name| name.to_string_lossy());
     match launch::diagnostics_disabled_by() {
         Some(variable) => {
             Failure::new(Code::UNSUPPORTED, format!("{name} ran unwatched: its diagnostics are switched off"))

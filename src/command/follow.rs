@@ -30,7 +30,7 @@ use crate::sys::{self, Signals};
 use crate::target;
 use crate::watch::admission::Admission;
 use crate::watch::control::{Ended, interrupted_by};
-use crate::watch::launch;
+use crate::watch::launch::{self, Program, Streams};
 use crate::watch::port::Unwatched;
 use crate::watch::port_guard::GuardedPort;
 use crate::watch::request::{Limits, WatchRequest};
@@ -62,7 +62,9 @@ async fn follow(args: &RunArgs, port: &mut Option<GuardedPort>) -> Result<Code, 
     let to_stderr = output::sink(&args.output, true) == Sink::Stdout;
     let multi_process = Rc::new(RefCell::new(output::open_multi_process(&args.output, true)?));
     let guarded = port.insert(GuardedPort::make()?);
-    let launched = launch::launch(&args.command, to_stderr, guarded.place().clone())?;
+    let streams = if to_stderr { Streams::OnStderr } else { Streams::Ours };
+    let program = Program { command: &args.command, variables: &[], streams };
+    let launched = launch::launch(program, guarded.place().clone())?;
     let root = launched.pid;
     let (child, port, admission) = launched.into_parts();
     // Before the command can start other processes: those that come later belong to the tree.

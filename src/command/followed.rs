@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use dotnet_diagnostics_client::{PortClient, ProcessFacts, ProcessInfo};
 use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
 
 use super::conclude::{self, Concluded};
 use super::observer::ReportObserver;
@@ -109,7 +110,7 @@ impl Followed {
             return Done::unwatched(client, None);
         }
         let args = &setup.args.output;
-        let suspended = Suspended { client, info };
+        let suspended = Suspended { client, info, since: Instant::now() };
         let mut observer =
             ReportObserver::of_process(multi_process, &setup.assertions, output::warnings(args, true));
         let source = WatchSource::Suspended(&suspended);

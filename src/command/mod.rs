@@ -16,6 +16,7 @@ mod request;
 mod run;
 mod spared;
 pub(crate) mod stderr;
+mod try_gc;
 mod verdict;
 mod watches;
 
@@ -32,6 +33,7 @@ pub(crate) fn dispatch(cli: &Cli, config: Option<&Config>) -> Result<Code, Failu
         Command::Ps(args) => ps::run(args),
         Command::Report(args) => report::run(args),
         Command::Diff(args) => diff::run(args),
+        Command::Try(args) => try_gc::run(args),
         Command::Config { of } => generate::config(config, of),
         Command::Metrics => generate::metrics(),
         Command::Schema => generate::schema(),

@@ -170,7 +170,11 @@ pub(crate) fn terminal(color: When) -> Terminal {
     }
 }
 
-fn create(path: &Path) -> Result<LateFile, Failure> {
+/// Opens a file that is written later.
+///
+/// # Errors
+/// The file cannot be created.
+pub(crate) fn create(path: &Path) -> Result<LateFile, Failure> {
     LateFile::create(path).map_err(|e| not_writable(path, &e))
 }
 

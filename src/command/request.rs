@@ -67,6 +67,21 @@ pub(super) fn with_live_line(mut request: WatchRequest, is_shown: bool) -> Watch
     request
 }
 
+/// A watch at level `basic`, to the end of the program.
+pub(super) fn basic() -> WatchRequest {
+    WatchRequest {
+        demanded: Some(Level::Basic),
+        needed: None,
+        sampling: None,
+        detail: Detail { blocks: false, names: false, between: None, counters: false },
+        profiler_path: None,
+        limits: Limits::default(),
+        careful: NOT_CAREFUL,
+        recording: None,
+        children_dial: false,
+    }
+}
+
 /// Plans the recording that was asked for, so that an impossible one fails before gcwatch touches the target.
 /// `several`: each process has a recording of its own.
 ///

@@ -17,7 +17,7 @@ use crate::gc::record::Level;
 use crate::report::NOT_WATCHED;
 use crate::sys::{self, Signals};
 use crate::watch::control::{Ended, NotWatched, unless_ended};
-use crate::watch::launch::{self, NextOrExit};
+use crate::watch::launch::{self, NextOrExit, Program, Streams};
 use crate::watch::port::Unwatched;
 use crate::watch::port_guard::GuardedPort;
 use crate::watch::request::WatchRequest;
@@ -49,7 +49,9 @@ async fn watch(args: &RunArgs, port: &mut Option<GuardedPort>) -> Result<Code, N
     let (report, warnings) = output::open(&args.output, true, true)?;
     let mut observer = ReportObserver::new(report, &assertions, warnings);
     let guarded = port.insert(GuardedPort::make().map_err(Failure::from)?);
-    let mut launched = match launch::launch(&args.command, to_stderr, guarded.place().clone()) {
+    let streams = if to_stderr { Streams::OnStderr } else { Streams::Ours };
+    let program = Program { command: &args.command, variables: &[], streams };
+    let mut launched = match launch::launch(program, guarded.place().clone()) {
         Ok(launched) => launched,
         Err(failure) => return Ok(unwatched(args, &mut observer, None, failure)?),
     };
@@ -59,7 +61,7 @@ async fn watch(args: &RunArgs, port: &mut Option<GuardedPort>) -> Result<Code, N
     let suspended = match first.map_err(Failure::from)? {
         NextOrExit::Runtime(suspended) => suspended,
         NextOrExit::Exited(status) => {
-            let failure = no_runtime(args, launched.through_sdk);
+            let failure = no_runtime(&args.command, launched.through_sdk);
             return Ok(unwatched(args, &mut observer, Some(status), failure)?);
         }
     };

@@ -16,6 +16,7 @@ mod share;
 mod style;
 mod table;
 mod text;
+mod trial;
 mod units;
 mod verdicts;
 
@@ -32,5 +33,6 @@ pub(crate) use multi_process::{MultiProcess, NOT_WATCHED, label};
 pub(crate) use openmetrics::{OpenMetricsProcesses, OpenMetricsReport, Place};
 pub(crate) use style::{Terminal, wrapped};
 pub(crate) use text::{TextOptions, TextReport};
+pub(crate) use trial::TrialReport;
 pub(crate) use units::Units;
 pub(crate) use verdicts::verdict_lines;

@@ -27,7 +27,7 @@ pub(super) use files::make_temp_dir;
 pub(crate) const SHARED_TEMP_DIR: Option<&str> = Some("/tmp");
 pub(crate) use files::{Place, create, create_kept, place, replaceable, replacement};
 pub(crate) use port_place::PortPlace;
-pub(crate) use process::{memory_bytes, thread_names};
+pub(crate) use process::{memory_bytes, peak_memory_bytes, thread_names};
 pub(crate) use settings::open_settings;
 pub(crate) use user::{is_root, own_uid};
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use dotnet_diagnostics_client::{Error, HResult, InvalidRequest, Port, PortClient, ProcessInfo, process};
 use tokio::process::{Child, Command};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::admission::{self, Admission};
 use super::port::{PORTS, Unwatched};
@@ -37,6 +37,8 @@ pub(crate) struct Launched {
 pub(crate) struct Suspended {
     pub(crate) client: PortClient,
     pub(crate) info: ProcessInfo,
+    /// Since when it waits.
+    pub(crate) since: Instant,
 }
 
 impl Suspended {
@@ -46,15 +48,33 @@ impl Suspended {
     }
 }
 
-/// Starts the program with a port at `place`. `stdout_to_stderr`: our own report takes stdout.
+/// A program to start.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Program<'a> {
+    /// Its name and its arguments.
+    pub(crate) command: &'a [OsString],
+    /// What is set in its environment beside ours.
+    pub(crate) variables: &'a [(String, String)],
+    pub(crate) streams: Streams,
+}
+
+/// Where the streams of a program lead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Streams {
+    /// It has ours.
+    Ours,
+    /// Its stdout is our stderr: our own report takes stdout.
+    OnStderr,
+    /// We read its output, and its stdin is empty.
+    Piped,
+}
+
+/// Starts a program with a port at `place`.
 ///
 /// # Errors
 /// Exit code 127: the program was not found; 126: it is not executable.
-pub(crate) fn launch(
-    command: &[OsString],
-    stdout_to_stderr: bool,
-    place: PortPlace,
-) -> Result<Launched, Failure> {
+pub(crate) fn launch(start: Program<'_>, place: PortPlace) -> Result<Launched, Failure> {
+    let Program { command, variables, streams } = start;
     let (program, args) =
         command.split_first().ok_or_else(|| Failure::new(Code::USAGE, "no command was given"))?;
     let (port, admission) = Admission::open(place).map_err(|e| Failure::new(Code::FAILED, e.to_string()))?;
@@ -63,9 +83,15 @@ pub(crate) fn launch(
         _ => port.setting().to_owned(),
     };
     let mut c = Command::new(program);
-    c.args(args).env(PORTS, setting);
-    if stdout_to_stderr {
-        c.stdout(Stdio::from(io::stderr()));
+    c.args(args).envs(variables.iter().map(|(name, value)| (name, value))).env(PORTS, setting);
+    match streams {
+        Streams::Ours => {}
+        Streams::OnStderr => {
+            c.stdout(Stdio::from(io::stderr()));
+        }
+        Streams::Piped => {
+            c.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        }
     }
     let child = c.spawn().map_err(|e| not_started(program, &e))?;
     let pid = child.id().ok_or_else(|| Failure::new(Code::FAILED, "the program has no process id"))?;
@@ -102,6 +128,7 @@ impl Launched {
                 status = self.child.wait() => return Ok(NextOrExit::Exited(status?)),
                 never = keep_looking(&self.admission, self.pid, admission::STARTUP_INTERVAL) => match never {},
             };
+            let since = Instant::now();
             let info = match client.process_info().await {
                 Ok(info) => info,
                 Err(e) => {
@@ -118,7 +145,7 @@ impl Launched {
                 self.unwatched.resume(client);
                 continue;
             }
-            return Ok(NextOrExit::Runtime(Box::new(Suspended { client, info })));
+            return Ok(NextOrExit::Runtime(Box::new(Suspended { client, info, since })));
         }
     }
 
@@ -156,6 +183,14 @@ async fn keep_looking(admission: &Admission, root: u32, every: Duration) -> Infa
 /// The task that resumes the other runtimes, until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Others(tokio::task::JoinHandle<()>);
+
+impl Others {
+    /// Ends the task, and returns when its port is closed.
+    pub(crate) async fn end(mut self) {
+        self.0.abort();
+        let _ended = (&mut self.0).await;
+    }
+}
 
 impl Drop for Others {
     fn drop(&mut self) {

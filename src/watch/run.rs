@@ -1,5 +1,7 @@
 //! Does one watch, from its request to its outcome. `run`, `attach` and `--follow` differ only in source and control.
 
+use std::time::Duration;
+
 use dotnet_diagnostics_client::{Client, Transport};
 
 use super::aggregator::Results;
@@ -30,6 +32,8 @@ pub(crate) struct Outcome {
     pub(crate) results: Results,
     /// Why the observer failed, and so did not get everything.
     pub(crate) observer_error: Option<std::io::Error>,
+    /// How long a program that gcwatch started waited for gcwatch; zero for one that was running.
+    pub(crate) suspended_for: Duration,
 }
 
 impl Outcome {
@@ -64,6 +68,7 @@ pub(crate) async fn run(
         WatchSource::Suspended(suspended) => {
             let resumed = unless_gone(suspended.info.pid, startup::resume(suspended, request));
             let resumed = unless_ended(control, None, resumed).await?.ok_or_else(launch::ended_early)??;
+            let suspended_for = suspended.since.elapsed();
             let mut stop = None;
             let started = async {
                 let started = resumed.started(suspended, request).await?;
@@ -73,7 +78,8 @@ pub(crate) async fn run(
                 unless_ended(control, Some(&mut stop), started).await??;
             let facts = Facts { watch: started.facts(request, target.gc.concurrent, true), target };
             let connection = connect(started, request, &suspended.client, suspended.pid());
-            Ok(observe(request, facts, connection, stop, observer, control).await)
+            let outcome = observe(request, facts, connection, stop, observer, control).await;
+            Ok(Outcome { suspended_for, ..outcome })
         }
     }
 }
@@ -121,5 +127,5 @@ async fn observe<T: Transport>(
         Ended::Observer(e) => Some(std::io::Error::new(e.kind(), e.to_string())),
         _ => finished,
     };
-    Outcome { ended, results: processor.into_results(), observer_error }
+    Outcome { ended, results: processor.into_results(), observer_error, suspended_for: Duration::ZERO }
 }

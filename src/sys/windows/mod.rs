@@ -21,7 +21,7 @@ pub(crate) use files::{
 };
 pub(crate) use lease::Lease;
 pub(crate) use port_place::PortPlace;
-pub(crate) use process::{memory_bytes, thread_names};
+pub(crate) use process::{memory_bytes, peak_memory_bytes, thread_names};
 pub(super) use security::{make_directory, only_trusted_can_write};
 
 /// No directory belongs to all users.

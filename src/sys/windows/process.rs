@@ -27,6 +27,15 @@ pub(super) fn client_of(pipe: &NamedPipeServer) -> Option<u32> {
 
 /// Memory that a process has committed. `None` if it cannot be asked.
 pub(crate) fn memory_bytes(pid: u32) -> Option<u64> {
+    memory_counters(pid).map(|counters| counters.PagefileUsage as u64)
+}
+
+/// The most memory that a process has had resident so far. `None` if it cannot be asked.
+pub(crate) fn peak_memory_bytes(pid: u32) -> Option<u64> {
+    memory_counters(pid).map(|counters| counters.PeakWorkingSetSize as u64)
+}
+
+fn memory_counters(pid: u32) -> Option<PROCESS_MEMORY_COUNTERS> {
     // SAFETY: takes no pointers; the result is checked before it is used.
     let raw = unsafe { OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION, 0, pid) };
     if raw.is_null() {
@@ -39,7 +48,7 @@ pub(crate) fn memory_bytes(pid: u32) -> Option<u64> {
     let bytes = size_of::<PROCESS_MEMORY_COUNTERS>() as u32;
     // SAFETY: the handle is open, and the structure has `bytes` bytes.
     let ok = unsafe { GetProcessMemoryInfo(process.as_raw_handle(), &raw mut counters, bytes) };
-    (ok != 0).then_some(counters.PagefileUsage as u64)
+    (ok != 0).then_some(counters)
 }
 
 /// The names of a process's threads, as far as they have one.

@@ -1,0 +1,89 @@
+//! What is measured of each run.
+
+use crate::assertion::Unit;
+
+/// From the start of the program to its end, without the time in which it waited for gcwatch.
+pub(crate) const WALL: &str = "wall";
+/// What the program prints of itself.
+pub(crate) const OWN: &str = "metric";
+/// The most memory that the process had resident.
+pub(crate) const PEAK: &str = "memory.peak";
+
+/// Which of two values is the better one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Lower,
+    Higher,
+    /// Neither: it tells what happened.
+    Neutral,
+}
+
+/// A figure of each run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Measure {
+    /// As in `gcwatch metrics`, or [`WALL`], [`OWN`] or [`PEAK`].
+    pub(crate) name: &'static str,
+    pub(crate) unit: Unit,
+    pub(crate) direction: Direction,
+    pub(crate) source: Source,
+}
+
+/// Where the value comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    Wall,
+    Own,
+    /// The metric with the same name, from the collections of the run.
+    Collections,
+    Peak,
+}
+
+/// What is measured. `own`: the program prints a figure, and this is the better direction.
+pub(crate) fn measures(own: Option<Direction>) -> Vec<Measure> {
+    let lower = |name, unit, source| Measure { name, unit, direction: Direction::Lower, source };
+    let mut all = vec![lower(WALL, Unit::Ns, Source::Wall)];
+    all.extend(own.map(|direction| Measure { name: OWN, unit: Unit::Count, direction, source: Source::Own }));
+    for (name, unit) in [
+        ("pause.p50", Unit::Ns),
+        ("pause.p99", Unit::Ns),
+        ("pause.max", Unit::Ns),
+        ("pause.total", Unit::Ns),
+        ("gc.gen0.count", Unit::Count),
+        ("gc.gen1.count", Unit::Count),
+        ("gc.gen2.count", Unit::Count),
+        ("alloc.total", Unit::Bytes),
+        ("heap.after.max", Unit::Bytes),
+        ("committed.max", Unit::Bytes),
+    ] {
+        let direction = if name == "alloc.total" { Direction::Neutral } else { Direction::Lower };
+        all.push(Measure { name, unit, direction, source: Source::Collections });
+    }
+    all.push(lower(PEAK, Unit::Bytes, Source::Peak));
+    all
+}
+
+/// A value that a run without a single collection has: it has no pause. Sizes stay unknown.
+pub(crate) fn without_collections(measure: &Measure) -> Option<f64> {
+    measure.name.starts_with("pause.").then_some(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assertion::METRICS;
+
+    #[test]
+    fn those_of_collections_are_metrics_with_the_same_unit() {
+        let all = measures(Some(Direction::Higher));
+        assert_eq!((all.len(), measures(None).len()), (13, 12));
+        for measure in all.iter().filter(|measure| measure.source == Source::Collections) {
+            let metric = METRICS.iter().find(|metric| {
+                measure.name == metric.name
+                    || measure.name.rsplit_once('.').is_some_and(|(name, _)| name == metric.name)
+            });
+            assert_eq!(metric.map(|metric| metric.unit), Some(measure.unit), "{}", measure.name);
+        }
+        assert_eq!(without_collections(&all[2]), Some(0.0));
+        assert_eq!(without_collections(&all[12]), None);
+    }
+}
