@@ -163,6 +163,17 @@ impl Side {
     }
 }
 
+impl Wanted {
+    /// Its name, with the statistic.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn unit(&self) -> Unit {
+        self.metric.unit
+    }
+}
+
 impl Side {
     /// The values of the wanted metrics, in their order. `None`: unknown.
     pub(crate) fn values(&self, lost: &Lost, watch: &Watch) -> Vec<Option<f64>> {
@@ -240,8 +251,17 @@ impl ChangeAssertion {
     /// Whether the change makes `diff` fail; `None`: the change is not known.
     fn fails(&self, rows: &[Row]) -> Option<bool> {
         let row = rows.iter().find(|row| row.name == self.name)?;
-        let change = if self.relative { row.change_percent()? } else { row.change()? };
-        Some(self.op.holds(change, self.limit))
+        Some(self.forbids(row.change()?, row.change_percent()?))
+    }
+
+    /// Whether a change is one that must not occur. The change is in the metric's unit, and in percent of the value before.
+    pub(crate) fn forbids(&self, change: f64, change_percent: f64) -> bool {
+        self.op.holds(if self.relative { change_percent } else { change }, self.limit)
+    }
+
+    /// The change of the bound in percent of the value before, if it is given so and is not 0.
+    pub(crate) fn bound_percent(&self) -> Option<f64> {
+        Some(self.limit.abs()).filter(|percent| self.relative && *percent > 0.0)
     }
 
     /// The verdict on it.

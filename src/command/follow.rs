@@ -240,7 +240,7 @@ impl Tree {
         let mut failure = None;
         if nobody_watched && at_once.is_none() {
             failure = Some(failures.unwatched.unwrap_or_else(|| match args.only.is_empty() {
-                true => no_runtime(args, false),
+                true => no_runtime(&args.command, false),
                 false => nobody(&args.only),
             }));
         } else if self.setup.request.demanded == Some(Level::Roots) {

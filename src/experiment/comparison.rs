@@ -186,7 +186,10 @@ mod tests {
         assert_eq!(outcome(&[]), Outcome::Unknown);
         assert_eq!(judged(&[7.0; 5], &[7.0; 5]).outcome, Outcome::Equal);
         let clear = judged(&before, &by(20.4));
-        assert_eq!((clear.change_percent(), clear.needed_runs, clear.adjusted_p), (Some(20.0), 5, Some(2.0 / 252.0)));
+        assert_eq!(
+            (clear.change_percent(), clear.needed_runs, clear.adjusted_p),
+            (Some(20.0), 5, Some(2.0 / 252.0))
+        );
         assert!(clear.interval_percent().is_some_and(|(low, high)| low < 20.0 && high > 20.0));
         assert_eq!(judged(&[0.0; 5], &[2.0; 5]).change_percent(), Some(f64::INFINITY));
     }

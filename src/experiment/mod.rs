@@ -15,6 +15,7 @@ mod variant;
 pub(crate) use comparison::{Comparison, FAMILY_ERROR, MIN_EFFECT_PERCENT, Outcome, compared, judge};
 pub(crate) use goal::{Goal, Winner, winner};
 pub(crate) use measure::{Direction, Measure, OWN, Source, measures, without_collections};
+pub(crate) use needed::to_judge;
 pub(crate) use results::{Results, Run, Side};
 pub(crate) use setting::{Variables, fragment};
 pub(crate) use shift::{median, spread};

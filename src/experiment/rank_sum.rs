@@ -123,9 +123,14 @@ mod tests {
     /// The largest U that is significant at 5 % and at 1 %, two-sided, with equal sides (Mann and Whitney's tables).
     #[test]
     fn published_critical_values() {
-        for (runs, at_5, at_1) in
-            [(4, Some(0), None), (5, Some(2), Some(0)), (6, Some(5), Some(2)), (8, Some(13), Some(7)), (10, Some(23), Some(16)), (20, Some(127), Some(105))]
-        {
+        for (runs, at_5, at_1) in [
+            (4, Some(0), None),
+            (5, Some(2), Some(0)),
+            (6, Some(5), Some(2)),
+            (8, Some(13), Some(7)),
+            (10, Some(23), Some(16)),
+            (20, Some(127), Some(105)),
+        ] {
             let numbers: Vec<usize> = (1..=2 * runs).collect();
             let ways = ways(&numbers, runs);
             let total: f64 = ways.iter().sum();

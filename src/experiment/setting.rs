@@ -45,7 +45,9 @@ pub(crate) struct Variables(pub(crate) Vec<(String, String)>);
 impl Variables {
     /// Variables of the runtime, by their names behind `DOTNET_`.
     pub(super) fn of(settings: &[(&str, &str)]) -> Variables {
-        Variables(settings.iter().map(|(name, value)| (format!("DOTNET_{name}"), (*value).to_owned())).collect())
+        Variables(
+            settings.iter().map(|(name, value)| (format!("DOTNET_{name}"), (*value).to_owned())).collect(),
+        )
     }
 
     /// The value that they give to a setting of the GC.
@@ -69,7 +71,8 @@ fn bare(variable: &str) -> Option<&str> {
 
 fn hexadecimal(value: &str) -> Option<u64> {
     let value = value.trim();
-    u64::from_str_radix(value.strip_prefix("0x").or_else(|| value.strip_prefix("0X")).unwrap_or(value), 16).ok()
+    u64::from_str_radix(value.strip_prefix("0x").or_else(|| value.strip_prefix("0X")).unwrap_or(value), 16)
+        .ok()
 }
 
 impl FromStr for Variables {
@@ -86,7 +89,9 @@ impl FromStr for Variables {
                 return Err(format!("`{part}` has no name of a variable, {example}"));
             }
             if variables.iter().any(|(other, _)| other == name) {
-                return Err(format!("{name} is given twice in one variant; give --env twice for two variants"));
+                return Err(format!(
+                    "{name} is given twice in one variant; give --env twice for two variants"
+                ));
             }
             check(name, value)?;
             variables.push((name.to_owned(), value.to_owned()));
@@ -97,9 +102,8 @@ impl FromStr for Variables {
 
 /// Refuses what the runtime would silently ignore or misread.
 fn check(name: &str, value: &str) -> Result<(), String> {
-    let prefix_ignoring_case = |prefix: &&str| {
-        name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
-    };
+    let prefix_ignoring_case =
+        |prefix: &&str| name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
     let Some(prefix) = PREFIXES.iter().find(|prefix| prefix_ignoring_case(prefix)) else { return Ok(()) };
     let bare = &name[prefix.len()..];
     let Some(setting) = SETTINGS.iter().find(|setting| setting.name.eq_ignore_ascii_case(bare)) else {
@@ -136,7 +140,9 @@ pub(crate) fn fragment(variables: &Variables) -> Fragment {
             Some((property, Kind::Switch, number)) => {
                 fragment.properties.push((property, (number != 0).to_string()));
             }
-            Some((property, Kind::Number, number)) => fragment.properties.push((property, number.to_string())),
+            Some((property, Kind::Number, number)) => {
+                fragment.properties.push((property, number.to_string()))
+            }
             None => fragment.only_in_environment.push(variable.clone()),
         }
     }
@@ -151,7 +157,10 @@ mod tests {
     fn variables_become_properties() {
         let given = "DOTNET_gcServer=1,DOTNET_GCHeapCount=a,COMPlus_gcConcurrent=0,DOTNET_GCgen0size=0x4000000,X=,Y=a=b";
         let variables: Variables = given.parse().unwrap();
-        assert_eq!((variables.number("GCHeapCount"), variables.number("GCgen0size")), (Some(10), Some(64 << 20)));
+        assert_eq!(
+            (variables.number("GCHeapCount"), variables.number("GCgen0size")),
+            (Some(10), Some(64 << 20))
+        );
         let fragment = fragment(&variables);
         let properties =
             [("System.GC.Server", "true"), ("System.GC.HeapCount", "10"), ("System.GC.Concurrent", "false")];

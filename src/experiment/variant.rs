@@ -4,8 +4,7 @@ use std::ffi::OsString;
 
 use super::setting::Variables;
 
-/// The gen0 budget that is tried, and how a variable gives it.
-const GEN0_BYTES: u64 = 64 << 20;
+/// The gen0 budget that is tried, 64 MiB, as the variable gives it.
 const GEN0_HEXADECIMAL: &str = "4000000";
 /// Collections that a small budget must have caused before its size says anything.
 const MIN_BUDGET_GCS: u64 = 3;
@@ -35,7 +34,10 @@ pub(crate) struct Seen {
 
 /// The settings that are tried if none are given, for a program that was seen to run like this. The second list names what
 /// is left out, and why.
-pub(crate) fn default_variants(seen: Seen, processors: usize) -> (Vec<(String, Variables)>, Vec<(String, String)>) {
+pub(crate) fn default_variants(
+    seen: Seen,
+    processors: usize,
+) -> (Vec<(String, Variables)>, Vec<(String, String)>) {
     let mut variants = Vec::new();
     let mut left_out: Vec<(String, String)> = Vec::new();
     let mut add = |name: &str, settings: &[(&str, &str)]| {
@@ -82,7 +84,8 @@ pub(crate) fn not_taken_over(variables: &Variables, seen: Seen) -> Option<String
     {
         return Some(format!("the runtime did not take over gcServer: it ran {} GC", kind(is)));
     }
-    if let (Some(heaps), Some(is), Some(true)) = (wanted("GCHeapCount").filter(|n| *n > 0), seen.heaps, seen.server)
+    if let (Some(heaps), Some(is), Some(true)) =
+        (wanted("GCHeapCount").filter(|n| *n > 0), seen.heaps, seen.server)
         && heaps != u64::from(is)
     {
         return Some(format!("the runtime did not take over GCHeapCount: it had {is} heaps, not {heaps}"));
@@ -115,12 +118,21 @@ mod tests {
 
     #[test]
     fn defaults_are_what_this_runtime_has_and_does_not_do_already() {
-        let workstation = Seen { server: Some(false), concurrent: Some(true), version: Some(10), ..Seen::default() };
-        let all = ["server", "non-concurrent", "conserve memory", "gen0size 64 MiB", "server, no DATAS", "server, 2 heaps"];
+        let workstation =
+            Seen { server: Some(false), concurrent: Some(true), version: Some(10), ..Seen::default() };
+        let all = [
+            "server",
+            "non-concurrent",
+            "conserve memory",
+            "gen0size 64 MiB",
+            "server, no DATAS",
+            "server, 2 heaps",
+        ];
         assert_eq!(names(workstation, 4), (all.map(String::from).to_vec(), vec![]));
         let old = names(Seen { version: Some(5), ..workstation }, 2);
         assert_eq!(old.1, ["conserve memory", "DATAS"]);
-        let server = names(Seen { server: Some(true), concurrent: Some(false), version: Some(8), ..workstation }, 2);
+        let server =
+            names(Seen { server: Some(true), concurrent: Some(false), version: Some(8), ..workstation }, 2);
         assert_eq!(server.0[..2], ["workstation", "concurrent"]);
         assert_eq!(server.0[4..], ["server, DATAS", "server, 1 heap"]);
         let (one, left_out) = names(workstation, 1);
@@ -128,7 +140,7 @@ mod tests {
         for (_, variables) in default_variants(workstation, 4).0 {
             assert_eq!(variables.line().replace(' ', ",").parse(), Ok(variables));
         }
-        assert_eq!(u64::from_str_radix(GEN0_HEXADECIMAL, 16), Ok(GEN0_BYTES));
+        assert_eq!(u64::from_str_radix(GEN0_HEXADECIMAL, 16), Ok(64 << 20));
     }
 
     #[test]
@@ -139,7 +151,9 @@ mod tests {
         assert_eq!(why("DOTNET_gcServer=0,DOTNET_GCHeapCount=3", seen), None);
         assert_eq!(why("DOTNET_gcServer=1", Seen::default()), None, "it is not known");
         let server = Seen { server: Some(true), heaps: Some(2), ..Seen::default() };
-        assert!(why("DOTNET_gcServer=1,DOTNET_GCHeapCount=10", server).unwrap().contains("had 2 heaps, not 16"));
+        assert!(
+            why("DOTNET_gcServer=1,DOTNET_GCHeapCount=10", server).unwrap().contains("had 2 heaps, not 16")
+        );
         let small = Seen { budget_gcs: 3, most_allocated_bytes: Some(1 << 20), ..Seen::default() };
         assert!(why("DOTNET_GCgen0size=4000000", small).unwrap().contains("after 1048576 bytes"));
         assert_eq!(why("DOTNET_GCgen0size=4000000", Seen { budget_gcs: 2, ..small }), None);

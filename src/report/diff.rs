@@ -36,6 +36,8 @@ pub(crate) struct DiffReport<'a> {
     pub(crate) rows: &'a [Row],
     pub(crate) judged: &'a [ChangeVerdict],
     pub(crate) warnings: &'a [String],
+    /// So many runs a side could tell a change from the spread between runs.
+    pub(crate) needed_runs: usize,
     /// The exit code.
     pub(crate) code: i32,
 }
@@ -123,12 +125,22 @@ impl DiffReport<'_> {
             let row = self.rows.iter().find(|row| row.name == j.name);
             let why = match (j.fails, row) {
                 (None, _) => "could not be judged: no data".to_owned(),
+                (Some(true), Some(row)) if row.noise.beyond == Some(false) => {
+                    format!("{}  (one run a side)", change(row))
+                }
                 (_, Some(row)) => format!("{}  {}", change(row), word_of(row)),
                 (_, None) => String::new(),
             };
             format!("{word:<6}{}  {}", j.text, why.trim()).trim_end().to_owned()
         };
         self.judged.iter().map(line).collect()
+    }
+
+    fn one_run(&self) -> String {
+        format!(
+            "one run a side cannot tell a change from the spread between runs: {} runs a side can (gcwatch diff A1 A2 ... -- B1 B2 ...)",
+            self.needed_runs
+        )
     }
 
     /// For people.
@@ -163,6 +175,7 @@ impl DiffReport<'_> {
         }
         lines.push(String::new());
         lines.extend(wrapped(FOOTNOTE, 0, terminal.columns.min(100)));
+        lines.extend(wrapped(&self.one_run(), 0, terminal.columns.min(100)));
         if !self.judged.is_empty() {
             lines.push(String::new());
             lines.extend(self.verdicts());
@@ -189,7 +202,7 @@ impl DiffReport<'_> {
             let (before, after) = both(row, units, true);
             lines.push(format!("| `{}` | {before} | {after} | {} | {} |", row.name, change(row), word(row)));
         }
-        lines.extend([String::new(), format!("<sub>{FOOTNOTE}</sub>")]);
+        lines.extend([String::new(), format!("<sub>{FOOTNOTE}; {}</sub>", self.one_run())]);
         lines.join("\n") + "\n"
     }
 
@@ -204,6 +217,7 @@ impl DiffReport<'_> {
             metrics: Vec<Metric<'a>>,
             fail_on: Vec<FailOn<'a>>,
             warnings: &'a [String],
+            needed_runs: usize,
             exit: Exit,
         }
         #[derive(Serialize)]
@@ -269,6 +283,7 @@ impl DiffReport<'_> {
                 .collect(),
             fail_on: self.judged.iter().map(|j| FailOn { expr: &j.text, fails: j.fails }).collect(),
             warnings: self.warnings,
+            needed_runs: self.needed_runs,
             exit: Exit { gcwatch: self.code },
         };
         Ok(to_json_pretty(&wire)? + "\n")

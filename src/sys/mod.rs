@@ -23,8 +23,8 @@ mod windows;
 pub(crate) use late::LateFile;
 pub(crate) use os::{
     AsStream, Lease, PortPlace, SHARED_TEMP_DIR, Signals, close_inherited, create, exit_code, forward,
-    free_bytes, is_root, memory_bytes, open_settings, others_can_change, own_group, own_uid, peak_memory_bytes, place,
-    read_at, replaceable, replacement, shows_escapes, stdout, thread_names,
+    free_bytes, is_root, memory_bytes, open_settings, others_can_change, own_group, own_uid,
+    peak_memory_bytes, place, read_at, replaceable, replacement, shows_escapes, stdout, thread_names,
 };
 pub(crate) use place::{Meeting, meet, read_of};
 pub(crate) use shared::{Settings, Signal};

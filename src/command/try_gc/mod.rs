@@ -32,7 +32,9 @@ pub(super) fn run(args: &TryArgs) -> Result<Code, Failure> {
     let code = done.interrupted.map_or(Code::OK, interrupted_by);
     if done.results.fewest_runs() == 0 {
         return match done.interrupted {
-            Some(_) => Err(Failure::new(code, "a signal came before a single run of each variant was complete")),
+            Some(_) => {
+                Err(Failure::new(code, "a signal came before a single run of each variant was complete"))
+            }
             None => Err(Failure::new(Code::FAILED, "there was no run")),
         };
     }
@@ -99,7 +101,10 @@ fn variants(args: &TryArgs) -> Result<Vec<Variant>, Failure> {
     let mut all = vec![variant("as it is".to_owned(), &Variables::default())];
     for variables in &args.variants {
         if all.iter().any(|other| other.variables == *variables) {
-            return Err(usage(&format!("--env {} is given twice", variables.line()), "give each variant once"));
+            return Err(usage(
+                &format!("--env {} is given twice", variables.line()),
+                "give each variant once",
+            ));
         }
         all.push(variant(variables.line(), variables));
     }

@@ -94,11 +94,8 @@ impl<'a> Watcher<'a> {
     pub(super) async fn run(&self, variant: &Variant, signals: &mut Signals) -> Result<RunEnd, Failure> {
         // Declared first, so that it is dropped after everything that uses the port.
         let guarded = GuardedPort::make()?;
-        let program = Program {
-            command: &variant.command,
-            variables: &variant.variables.0,
-            streams: Streams::Piped,
-        };
+        let program =
+            Program { command: &variant.command, variables: &variant.variables.0, streams: Streams::Piped };
         let started = Instant::now();
         let mut launched = launch::launch(program, guarded.place().clone())?;
         let output = KeptOutput::of(&mut launched.child, self.metric, self.show_output);

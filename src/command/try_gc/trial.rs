@@ -93,9 +93,9 @@ impl Trial<'_> {
             let (variants, left_out) = default_variants(first.seen, processors);
             self.left_out = left_out;
             let command = self.sides[0].0.command.clone();
-            let sides = variants.into_iter().map(|(name, variables)| {
-                (Variant { name, variables, command: command.clone() }, Vec::new())
-            });
+            let sides = variants
+                .into_iter()
+                .map(|(name, variables)| (Variant { name, variables, command: command.clone() }, Vec::new()));
             self.sides.extend(sides);
         }
         self.progress.length(rounds * self.sides.len());

@@ -7,7 +7,9 @@ use serde::Serialize;
 
 use super::{TrialReport, words};
 use crate::escape::to_json_pretty;
-use crate::experiment::{Comparison, FAMILY_ERROR, MIN_EFFECT_PERCENT, Measure, Outcome, Side, median, spread};
+use crate::experiment::{
+    Comparison, FAMILY_ERROR, MIN_EFFECT_PERCENT, Measure, Outcome, Side, median, spread,
+};
 use crate::report::json::{Number, TOOL, Tool};
 
 #[derive(Serialize)]

@@ -60,7 +60,8 @@ impl TrialReport<'_> {
                 words::spread(spread(&values), middle, true)
             );
             if let Some(c) = side.comparisons.get(n) {
-                row += &format!(" {} | {} | {} |", words::ratio(c), words::interval(c), words::word(c, measure));
+                row +=
+                    &format!(" {} | {} | {} |", words::ratio(c), words::interval(c), words::word(c, measure));
             }
             lines.push(row);
         }

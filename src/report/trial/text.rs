@@ -3,7 +3,7 @@
 use super::{TrialReport, words};
 use crate::escape::escape_untrusted;
 use crate::experiment::{Comparison, Measure, Outcome, Side, median, spread};
-use crate::report::style::{Role, Style, Terminal, wrapped};
+use crate::report::style::{Role, Terminal, wrapped};
 use crate::report::table::{Cell, Column, table};
 use crate::report::units::{Units, plural};
 
@@ -14,7 +14,8 @@ impl TrialReport<'_> {
         let mut lines = wrapped(&words::about(self), columns);
         for (n, side) in self.results.sides.iter().enumerate() {
             if n == 0 || self.several_commands {
-                let name = if self.several_commands { format!("{}: ", side.variant.name) } else { String::new() };
+                let name =
+                    if self.several_commands { format!("{}: ", side.variant.name) } else { String::new() };
                 lines.push(format!("{name}{}", words::command(side)));
             }
         }
@@ -41,7 +42,6 @@ impl TrialReport<'_> {
         } else {
             format!(" ({variables})")
         };
-        let runs = side.runs.len();
         let title = format!("{}{about}, {}", side.variant.name, plural(side.runs.len() as u64, "run"));
         let title = escape_untrusted(&title);
         let mut rows: Vec<Vec<Cell>> = Vec::new();
@@ -61,13 +61,14 @@ impl TrialReport<'_> {
             }
             rows.push(row);
         }
-        let mut columns =
-            vec![Column::left("", 2), Column::right("median", 2), Column::right("", 1)];
+        let mut columns = vec![Column::left("", 2), Column::right("median", 2), Column::right("", 1)];
         if place > 0 {
             columns.extend([Column::right("ratio", 2), Column::right("95 %", 2), Column::left("", 2)]);
         }
         let mut lines = vec![title];
-        lines.extend(table(style, &columns, &rows, terminal.columns).into_iter().map(|line| line.into_string()));
+        lines.extend(
+            table(style, &columns, &rows, terminal.columns).into_iter().map(|line| line.into_string()),
+        );
         lines
     }
 
@@ -82,13 +83,20 @@ impl TrialReport<'_> {
         lines.push("Best for".to_owned());
         for winner in &self.winners {
             let text = words::winner(self, winner, units, terminal.unicode);
-            lines.extend(wrapped(&text, columns.saturating_sub(2)).into_iter().map(|line| format!("  {line}")));
+            lines.extend(
+                wrapped(&text, columns.saturating_sub(2)).into_iter().map(|line| format!("  {line}")),
+            );
         }
         for side in words::winning_sides(self) {
             let Some(settings) = words::settings(side) else { continue };
             lines.extend([String::new(), format!("{}:", escape_untrusted(&side.variant.name))]);
             lines.push(settings.line);
-            lines.extend(settings.json.into_iter().flat_map(|json| json.lines().map(str::to_owned).collect::<Vec<_>>()));
+            lines.extend(
+                settings
+                    .json
+                    .into_iter()
+                    .flat_map(|json| json.lines().map(str::to_owned).collect::<Vec<_>>()),
+            );
             for name in settings.only_in_environment {
                 lines.push(format!("{name} works in the environment only"));
             }

@@ -90,7 +90,8 @@ pub(super) fn method(report: &TrialReport<'_>) -> String {
 
 /// What there is to know before the tables.
 pub(super) fn about(report: &TrialReport<'_>) -> String {
-    let runtime = report.runtime.map_or_else(String::new, |version| format!(", .NET {}", escape_untrusted(version)));
+    let runtime =
+        report.runtime.map_or_else(String::new, |version| format!(", .NET {}", escape_untrusted(version)));
     format!(
         "{} variants, {} runs each in turns after {} that do not count{runtime}, {} processors",
         report.results.sides.len(),
@@ -144,10 +145,15 @@ pub(super) fn winner(report: &TrialReport<'_>, winner: &Winner, units: Units, un
 }
 
 /// The figures of the other goals that are worse.
-fn costs<'r>(report: &'r TrialReport<'_>, side: &'r Side) -> impl Iterator<Item = (&'r Measure, &'r Comparison)> {
+fn costs<'r>(
+    report: &'r TrialReport<'_>,
+    side: &'r Side,
+) -> impl Iterator<Item = (&'r Measure, &'r Comparison)> {
     const DECIDE: [&str; 4] = ["wall", "metric", "pause.p99", "memory.peak"];
     let both = report.results.measures.iter().zip(&side.comparisons);
-    both.filter(|(measure, comparison)| DECIDE.contains(&measure.name) && word(comparison, measure) == "worse")
+    both.filter(|(measure, comparison)| {
+        DECIDE.contains(&measure.name) && word(comparison, measure) == "worse"
+    })
 }
 
 /// The settings of a side: the line of variables, the `runtimeconfig.json`, and what that cannot say.

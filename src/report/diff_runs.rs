@@ -1,0 +1,322 @@
+//! Several runs against several others: text, Markdown, JSON.
+
+use std::io;
+
+use serde::Serialize;
+
+use super::diff::DiffSide;
+use super::json::{Number, TOOL, Tool};
+use super::markdown::plain;
+use super::style::{Role, Style, Terminal, wrapped};
+use super::table::{Cell, Column, table};
+use super::units::{Units, in_unit, plural};
+use crate::assertion::{ChangeAssertion, ChangeVerdict, Unit};
+use crate::escape::{escape_untrusted, to_json_pretty};
+use crate::experiment::{Comparison, FAMILY_ERROR, MIN_EFFECT_PERCENT, Outcome};
+
+/// One metric of all runs.
+#[derive(Debug, Clone)]
+pub(crate) struct RunsRow {
+    pub(crate) name: String,
+    pub(crate) unit: Unit,
+    pub(crate) comparison: Comparison,
+    /// The others are shown only: each that is judged makes all the others harder to find.
+    pub(crate) is_judged: bool,
+}
+
+/// The content of the comparison.
+#[derive(Debug)]
+pub(crate) struct RunsReport<'a> {
+    /// The runs before and after.
+    pub(crate) sides: [Vec<DiffSide>; 2],
+    pub(crate) rows: &'a [RunsRow],
+    pub(crate) judged: &'a [ChangeVerdict],
+    /// Those of the verdicts.
+    pub(crate) assertions: &'a [ChangeAssertion],
+    pub(crate) warnings: &'a [String],
+    /// The exit code.
+    pub(crate) code: i32,
+}
+
+/// In percent; a percentage changes by points.
+fn percent(row: &RunsRow, change: f64) -> String {
+    let sign = if change > 0.0 { "+" } else { "" };
+    match row.unit {
+        _ if change == 0.0 => "=".to_owned(),
+        Unit::Percent => format!("{sign}{change:.1} pt"),
+        _ if change.is_infinite() => if change > 0.0 { "new" } else { "gone" }.to_owned(),
+        _ => format!("{sign}{change:.1} %"),
+    }
+}
+
+fn change(row: &RunsRow) -> String {
+    let by = match row.unit {
+        Unit::Percent => row.comparison.shift.map(|shift| shift.by),
+        _ => row.comparison.change_percent(),
+    };
+    by.map_or_else(|| "-".to_owned(), |by| percent(row, by))
+}
+
+fn interval(row: &RunsRow) -> String {
+    let both = match row.unit {
+        Unit::Percent => row.comparison.shift.and_then(|shift| shift.interval),
+        _ => row.comparison.interval_percent(),
+    };
+    match both {
+        Some((low, high)) if low.is_finite() && high.is_finite() && low != high => {
+            format!("{low:+.1} to {high:+.1}")
+        }
+        _ => String::new(),
+    }
+}
+
+fn word(row: &RunsRow) -> &'static str {
+    let more = row.comparison.shift.is_some_and(|shift| shift.by > 0.0);
+    match row.comparison.outcome {
+        _ if !row.is_judged => "",
+        Outcome::Differs if more => "worse, beyond noise",
+        Outcome::Differs => "better, beyond noise",
+        Outcome::Small => "differs, below 5 %",
+        Outcome::Noise => "within noise",
+        Outcome::Equal => "",
+        Outcome::TooFew => "too few runs",
+        Outcome::Unknown => "on one side only",
+    }
+}
+
+impl RunsReport<'_> {
+    fn method(&self) -> String {
+        let judged = self.rows.iter().filter(|row| row.is_judged).count();
+        format!(
+            "medians of the runs; beyond noise: by the exact rank-sum test (Mann-Whitney, two-sided) across runs, at {:.0} % for {} together (Holm); change: shift (Hodges-Lehmann) in percent of the median before, with its 95 % interval; better and worse from {MIN_EFFECT_PERCENT:.0} %",
+            FAMILY_ERROR * 100.0,
+            match judged {
+                1 => "the one metric judged".to_owned(),
+                n => format!("the {n} metrics judged"),
+            }
+        )
+    }
+
+    fn titles(&self) -> [String; 2] {
+        let title = |name: &str, side: &[DiffSide]| {
+            let files: Vec<String> = side.iter().map(|run| escape_untrusted(&run.file)).collect();
+            format!("{name:<7}{}: {}", plural(side.len() as u64, "run"), files.join(" "))
+        };
+        [title("before", &self.sides[0]), title("after", &self.sides[1])]
+    }
+
+    /// How many runs a side would do, if these are too few to find anything.
+    fn too_few(&self) -> Option<String> {
+        let few = self.rows.iter().find(|row| row.comparison.outcome == Outcome::TooFew)?;
+        Some(format!(
+            "these are too few runs to tell a change from the spread between runs: {} a side can",
+            few.comparison.needed_runs
+        ))
+    }
+
+    fn verdicts(&self) -> Vec<String> {
+        let one = |(judged, assertion): (&ChangeVerdict, &ChangeAssertion)| {
+            let sign = match judged.fails {
+                Some(true) => "FAIL",
+                Some(false) => "ok",
+                None => "?",
+            };
+            let row = self.rows.iter().find(|row| row.name == judged.name);
+            let why = row
+                .map_or_else(|| "could not be judged: no data".to_owned(), |row| why(judged, assertion, row));
+            format!("{sign:<6}{}  {why}", judged.text)
+        };
+        self.judged.iter().zip(self.assertions).map(one).collect()
+    }
+
+    /// For people.
+    pub(crate) fn text(&self, terminal: Terminal, units: Units) -> String {
+        let columns = terminal.columns.min(100);
+        let mut lines: Vec<String> = self.titles().iter().flat_map(|title| wrapped(title, columns)).collect();
+        for warning in self.warnings.iter().cloned().chain(self.too_few()) {
+            lines.extend(wrapped(&format!("gcwatch: {}", escape_untrusted(&warning)), columns));
+        }
+        lines.push(String::new());
+        let style = Style { colour: terminal.colour, unicode: terminal.unicode };
+        let names = [
+            Column::left("", 0),
+            Column::right("before", 2),
+            Column::right("after", 2),
+            Column::right("change", 2),
+            Column::right("95 %", 2),
+            Column::left("", 2),
+        ];
+        let rows: Vec<Vec<Cell>> = self.rows.iter().map(|row| cells(row, units, terminal.unicode)).collect();
+        let table = table(style, &names, &rows, terminal.columns);
+        lines.extend(table.into_iter().map(super::style::Line::into_string));
+        lines.push(String::new());
+        lines.extend(wrapped(&self.method(), columns));
+        if !self.judged.is_empty() {
+            lines.push(String::new());
+            lines.extend(self.verdicts());
+        }
+        lines.join("\n") + "\n"
+    }
+
+    /// For a comment on a pull request.
+    pub(crate) fn markdown(&self, units: Units) -> String {
+        let mut lines = vec!["### gcwatch diff".to_owned(), String::new()];
+        if !self.judged.is_empty() {
+            lines.push("```text".to_owned());
+            lines.extend(self.verdicts());
+            lines.extend(["```".to_owned(), String::new()]);
+        }
+        lines.extend(self.titles().iter().map(|title| format!("- {}", plain(title))));
+        let notes = self.warnings.iter().cloned().chain(self.too_few());
+        lines.extend(notes.map(|warning| format!("- ⚠️ {}", plain(&warning))));
+        lines.extend([
+            String::new(),
+            "| metric | before | after | change | 95 % | |".to_owned(),
+            "|---|---:|---:|---:|---|---|".to_owned(),
+        ]);
+        for row in self.rows {
+            let cells: Vec<String> =
+                cells(row, units, true).into_iter().skip(1).map(|(text, _)| text).collect();
+            lines.push(format!("| `{}` | {} |", row.name, cells.join(" | ")));
+        }
+        lines.extend([String::new(), format!("<sub>{}</sub>", self.method())]);
+        lines.join("\n") + "\n"
+    }
+
+    /// For scripts.
+    pub(crate) fn json(&self) -> io::Result<String> {
+        let wire = Wire {
+            schema: "gcwatch-diff-runs/1",
+            tool: TOOL,
+            before: &self.sides[0],
+            after: &self.sides[1],
+            test: "rank-sum-exact-two-sided",
+            correction: "holm",
+            family_error: FAMILY_ERROR,
+            metrics: self.rows.iter().map(MetricOut::of).collect(),
+            fail_on: self.judged.iter().map(|j| FailOn { expr: &j.text, fails: j.fails }).collect(),
+            warnings: self.warnings,
+            exit: Exit { gcwatch: self.code },
+        };
+        Ok(to_json_pretty(&wire)? + "\n")
+    }
+}
+
+fn cells(row: &RunsRow, units: Units, unicode: bool) -> Vec<Cell> {
+    let median = |side: usize| {
+        row.comparison.medians[side].map_or_else(|| "-".to_owned(), |m| in_unit(m, row.unit, units, unicode))
+    };
+    let word = word(row);
+    let role = match word {
+        "worse, beyond noise" => Role::Alarm,
+        "better, beyond noise" => Role::Strong,
+        _ => Role::Dim,
+    };
+    vec![
+        (row.name.clone(), Role::Plain),
+        (median(0), Role::Plain),
+        (median(1), Role::Plain),
+        (change(row), Role::Plain),
+        (interval(row), Role::Dim),
+        (word.to_owned(), role),
+    ]
+}
+
+/// The reason of a verdict.
+fn why(judged: &ChangeVerdict, assertion: &ChangeAssertion, row: &RunsRow) -> String {
+    let comparison = &row.comparison;
+    match (judged.fails, comparison.outcome) {
+        (None, Outcome::TooFew) => {
+            format!("could not be judged: it takes {} runs a side", comparison.needed_runs)
+        }
+        (None, _) => "could not be judged: a side has no data".to_owned(),
+        (Some(true), _) => format!("{}  (beyond noise)", change(row)),
+        (Some(false), Outcome::Noise) => {
+            let runs = assertion.bound_percent().and_then(|percent| comparison.runs_for(percent));
+            let few = runs.filter(|runs| *runs > comparison.runs[0].min(comparison.runs[1]));
+            let more = few.map_or_else(String::new, |runs| {
+                format!("; to find such a change 4 times in 5 takes about {runs} runs a side")
+            });
+            format!("{}  (within noise{more})", change(row))
+        }
+        (Some(false), _) => change(row),
+    }
+}
+
+#[derive(Serialize)]
+struct Wire<'a> {
+    schema: &'static str,
+    tool: Tool,
+    before: &'a [DiffSide],
+    after: &'a [DiffSide],
+    test: &'static str,
+    correction: &'static str,
+    /// The permitted probability of any false alarm, for all metrics judged.
+    family_error: f64,
+    metrics: Vec<MetricOut<'a>>,
+    fail_on: Vec<FailOn<'a>>,
+    warnings: &'a [String],
+    exit: Exit,
+}
+
+#[derive(Serialize)]
+struct MetricOut<'a> {
+    metric: &'a str,
+    unit: &'static str,
+    /// How many runs of each side have a value.
+    runs: [usize; 2],
+    /// Medians.
+    before: Option<Number>,
+    after: Option<Number>,
+    /// Half of the runs lie within this distance of the median.
+    before_spread: Option<Number>,
+    after_spread: Option<Number>,
+    change: Option<Number>,
+    change_low: Option<Number>,
+    change_high: Option<Number>,
+    change_percent: Option<Number>,
+    p: Option<f64>,
+    judged: bool,
+    adjusted_p: Option<f64>,
+    /// Null: not judged, or too few runs.
+    beyond_noise: Option<bool>,
+    needed_runs: Option<usize>,
+}
+
+impl MetricOut<'_> {
+    fn of(row: &RunsRow) -> MetricOut<'_> {
+        // JSON has no infinity.
+        let number = |value: Option<f64>| value.filter(|value| value.is_finite()).map(Number);
+        let RunsRow { name, unit, comparison: c, is_judged } = row;
+        let interval = c.shift.and_then(|shift| shift.interval);
+        MetricOut {
+            metric: name,
+            unit: unit.name(),
+            runs: c.runs,
+            before: number(c.medians[0]),
+            after: number(c.medians[1]),
+            before_spread: number(c.spreads[0]),
+            after_spread: number(c.spreads[1]),
+            change: number(c.shift.map(|shift| shift.by)),
+            change_low: number(interval.map(|(low, _)| low)),
+            change_high: number(interval.map(|(_, high)| high)),
+            change_percent: number(c.change_percent()),
+            p: c.p,
+            judged: *is_judged,
+            adjusted_p: c.adjusted_p,
+            beyond_noise: c.beyond_noise(),
+            needed_runs: is_judged.then_some(c.needed_runs),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct FailOn<'a> {
+    expr: &'a str,
+    fails: Option<bool>,
+}
+
+#[derive(Serialize)]
+struct Exit {
+    gcwatch: i32,
+}
