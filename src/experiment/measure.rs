@@ -26,6 +26,9 @@ pub(crate) struct Measure {
     pub(crate) unit: Unit,
     pub(crate) direction: Direction,
     pub(crate) source: Source,
+    /// Whether the sides are compared by it. The bytes that a program allocates are known up to its last collection only, so
+    /// that settings seem to change them.
+    pub(crate) is_compared: bool,
 }
 
 /// Where the value comes from.
@@ -38,11 +41,13 @@ pub(crate) enum Source {
     Peak,
 }
 
-/// What is measured. `own`: the program prints a figure, and this is the better direction.
-pub(crate) fn measures(own: Option<Direction>) -> Vec<Measure> {
-    let lower = |name, unit, source| Measure { name, unit, direction: Direction::Lower, source };
+/// What is measured. `own`: the program prints a figure, and this is the better direction. `several_commands`: the sides
+/// are commands, not settings.
+pub(crate) fn measures(own: Option<Direction>, several_commands: bool) -> Vec<Measure> {
+    let lower =
+        |name, unit, source| Measure { name, unit, direction: Direction::Lower, source, is_compared: true };
     let mut all = vec![lower(WALL, Unit::Ns, Source::Wall)];
-    all.extend(own.map(|direction| Measure { name: OWN, unit: Unit::Count, direction, source: Source::Own }));
+    all.extend(own.map(|direction| Measure { direction, ..lower(OWN, Unit::Count, Source::Own) }));
     for (name, unit) in [
         ("pause.p50", Unit::Ns),
         ("pause.p99", Unit::Ns),
@@ -55,8 +60,14 @@ pub(crate) fn measures(own: Option<Direction>) -> Vec<Measure> {
         ("heap.after.max", Unit::Bytes),
         ("committed.max", Unit::Bytes),
     ] {
-        let direction = if name == "alloc.total" { Direction::Neutral } else { Direction::Lower };
-        all.push(Measure { name, unit, direction, source: Source::Collections });
+        all.push(match name {
+            "alloc.total" => Measure {
+                direction: Direction::Neutral,
+                is_compared: several_commands,
+                ..lower(name, unit, Source::Collections)
+            },
+            _ => lower(name, unit, Source::Collections),
+        });
     }
     all.push(lower(PEAK, Unit::Bytes, Source::Peak));
     all
@@ -74,8 +85,8 @@ mod tests {
 
     #[test]
     fn those_of_collections_are_metrics_with_the_same_unit() {
-        let all = measures(Some(Direction::Higher));
-        assert_eq!((all.len(), measures(None).len()), (13, 12));
+        let all = measures(Some(Direction::Higher), false);
+        assert_eq!((all.len(), measures(None, true).len()), (13, 12));
         for measure in all.iter().filter(|measure| measure.source == Source::Collections) {
             let metric = METRICS.iter().find(|metric| {
                 measure.name == metric.name

@@ -14,7 +14,7 @@ pub(crate) fn to_judge(tests: usize, error: f64) -> usize {
     (2..MAX_RUNS).find(|runs| smallest_p([*runs; 2]) <= each).unwrap_or(MAX_RUNS)
 }
 
-/// The runs a side that find a change of `by` in 4 of 5 experiments, where runs of one side deviate by `deviation` from
+/// The runs a side that find a change of `by` in at least 4 of 5 experiments, where runs of one side deviate by `deviation` from
 /// their mean (Noether's formula, for normal distributions).
 pub(crate) fn for_change(by: f64, deviation: f64, tests: usize, error: f64) -> usize {
     let fewest = to_judge(tests, error);
@@ -36,11 +36,11 @@ mod tests {
     #[test]
     fn the_fewest_runs() {
         // 2 of 252, of 924 and of 3432 ways.
-        assert_eq!([1, 2, 3, 7, 13].map(|tests| to_judge(tests, 0.01)), [5, 6, 6, 7, 8]);
+        assert_eq!([1, 2, 3, 7, 27].map(|tests| to_judge(tests, 0.01)), [5, 6, 6, 7, 8]);
         assert_eq!(to_judge(0, 0.05), 4);
     }
 
-    /// So many runs find about four of five changes.
+    /// So many runs find at least about four of five changes; the formula asks for too many where the change is large.
     #[test]
     fn the_power_is_as_promised() {
         let mut dice = fastrand::Rng::with_seed(3);
@@ -52,7 +52,7 @@ mod tests {
             let found = (0..300)
                 .filter(|_| p_value(&side(0.0), &side(by)).is_some_and(|p| p <= 0.01 / tests as f64))
                 .count();
-            assert!((200..275).contains(&found), "{found} of 300 with {runs} runs");
+            assert!((210..295).contains(&found), "{found} of 300 with {runs} runs");
         }
         assert_eq!(for_change(1.0, 0.0, 1, 0.01), 5);
         assert_eq!(for_change(0.0, 1.0, 1, 0.01), MAX_RUNS);

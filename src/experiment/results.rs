@@ -40,7 +40,10 @@ impl Results {
     pub(crate) fn new(measures: Vec<Measure>, sides: Vec<(Variant, Vec<Run>)>) -> Results {
         let side = |(variant, runs)| Side { variant, runs, comparisons: Vec::new() };
         let mut sides: Vec<Side> = sides.into_iter().map(side).collect();
-        let values = |side: &Side, measure| side.values(measure).collect::<Vec<_>>();
+        let values = |side: &Side, measure: usize| match measures[measure].is_compared {
+            true => side.values(measure).collect::<Vec<_>>(),
+            false => Vec::new(),
+        };
         if let Some((first, others)) = sides.split_first_mut() {
             for other in others {
                 other.comparisons = (0..measures.len())
@@ -68,7 +71,7 @@ pub(crate) mod tests {
 
     /// Results of which only the wall times are known.
     pub(crate) fn of_walls(sides: &[Vec<f64>]) -> Results {
-        let measures = measures(None);
+        let measures = measures(None, false);
         let run = |wall: &f64| {
             let mut run: Run = vec![None; measures.len()];
             run[0] = Some(*wall);

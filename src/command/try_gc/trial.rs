@@ -48,8 +48,8 @@ pub(super) async fn run(args: &TryArgs, variants: Vec<Variant>) -> Result<Done, 
         true => Direction::Higher,
         false => Direction::Lower,
     });
-    let measures = measures(own);
     let several_commands = variants.len() > 1 && args.variants.is_empty();
+    let measures = measures(own, several_commands);
     let only_one = variants.len() == 1;
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let mut trial = Trial {

@@ -75,7 +75,7 @@ pub(super) fn word(comparison: &Comparison, measure: &Measure) -> &'static str {
         (Outcome::Noise, _) => "within noise",
         (Outcome::Equal, _) => "equal",
         (Outcome::TooFew, _) => "too few runs",
-        (Outcome::Unknown, _) => "-",
+        (Outcome::Unknown, _) => "",
     }
 }
 

@@ -12,6 +12,7 @@ use crate::it::support::{Document, Ended, Gcwatch};
 pub(crate) fn register(suite: &mut Suite) {
     suite.once("diff::of_recordings_and_documents", &[], compares);
     suite.once("diff::watches_of_different_length_are_compared_per_second", &[], longer);
+    suite.once("diff::several_runs_a_side", &[], several_runs);
     suite.plain("diff::mistakes", mistakes);
 }
 
@@ -132,6 +133,90 @@ fn longer(clr: &Clr) -> Result<()> {
     document["watch"]["duration_ns"] = ((duration * 10.0) as u64).into();
     std::fs::write(&long, document.to_string())?;
     diff(&short, &long, &bound, 10)?;
+    Ok(())
+}
+
+/// Documents of one run whose pauses are changed by known factors, as if it had been watched several times.
+fn runs_of(document: &Value, dir: &Path, name: &str, factors: &[f64]) -> Result<Vec<PathBuf>> {
+    let write = |(n, factor): (usize, &f64)| {
+        let mut copy = document.clone();
+        for gc in copy["gcs"].as_array_mut().context("no list")? {
+            let pause = gc["pause_ns"].as_f64().unwrap_or(0.0);
+            gc["pause_ns"] = ((pause * factor) as u64).into();
+        }
+        let path = dir.join(format!("{name}{n}.json"));
+        std::fs::write(&path, copy.to_string())?;
+        Ok(path)
+    };
+    factors.iter().enumerate().map(write).collect()
+}
+
+/// A change breaks a bound only if the spread between runs is not its reason.
+fn several_runs(clr: &Clr) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let (_, one) = watch(clr, dir.path(), "one", "--level basic", "work=150000 live=5000")?;
+    let document: Value = serde_json::from_slice(&std::fs::read(one)?)?;
+    let runs = |name: &str, factors: &[f64]| runs_of(&document, dir.path(), name, factors);
+    let before = runs("before", &[1.0, 1.02, 0.98, 1.04, 0.96])?;
+    let slower = runs("slower", &[1.2, 1.22, 1.18, 1.24, 1.17])?;
+    let mixed = runs("mixed", &[1.3, 1.4, 0.97, 1.35, 1.25])?;
+    let diff = |before: &[PathBuf], after: &[PathBuf], options: &[&str], code: i32| {
+        let gcwatch = options.iter().fold(Gcwatch::new().arg("diff"), |g, option| g.arg(option));
+        let gcwatch = before.iter().fold(gcwatch, |g, file| g.arg(file)).arg("--");
+        after.iter().fold(gcwatch, |g, file| g.arg(file)).output()?.expect(code)
+    };
+    let bound = ["--fail-on", "pause.p50 > +10%"];
+    let json = [&bound[..], &["--format", "json"]].concat();
+    let ended = diff(&before, &slower, &json, 10)?;
+    let compared: Value = serde_json::from_slice(&ended.stdout)?;
+    ensure!(
+        compared["schema"] == "gcwatch-diff-runs/1" && compared["fail_on"][0]["fails"] == true,
+        "{compared}"
+    );
+    let pause = row(&compared, "pause.p50")?;
+    ensure!((pause["change_percent"].as_f64().unwrap_or(0.0) - 20.0).abs() < 1.5, "{pause}");
+    // Of the 252 ways to deal ten ranks out, the two most extreme ones.
+    ensure!((pause["p"].as_f64().unwrap_or(1.0) - 2.0 / 252.0).abs() < 1e-9, "{pause}");
+    ensure!(row(&compared, "gc.count")?["judged"] == false, "only the bounds are judged");
+    let text = diff(&before, &slower, &bound, 10)?;
+    ensure!(
+        text.out()?.contains("FAIL  pause.p50 > +10%") && text.out()?.contains("beyond noise"),
+        "{text:?}"
+    );
+    ensure!(!text.out()?.contains("within noise"), "{}", text.out()?);
+
+    // A larger change of the medians, but one run is among those before: noise.
+    let text = diff(&before, &mixed, &bound, 0)?;
+    ensure!(text.out()?.contains("within noise; to find such a change 4 times in 5"), "{}", text.out()?);
+    // Beyond noise, and below the bound.
+    diff(&before, &slower, &["--fail-on", "pause.p50 > +30%"], 0)?;
+    diff(&slower, &before, &bound, 0)?;
+    // Too few runs cannot be judged, and say how many could.
+    let few = diff(&before[..4], &slower[..4], &bound, 11)?;
+    ensure!(few.out()?.contains("it takes 5 runs a side"), "{}", few.out()?);
+    diff(&before[..1], &slower, &bound, 11)?;
+    // More bounds need clearer changes.
+    let two = [&bound[..], &["--fail-on", "pause.max > +10%"]].concat();
+    let few = diff(&before, &slower, &two, 11)?;
+    ensure!(few.out()?.contains("it takes 6 runs a side"), "{}", few.out()?);
+    let markdown = diff(&before, &slower, &[&bound[..], &["--format", "markdown"]].concat(), 10)?;
+    ensure!(markdown.out()?.contains("| `pause.p50` |"), "{}", markdown.out()?);
+    // Without bounds all metrics are judged.
+    let all = diff(&before, &slower, &[], 0)?;
+    ensure!(all.out()?.contains("too few runs"), "{}", all.out()?);
+
+    let same_twice = [before[0].clone(), before[0].clone()];
+    diff(&same_twice, &slower, &[], 2)?.says(&["given twice"])?;
+    let gcwatch = before.iter().fold(Gcwatch::new().arg("diff"), |g, file| g.arg(file));
+    gcwatch.output()?.expect(2)?.says(&["which of them come before the change", "--"])?;
+    Gcwatch::new().arg("diff").arg(&before[0]).output()?.expect(2)?.says(&["nothing to be compared with"])?;
+    // One run a side is compared as ever, and says what it cannot tell.
+    let one = diff(&before[..1], &slower[..1], &bound, 10)?;
+    ensure!(
+        one.out()?.split_whitespace().collect::<Vec<_>>().join(" ").contains("5 runs a side can"),
+        "{one:?}"
+    );
+    ensure!(!one.out()?.lines().any(|l| l.starts_with("FAIL") && l.contains("within noise")), "{one:?}");
     Ok(())
 }
 
