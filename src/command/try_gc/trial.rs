@@ -67,7 +67,12 @@ pub(super) async fn run(args: &TryArgs, variants: Vec<Variant>) -> Result<Done, 
     trial.all(only_one, processors).await?;
     trial.progress.finish();
     let Trial { sides, left_out, runtime, lost, failed, interrupted, .. } = trial;
-    let sides = sides.into_iter().filter(|(_, runs)| interrupted.is_none() || !runs.is_empty()).collect();
+    let mut sides = sides;
+    if interrupted.is_some() {
+        // Without a run of the first side there is nothing to compare the others with.
+        let is_first_empty = sides.first().is_none_or(|(_, runs)| runs.is_empty());
+        sides.retain(|(_, runs)| !is_first_empty && !runs.is_empty());
+    }
     let mut warnings = Vec::new();
     if lost > 0 {
         warnings.push(format!("events were lost in {lost} runs: their figures of collections are too small"));

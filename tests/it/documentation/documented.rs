@@ -18,7 +18,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.plain("documented::nothing_is_left_out", nothing_left_out);
 }
 
-const PAGES: [&str; 8] = [
+const PAGES: [&str; 9] = [
     "README.md",
     "CONTRIBUTING.md",
     "docs/ci.md",
@@ -27,6 +27,7 @@ const PAGES: [&str; 8] = [
     "docs/formats.md",
     "docs/recording.md",
     "docs/configuration.md",
+    "docs/try.md",
 ];
 
 /// Beginnings of shell lines that this test does not run, and why.
@@ -45,7 +46,8 @@ const ELSEWHERE: [(&str, &str); 2] = [
 
 /// Values in the pages, and what this test uses instead.
 const LIVE_PID: &str = "4242";
-const SUBSTITUTES: [(&str, &str); 3] = [("30s", "1s"), ("60s", "1s"), ("/out/", "")];
+const SUBSTITUTES: [(&str, &str); 4] =
+    [("30s", "1s"), ("60s", "1s"), ("/out/", ""), ("gcwatch try ", "gcwatch try --runs 1 --warmup 0 ")];
 
 /// The lines of all code blocks in these languages, with continued lines joined.
 fn blocks(page: &str, languages: &[&str]) -> Result<Vec<String>> {
