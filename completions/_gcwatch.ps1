@@ -29,7 +29,8 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             [CompletionResult]::new('attach', 'attach', [CompletionResultType]::ParameterValue, 'Watch a process that is already running')
             [CompletionResult]::new('ps', 'ps', [CompletionResultType]::ParameterValue, 'List .NET processes, and whether they can be watched')
             [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Report on recordings (.nettrace)')
-            [CompletionResult]::new('diff', 'diff', [CompletionResultType]::ParameterValue, 'Compare two recordings or JSON documents')
+            [CompletionResult]::new('diff', 'diff', [CompletionResultType]::ParameterValue, 'Compare recordings or JSON documents: one with one, or several runs with several')
+            [CompletionResult]::new('try', 'try', [CompletionResultType]::ParameterValue, 'Compare settings of the GC, or several commands, in many runs of each')
             [CompletionResult]::new('config', 'config', [CompletionResultType]::ParameterValue, 'Show which options are in force, and where each comes from')
             [CompletionResult]::new('metrics', 'metrics', [CompletionResultType]::ParameterValue, 'List the metrics that --assert can check')
             [CompletionResult]::new('schema', 'schema', [CompletionResultType]::ParameterValue, 'Print the JSON Schema of the document and of the NDJSON lines')
@@ -141,7 +142,7 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             break
         }
         'gcwatch;diff' {
-            [CompletionResult]::new('--fail-on', '--fail-on', [CompletionResultType]::ParameterName, 'A change that must not occur, such as `pause.p99 > +10%` (exit code 10); can be given more than once')
+            [CompletionResult]::new('--fail-on', '--fail-on', [CompletionResultType]::ParameterName, 'A change that must not occur, such as `pause.p99 > +10%` (exit code 10); can be given more than once. With several runs a side it must also be more than the spread between runs')
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'Report format; text is a table')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout')
@@ -149,6 +150,24 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             [CompletionResult]::new('--units', '--units', [CompletionResultType]::ParameterName, 'Units of sizes: iec (KiB), si (kB), or bytes')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'gcwatch;try' {
+            [CompletionResult]::new('--env', '--env', [CompletionResultType]::ParameterName, 'A variant: variables of the environment for the command, separated by commas; can be given more than once [default: the settings of the GC that the program''s runtime has]')
+            [CompletionResult]::new('--runs', '--runs', [CompletionResultType]::ParameterName, 'Runs of each variant that count')
+            [CompletionResult]::new('--warmup', '--warmup', [CompletionResultType]::ParameterName, 'Runs of each variant before them that do not count')
+            [CompletionResult]::new('--metric', '--metric', [CompletionResultType]::ParameterName, 'Also compare a number that the command prints on stdout: a regular expression with one group, such as `(\d+) requests/s`; the last match counts, and decides instead of the time')
+            [CompletionResult]::new('--goal', '--goal', [CompletionResultType]::ParameterName, 'Show the settings of the best variant for this only [default: for each]')
+            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'Report format; text is a table for each variant')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colours')
+            [CompletionResult]::new('--units', '--units', [CompletionResultType]::ParameterName, 'Units of sizes: iec (KiB), si (kB), or bytes')
+            [CompletionResult]::new('--higher-is-better', '--higher-is-better', [CompletionResultType]::ParameterName, 'More is better for --metric, not less')
+            [CompletionResult]::new('--ignore-failure', '--ignore-failure', [CompletionResultType]::ParameterName, 'Go on if a run fails; its exit code is not looked at')
+            [CompletionResult]::new('--show-output', '--show-output', [CompletionResultType]::ParameterName, 'Show what the commands print, on stderr')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
         'gcwatch;config' {
@@ -181,7 +200,8 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             [CompletionResult]::new('attach', 'attach', [CompletionResultType]::ParameterValue, 'Watch a process that is already running')
             [CompletionResult]::new('ps', 'ps', [CompletionResultType]::ParameterValue, 'List .NET processes, and whether they can be watched')
             [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Report on recordings (.nettrace)')
-            [CompletionResult]::new('diff', 'diff', [CompletionResultType]::ParameterValue, 'Compare two recordings or JSON documents')
+            [CompletionResult]::new('diff', 'diff', [CompletionResultType]::ParameterValue, 'Compare recordings or JSON documents: one with one, or several runs with several')
+            [CompletionResult]::new('try', 'try', [CompletionResultType]::ParameterValue, 'Compare settings of the GC, or several commands, in many runs of each')
             [CompletionResult]::new('config', 'config', [CompletionResultType]::ParameterValue, 'Show which options are in force, and where each comes from')
             [CompletionResult]::new('metrics', 'metrics', [CompletionResultType]::ParameterValue, 'List the metrics that --assert can check')
             [CompletionResult]::new('schema', 'schema', [CompletionResultType]::ParameterValue, 'Print the JSON Schema of the document and of the NDJSON lines')
@@ -203,6 +223,9 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             break
         }
         'gcwatch;help;diff' {
+            break
+        }
+        'gcwatch;help;try' {
             break
         }
         'gcwatch;help;config' {

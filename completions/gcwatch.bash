@@ -59,6 +59,9 @@ _gcwatch() {
             gcwatch,schema)
                 cmd="gcwatch__subcmd__schema"
                 ;;
+            gcwatch,try)
+                cmd="gcwatch__subcmd__try"
+                ;;
             gcwatch__subcmd__help,attach)
                 cmd="gcwatch__subcmd__help__subcmd__attach"
                 ;;
@@ -92,6 +95,9 @@ _gcwatch() {
             gcwatch__subcmd__help,schema)
                 cmd="gcwatch__subcmd__help__subcmd__schema"
                 ;;
+            gcwatch__subcmd__help,try)
+                cmd="gcwatch__subcmd__help__subcmd__try"
+                ;;
             *)
                 ;;
         esac
@@ -99,7 +105,7 @@ _gcwatch() {
 
     case "${cmd}" in
         gcwatch)
-            opts="-h -V --help --version run attach ps report diff config metrics schema completions man help"
+            opts="-h -V --help --version run attach ps report diff try config metrics schema completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -249,7 +255,7 @@ _gcwatch() {
             return 0
             ;;
         gcwatch__subcmd__config)
-            opts="-h --help run attach report diff"
+            opts="-h --help run attach report diff try"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -301,7 +307,7 @@ _gcwatch() {
             return 0
             ;;
         gcwatch__subcmd__help)
-            opts="run attach ps report diff config metrics schema completions man help"
+            opts="run attach ps report diff try config metrics schema completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -455,6 +461,20 @@ _gcwatch() {
             return 0
             ;;
         gcwatch__subcmd__help__subcmd__schema)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        gcwatch__subcmd__help__subcmd__try)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -673,6 +693,60 @@ _gcwatch() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        gcwatch__subcmd__try)
+            opts="-o -h --env --runs --warmup --metric --higher-is-better --goal --ignore-failure --show-output --format --output --color --units --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --env)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --runs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --warmup)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metric)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --goal)
+                    COMPREPLY=($(compgen -W "time pause memory" -- "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "text json markdown" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --units)
+                    COMPREPLY=($(compgen -W "iec si bytes" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

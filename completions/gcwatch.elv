@@ -26,7 +26,8 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
             cand attach 'Watch a process that is already running'
             cand ps 'List .NET processes, and whether they can be watched'
             cand report 'Report on recordings (.nettrace)'
-            cand diff 'Compare two recordings or JSON documents'
+            cand diff 'Compare recordings or JSON documents: one with one, or several runs with several'
+            cand try 'Compare settings of the GC, or several commands, in many runs of each'
             cand config 'Show which options are in force, and where each comes from'
             cand metrics 'List the metrics that --assert can check'
             cand schema 'Print the JSON Schema of the document and of the NDJSON lines'
@@ -133,7 +134,7 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'gcwatch;diff'= {
-            cand --fail-on 'A change that must not occur, such as `pause.p99 > +10%` (exit code 10); can be given more than once'
+            cand --fail-on 'A change that must not occur, such as `pause.p99 > +10%` (exit code 10); can be given more than once. With several runs a side it must also be more than the spread between runs'
             cand --format 'Report format; text is a table'
             cand -o 'Where to write; `-` is stdout'
             cand --output 'Where to write; `-` is stdout'
@@ -141,6 +142,23 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
             cand --units 'Units of sizes: iec (KiB), si (kB), or bytes'
             cand -h 'Print help'
             cand --help 'Print help'
+        }
+        &'gcwatch;try'= {
+            cand --env 'A variant: variables of the environment for the command, separated by commas; can be given more than once [default: the settings of the GC that the program''s runtime has]'
+            cand --runs 'Runs of each variant that count'
+            cand --warmup 'Runs of each variant before them that do not count'
+            cand --metric 'Also compare a number that the command prints on stdout: a regular expression with one group, such as `(\d+) requests/s`; the last match counts, and decides instead of the time'
+            cand --goal 'Show the settings of the best variant for this only [default: for each]'
+            cand --format 'Report format; text is a table for each variant'
+            cand -o 'Where to write; `-` is stdout'
+            cand --output 'Where to write; `-` is stdout'
+            cand --color 'When to use colours'
+            cand --units 'Units of sizes: iec (KiB), si (kB), or bytes'
+            cand --higher-is-better 'More is better for --metric, not less'
+            cand --ignore-failure 'Go on if a run fails; its exit code is not looked at'
+            cand --show-output 'Show what the commands print, on stderr'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
         }
         &'gcwatch;config'= {
             cand -h 'Print help'
@@ -167,7 +185,8 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
             cand attach 'Watch a process that is already running'
             cand ps 'List .NET processes, and whether they can be watched'
             cand report 'Report on recordings (.nettrace)'
-            cand diff 'Compare two recordings or JSON documents'
+            cand diff 'Compare recordings or JSON documents: one with one, or several runs with several'
+            cand try 'Compare settings of the GC, or several commands, in many runs of each'
             cand config 'Show which options are in force, and where each comes from'
             cand metrics 'List the metrics that --assert can check'
             cand schema 'Print the JSON Schema of the document and of the NDJSON lines'
@@ -184,6 +203,8 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
         &'gcwatch;help;report'= {
         }
         &'gcwatch;help;diff'= {
+        }
+        &'gcwatch;help;try'= {
         }
         &'gcwatch;help;config'= {
         }

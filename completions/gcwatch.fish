@@ -30,7 +30,8 @@ complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "run" -d 'Start a pr
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "attach" -d 'Watch a process that is already running'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "ps" -d 'List .NET processes, and whether they can be watched'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "report" -d 'Report on recordings (.nettrace)'
-complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "diff" -d 'Compare two recordings or JSON documents'
+complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "diff" -d 'Compare recordings or JSON documents: one with one, or several runs with several'
+complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "try" -d 'Compare settings of the GC, or several commands, in many runs of each'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "config" -d 'Show which options are in force, and where each comes from'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "metrics" -d 'List the metrics that --assert can check'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "schema" -d 'Print the JSON Schema of the document and of the NDJSON lines'
@@ -149,7 +150,7 @@ complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l strict -d 'Fa
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -s q -l quiet -d 'Show only errors'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -s v -l verbose -d 'Log each step (-vv: everything)'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -l fail-on -d 'A change that must not occur, such as `pause.p99 > +10%` (exit code 10); can be given more than once' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -l fail-on -d 'A change that must not occur, such as `pause.p99 > +10%` (exit code 10); can be given more than once. With several runs a side it must also be more than the spread between runs' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -l format -d 'Report format; text is a table' -r -f -a "text\t''
 json\t''
 markdown\t''"
@@ -161,21 +162,43 @@ complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -l units -d 'Units
 si\t''
 bytes\t''"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -s h -l help -d 'Print help'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand try" -l env -d 'A variant: variables of the environment for the command, separated by commas; can be given more than once [default: the settings of the GC that the program\'s runtime has]' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand try" -l runs -d 'Runs of each variant that count' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand try" -l warmup -d 'Runs of each variant before them that do not count' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand try" -l metric -d 'Also compare a number that the command prints on stdout: a regular expression with one group, such as `(\\d+) requests/s`; the last match counts, and decides instead of the time' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand try" -l goal -d 'Show the settings of the best variant for this only [default: for each]' -r -f -a "time\t'The shortest wall time, or the best --metric'
+pause\t'The shortest pauses (p99)'
+memory\t'The least memory'"
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand try" -l format -d 'Report format; text is a table for each variant' -r -f -a "text\t''
+json\t''
+markdown\t''"
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand try" -s o -l output -d 'Where to write; `-` is stdout' -r -F
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand try" -l color -d 'When to use colours' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand try" -l units -d 'Units of sizes: iec (KiB), si (kB), or bytes' -r -f -a "iec\t''
+si\t''
+bytes\t''"
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand try" -l higher-is-better -d 'More is better for --metric, not less'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand try" -l ignore-failure -d 'Go on if a run fails; its exit code is not looked at'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand try" -l show-output -d 'Show what the commands print, on stderr'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand try" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand config" -s h -l help -d 'Print help'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand metrics" -s h -l help -d 'Print help'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand schema" -s h -l help -d 'Print help'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand completions" -s h -l help -d 'Print help'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand man" -s h -l help -d 'Print help'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff config metrics schema completions man help" -f -a "run" -d 'Start a program and watch it from its first collection'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff config metrics schema completions man help" -f -a "attach" -d 'Watch a process that is already running'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff config metrics schema completions man help" -f -a "ps" -d 'List .NET processes, and whether they can be watched'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff config metrics schema completions man help" -f -a "report" -d 'Report on recordings (.nettrace)'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff config metrics schema completions man help" -f -a "diff" -d 'Compare two recordings or JSON documents'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff config metrics schema completions man help" -f -a "config" -d 'Show which options are in force, and where each comes from'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff config metrics schema completions man help" -f -a "metrics" -d 'List the metrics that --assert can check'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff config metrics schema completions man help" -f -a "schema" -d 'Print the JSON Schema of the document and of the NDJSON lines'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff config metrics schema completions man help" -f -a "completions" -d 'Print a completion script for a shell'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff config metrics schema completions man help" -f -a "man" -d 'Print the manual page (roff)'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff config metrics schema completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff try config metrics schema completions man help" -f -a "run" -d 'Start a program and watch it from its first collection'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff try config metrics schema completions man help" -f -a "attach" -d 'Watch a process that is already running'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff try config metrics schema completions man help" -f -a "ps" -d 'List .NET processes, and whether they can be watched'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff try config metrics schema completions man help" -f -a "report" -d 'Report on recordings (.nettrace)'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff try config metrics schema completions man help" -f -a "diff" -d 'Compare recordings or JSON documents: one with one, or several runs with several'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff try config metrics schema completions man help" -f -a "try" -d 'Compare settings of the GC, or several commands, in many runs of each'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff try config metrics schema completions man help" -f -a "config" -d 'Show which options are in force, and where each comes from'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff try config metrics schema completions man help" -f -a "metrics" -d 'List the metrics that --assert can check'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff try config metrics schema completions man help" -f -a "schema" -d 'Print the JSON Schema of the document and of the NDJSON lines'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff try config metrics schema completions man help" -f -a "completions" -d 'Print a completion script for a shell'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff try config metrics schema completions man help" -f -a "man" -d 'Print the manual page (roff)'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff try config metrics schema completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -f -a "(gcwatch ps --format pids 2>/dev/null)"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -s p -l process-id -f -a "(gcwatch ps --format pids 2>/dev/null)"

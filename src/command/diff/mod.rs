@@ -1,5 +1,6 @@
 //! `gcwatch diff`: compares two watches, or several runs with several others.
 
+mod exit_code;
 mod pair;
 mod several;
 mod side;
@@ -9,7 +10,6 @@ use std::path::{Path, PathBuf};
 
 use super::conclude::report_failed;
 use super::spared;
-use crate::assertion::ChangeVerdict;
 use crate::cli::DiffArgs;
 use crate::exit::{Code, Failure};
 use crate::sys;
@@ -41,16 +41,5 @@ pub(crate) fn run(args: &DiffArgs) -> Result<Code, Failure> {
             report_failed(&e, args.output.as_deref()).map(|_| code)
         }
         _ => Ok(code),
-    }
-}
-
-/// The exit code from the verdicts.
-fn code(judged: &[ChangeVerdict]) -> Code {
-    if judged.iter().any(|judged| judged.fails == Some(true)) {
-        Code::BROKEN
-    } else if judged.iter().any(|judged| judged.fails.is_none()) {
-        Code::INCOMPLETE
-    } else {
-        Code::OK
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use super::exit_code;
 use super::side::{Watched, watched};
 use crate::assertion::{lengths, rows, wanted};
 use crate::cli::{DiffArgs, DiffFormat};
@@ -17,7 +18,7 @@ pub(super) fn run(args: &DiffArgs, paths: [&Path; 2]) -> Result<(String, Code), 
     let (before, after) = (watched(paths[0], &wanted)?, watched(paths[1], &wanted)?);
     let rows = rows(before.parts(), after.parts());
     let judged: Vec<_> = args.fail_on.iter().map(|assertion| assertion.verdict(&rows)).collect();
-    let code = super::code(&judged);
+    let code = exit_code::of(&judged);
     let judged_metrics: BTreeSet<&str> = judged.iter().map(|judged| judged.name.as_str()).collect();
     let tests = if judged.is_empty() { rows.len() } else { judged_metrics.len() };
     let warnings = warnings(&before, &after);

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use super::exit_code;
 use super::side::{Watched, rotated};
 use crate::assertion::{ChangeAssertion, ChangeVerdict, Wanted, wanted};
 use crate::cli::{DiffArgs, DiffFormat};
@@ -30,7 +31,7 @@ pub(super) fn run(args: &DiffArgs, files: [&[PathBuf]; 2]) -> Result<(String, Co
     let names: BTreeSet<&str> = args.fail_on.iter().map(|assertion| assertion.name.as_str()).collect();
     let rows = rows(&wanted, &sides, &names);
     let judged: Vec<ChangeVerdict> = args.fail_on.iter().map(|assertion| verdict(assertion, &rows)).collect();
-    let code = super::code(&judged);
+    let code = exit_code::of(&judged);
     let warnings = warnings(&sides);
     let report = RunsReport {
         sides: sides.each_ref().map(|runs| runs.iter().map(|(run, path)| run.shown(path)).collect()),

@@ -82,7 +82,7 @@ pub(super) fn word(comparison: &Comparison, measure: &Measure) -> &'static str {
 /// How it was tested, in one sentence.
 pub(super) fn method(report: &TrialReport<'_>) -> String {
     format!(
-        "better, worse: beyond noise by the exact rank-sum test (Mann-Whitney, two-sided) at {:.0} % for all {} tests together (Holm), and at least {MIN_EFFECT_PERCENT:.0} %; ratio: of the medians' shift (Hodges-Lehmann) with its 95 % interval; half of the runs are within the +- of their median",
+        "better, worse: beyond noise by the exact rank-sum test (Mann-Whitney, two-sided) at {:.0} % for all {} tests together (Holm), and at least {MIN_EFFECT_PERCENT:.0} %; ratio: of the medians' shift (Hodges-Lehmann) with its 95 % interval; beside a median: half of the runs are so near to it",
         FAMILY_ERROR * 100.0,
         report.results.tests
     )
@@ -126,7 +126,7 @@ pub(super) fn too_few(report: &TrialReport<'_>) -> Option<String> {
 pub(super) fn winner(report: &TrialReport<'_>, winner: &Winner, units: Units, unicode: bool) -> String {
     let results = report.results;
     let measure = &results.measures[winner.measure];
-    let start = format!("{:<7}", winner.goal.name());
+    let start = format!("{}: ", winner.goal.name());
     let present = if report.several_commands { "command 1" } else { "the present settings" };
     let Some(side) = winner.side.and_then(|side| results.sides.get(side)) else {
         return match winner.judged {
@@ -141,7 +141,8 @@ pub(super) fn winner(report: &TrialReport<'_>, winner: &Winner, units: Units, un
         .collect();
     let but = if worse.is_empty() { String::new() } else { format!("; but {}", worse.join(", ")) };
     let arrow = if unicode { "→" } else { "->" };
-    format!("{start}{}: {} {before} {arrow} {after}{but}", escape_untrusted(&side.variant.name), measure.name)
+    let name = escape_untrusted(&side.variant.name);
+    format!("{start}{name} ({} {before} {arrow} {after}{but})", measure.name)
 }
 
 /// The figures of the other goals that are worse.
