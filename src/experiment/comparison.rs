@@ -2,7 +2,7 @@
 
 use super::needed;
 use super::rank_sum::{p_value, smallest_p};
-use super::shift::{Shift, deviation, median, shift, spread};
+use super::shift::{Shift, deviation, median, ratio, shift, spread};
 
 /// The probability that any of the comparisons that are judged together is called a difference by chance.
 pub(crate) const FAMILY_ERROR: f64 = 0.01;
@@ -35,7 +35,10 @@ pub(crate) struct Comparison {
     pub(crate) medians: [Option<f64>; 2],
     /// Half of the runs of a side lie within this distance of its median.
     pub(crate) spreads: [Option<f64>; 2],
+    /// In the unit of the figure.
     pub(crate) shift: Option<Shift>,
+    /// The second side as a multiple of the first. `None`: not all values are positive.
+    pub(crate) ratio: Option<Shift>,
     /// The standard deviation of the runs within their sides.
     pub(crate) deviation: Option<f64>,
     /// Of the two-sided rank-sum test.
@@ -50,20 +53,19 @@ pub(crate) struct Comparison {
 }
 
 impl Comparison {
-    /// The shift in percent of the median before; infinite if that is 0.
+    /// The change in percent: of the ratio, or else of the shift to the median before, which is infinite if that is 0.
     pub(crate) fn change_percent(&self) -> Option<f64> {
-        self.in_percent(self.shift?.by)
+        if let Some(ratio) = self.ratio {
+            return Some((ratio.by - 1.0) * 100.0);
+        }
+        let by = self.shift?.by;
+        Some(if by == 0.0 { 0.0 } else { by / self.medians[0]?.abs() * 100.0 })
     }
 
-    /// The interval of the shift in percent of the median before.
+    /// The interval of the ratio, in percent.
     pub(crate) fn interval_percent(&self) -> Option<(f64, f64)> {
-        let (low, high) = self.shift?.interval?;
-        Some((self.in_percent(low)?, self.in_percent(high)?))
-    }
-
-    fn in_percent(&self, by: f64) -> Option<f64> {
-        let before = self.medians[0]?.abs();
-        Some(if by == 0.0 { 0.0 } else { by / before * 100.0 })
+        let (low, high) = self.ratio?.interval?;
+        Some(((low - 1.0) * 100.0, (high - 1.0) * 100.0))
     }
 
     /// Whether the test finds a difference, however small. `None`: it cannot tell.
@@ -90,6 +92,7 @@ pub(crate) fn compared(before: &[f64], after: &[f64]) -> Comparison {
         medians: [median(before), median(after)],
         spreads: [spread(before), spread(after)],
         shift: shift(before, after),
+        ratio: ratio(before, after),
         deviation: deviation([before, after]),
         p: p_value(before, after),
         adjusted_p: None,
@@ -186,7 +189,7 @@ mod tests {
         assert_eq!(outcome(&[]), Outcome::Unknown);
         assert_eq!(judged(&[7.0; 5], &[7.0; 5]).outcome, Outcome::Equal);
         let clear = judged(&before, &by(20.4));
-        assert!(clear.change_percent().is_some_and(|percent| (percent - 20.0).abs() < 1e-9));
+        assert!(clear.change_percent().is_some_and(|percent| (percent - 20.0).abs() < 0.1));
         assert_eq!((clear.needed_runs, clear.adjusted_p), (5, Some(2.0 / 252.0)));
         assert!(clear.interval_percent().is_some_and(|(low, high)| low < 20.0 && high > 20.0));
         assert_eq!(judged(&[0.0; 5], &[2.0; 5]).change_percent(), Some(f64::INFINITY));

@@ -57,6 +57,20 @@ pub(super) fn shift(before: &[f64], after: &[f64]) -> Option<Shift> {
     Some(Shift { by, interval })
 }
 
+/// How many times as large `after` is as `before`: the median of all ratios, and its interval. `None`: a side is empty, or
+/// there are values before that are not positive, or negative ones after.
+pub(super) fn ratio(before: &[f64], after: &[f64]) -> Option<Shift> {
+    if before.iter().any(|value| *value <= 0.0) || after.iter().any(|value| *value < 0.0) {
+        return None;
+    }
+    // The logarithm makes a shift of it. That of 0 is less than all others.
+    let logarithms =
+        |values: &[f64]| values.iter().map(|value| value.max(f64::MIN_POSITIVE).ln()).collect::<Vec<_>>();
+    let shift = shift(&logarithms(before), &logarithms(after))?;
+    let back = |logarithm: f64| logarithm.exp();
+    Some(Shift { by: back(shift.by), interval: shift.interval.map(|(low, high)| (back(low), back(high))) })
+}
+
 /// How many differences lie below the interval, and as many above it. `None`: even all of them are too few.
 fn left_out(n: usize, m: usize) -> Option<usize> {
     let all = n + m;
@@ -118,6 +132,19 @@ mod tests {
             let back = shift(&after, &values).unwrap();
             prop_assert!((back.by + found.by).abs() < 1e-6);
         }
+    }
+
+    #[test]
+    fn ratios_are_never_negative() {
+        let before = [1.0, 2.0, 4.0, 8.0];
+        let doubled = ratio(&before, &before.map(|value| value * 2.0)).unwrap();
+        let (low, high) = doubled.interval.unwrap();
+        assert!((doubled.by - 2.0).abs() < 1e-9 && (low - 0.25).abs() < 1e-9 && (high - 16.0).abs() < 1e-9);
+        assert!(ratio(&before, &[0.0; 4]).is_some_and(|none| none.by < 1e-300));
+        assert_eq!(
+            (ratio(&[0.0, 1.0], &before), ratio(&before, &[-1.0]), ratio(&[], &before)),
+            (None, None, None)
+        );
     }
 
     /// Of many experiments at least 95 % of the intervals hold the true shift.

@@ -32,14 +32,16 @@ pub(crate) struct Seen {
     pub(crate) most_allocated_bytes: Option<u64>,
 }
 
+/// The name of a variant, and its variables.
+pub(crate) type NamedVariables = (String, Variables);
+/// The name of a variant that is not tried, and why.
+pub(crate) type LeftOut = (String, String);
+
 /// The settings that are tried if none are given, for a program that was seen to run like this. The second list names what
 /// is left out, and why.
-pub(crate) fn default_variants(
-    seen: Seen,
-    processors: usize,
-) -> (Vec<(String, Variables)>, Vec<(String, String)>) {
+pub(crate) fn default_variants(seen: Seen, processors: usize) -> (Vec<NamedVariables>, Vec<LeftOut>) {
     let mut variants = Vec::new();
-    let mut left_out: Vec<(String, String)> = Vec::new();
+    let mut left_out: Vec<LeftOut> = Vec::new();
     let mut add = |name: &str, settings: &[(&str, &str)]| {
         variants.push((name.to_owned(), Variables::of(settings)));
     };

@@ -88,7 +88,7 @@ impl RunsReport<'_> {
     fn method(&self) -> String {
         let judged = self.rows.iter().filter(|row| row.is_judged).count();
         format!(
-            "medians of the runs; beyond noise: by the exact rank-sum test (Mann-Whitney, two-sided) across runs, at {:.0} % for {} together (Holm); change: shift (Hodges-Lehmann) in percent of the median before, with its 95 % interval; better and worse from {MIN_EFFECT_PERCENT:.0} %",
+            "medians of the runs; beyond noise: by the exact rank-sum test (Mann-Whitney, two-sided) across runs, at {:.0} % for {} together (Holm); change: by the median of all ratios between runs (Hodges-Lehmann), with its 95 % interval; better and worse from {MIN_EFFECT_PERCENT:.0} %",
             FAMILY_ERROR * 100.0,
             match judged {
                 1 => "the one metric judged".to_owned(),

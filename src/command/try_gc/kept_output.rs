@@ -125,8 +125,7 @@ mod tests {
         let mut lines = Lines::new(&said, Some(&Regex::new(pattern).unwrap()));
         pieces.iter().for_each(|piece| lines.add(piece));
         lines.end_line();
-        let said = said.lock().unwrap().clone();
-        said
+        said.lock().unwrap().clone()
     }
 
     #[test]

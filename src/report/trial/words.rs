@@ -38,7 +38,7 @@ fn significant(value: f64) -> String {
 pub(super) fn spread(spread: Option<f64>, median: Option<f64>, unicode: bool) -> String {
     let sign = if unicode { "±" } else { "+-" };
     match spread.zip(median) {
-        Some((spread, _)) if spread == 0.0 => String::new(),
+        Some((0.0, _)) => String::new(),
         Some((spread, median)) if median != 0.0 => format!("{sign}{:.1} %", spread / median.abs() * 100.0),
         _ => String::new(),
     }
@@ -82,7 +82,7 @@ pub(super) fn word(comparison: &Comparison, measure: &Measure) -> &'static str {
 /// How it was tested, in one sentence.
 pub(super) fn method(report: &TrialReport<'_>) -> String {
     format!(
-        "better, worse: beyond noise by the exact rank-sum test (Mann-Whitney, two-sided) at {:.0} % for all {} tests together (Holm), and at least {MIN_EFFECT_PERCENT:.0} %; ratio: of the medians' shift (Hodges-Lehmann) with its 95 % interval; beside a median: half of the runs are so near to it",
+        "better, worse: beyond noise by the exact rank-sum test (Mann-Whitney, two-sided) at {:.0} % for all {} tests together (Holm), and at least {MIN_EFFECT_PERCENT:.0} %; ratio: the median of all ratios between runs (Hodges-Lehmann) with its 95 % interval; beside a median: half of the runs are so near to it",
         FAMILY_ERROR * 100.0,
         report.results.tests
     )
