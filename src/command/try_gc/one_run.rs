@@ -185,7 +185,7 @@ impl<'a> Watcher<'a> {
                 server: gc.server,
                 concurrent: gc.concurrent,
                 heaps: gc.heaps,
-                budget_gcs: observer.side.summary.reasons.get(&BUDGET_USED_UP).copied().unwrap_or(0),
+                budget_gcs: observer.side.summary.reasons.get(&BUDGET_USED_UP).map_or(0, |gcs| gcs.count),
                 most_allocated_bytes: observer.most_allocated_bytes,
             },
             exit,
