@@ -82,12 +82,14 @@ fn settings(said: &str) -> BTreeMap<String, String> {
     lines.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
+type Variable<'v> = (&'v str, &'v str);
+
 /// The printed `runtimeconfig.json` gives the program the same settings as the variables.
 fn fragment(clr: &Clr) -> Result<()> {
     let dll = apps::build("settings")?;
     let is_8 = clr.name.starts_with('8');
     let adaptation = if is_8 { "1" } else { "0" };
-    let groups: [(Vec<(&str, &str)>, &[&str]); 2] = [
+    let groups: [(Vec<Variable<'_>>, &[&str]); 2] = [
         (
             vec![
                 ("DOTNET_gcServer", "1"),
@@ -104,7 +106,7 @@ fn fragment(clr: &Clr) -> Result<()> {
             &["ServerGC", "GCDynamicAdaptationMode"],
         ),
     ];
-    let run = |dll: &std::path::Path, variables: &[(&str, &str)]| -> Result<_> {
+    let run = |dll: &std::path::Path, variables: &[Variable<'_>]| -> Result<_> {
         let mut command = clr.command(dll);
         command.envs(variables.iter().copied());
         Ok(settings(run_to_end(command, Vec::new())?.expect(0)?.out()?))
@@ -131,7 +133,7 @@ fn fragment(clr: &Clr) -> Result<()> {
         let (by_file, by_variables, by_default) = (run(&copy, &[])?, run(&dll, &variables)?, run(&dll, &[])?);
         ensure!(by_file == by_variables, "file: {by_file:?}\nvariables: {by_variables:?}");
         for name in changed {
-            ensure!(by_file.get(*name).is_some(), "the runtime does not tell {name}");
+            ensure!(by_file.contains_key(*name), "the runtime does not tell {name}");
             // .NET 9 and 10 say the default of server GC under workstation GC, too.
             let differs = by_file.get(*name) != by_default.get(*name);
             ensure!(differs, "{name} is as without settings: {by_file:?}");
