@@ -132,9 +132,10 @@ impl RunsReport<'_> {
     /// For people.
     pub(crate) fn text(&self, terminal: Terminal, units: Units) -> String {
         let columns = terminal.columns.min(100);
-        let mut lines: Vec<String> = self.titles().iter().flat_map(|title| wrapped(title, columns)).collect();
+        let mut lines: Vec<String> =
+            self.titles().iter().flat_map(|title| wrapped(title, 0, columns)).collect();
         for warning in self.warnings.iter().cloned().chain(self.too_few()) {
-            lines.extend(wrapped(&format!("gcwatch: {}", escape_untrusted(&warning)), columns));
+            lines.extend(wrapped(&format!("gcwatch: {}", escape_untrusted(&warning)), 0, columns));
         }
         lines.push(String::new());
         let style = Style { colour: terminal.colour, unicode: terminal.unicode };
@@ -150,7 +151,7 @@ impl RunsReport<'_> {
         let table = table(style, &names, &rows, terminal.columns);
         lines.extend(table.into_iter().map(super::style::Line::into_string));
         lines.push(String::new());
-        lines.extend(wrapped(&self.method(), columns));
+        lines.extend(wrapped(&self.method(), 0, columns));
         if !self.judged.is_empty() {
             lines.push(String::new());
             lines.extend(self.verdicts());

@@ -11,7 +11,7 @@ impl TrialReport<'_> {
     /// For people.
     pub(crate) fn text(&self, terminal: Terminal, units: Units) -> String {
         let columns = terminal.columns.min(100);
-        let mut lines = wrapped(&words::about(self), columns);
+        let mut lines = wrapped(&words::about(self), 0, columns);
         for (n, side) in self.results.sides.iter().enumerate() {
             if n == 0 || self.several_commands {
                 let name =
@@ -21,14 +21,14 @@ impl TrialReport<'_> {
         }
         let notes = self.left_out.iter().map(|(name, why)| format!("left out: {name}: {why}"));
         for note in notes.chain(self.warnings.iter().cloned()) {
-            lines.extend(wrapped(&format!("gcwatch: {}", escape_untrusted(&note)), columns));
+            lines.extend(wrapped(&format!("gcwatch: {}", escape_untrusted(&note)), 0, columns));
         }
         for (n, side) in self.results.sides.iter().enumerate() {
             lines.push(String::new());
             lines.extend(self.side(n, side, terminal, units));
         }
         lines.push(String::new());
-        lines.extend(wrapped(&words::method(self), columns));
+        lines.extend(wrapped(&words::method(self), 0, columns));
         lines.push(String::new());
         lines.extend(self.end(terminal, units));
         lines.join("\n") + "\n"
@@ -79,12 +79,12 @@ impl TrialReport<'_> {
             return vec!["there is nothing to compare".to_owned()];
         }
         let mut lines = Vec::new();
-        lines.extend(words::too_few(self).into_iter().flat_map(|text| wrapped(&text, columns)));
+        lines.extend(words::too_few(self).into_iter().flat_map(|text| wrapped(&text, 0, columns)));
         lines.push("Best for".to_owned());
         for winner in &self.winners {
             let text = words::winner(self, winner, units, terminal.unicode);
             lines.extend(
-                wrapped(&text, columns.saturating_sub(2)).into_iter().map(|line| format!("  {line}")),
+                wrapped(&text, 0, columns.saturating_sub(2)).into_iter().map(|line| format!("  {line}")),
             );
         }
         for side in words::winning_sides(self) {
