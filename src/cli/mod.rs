@@ -226,7 +226,12 @@ pub(crate) struct WatchArgs {
         requires_all = ["stop_on", "rotate"]
     )]
     pub(crate) keep_recording: Option<u32>,
-    /// At level roots: omit the names of types and methods, which lengthen each pause slightly
+    /// Show what allocates, by type and by method, from the runtime's samples. On .NET 8 and 9 it also sends other events
+    /// then, such as one for each finalized object
+    #[arg(long)]
+    pub(crate) alloc: bool,
+    /// Omit the names of types and methods. At level roots they lengthen each pause slightly, at the other levels the
+    /// runtime lists its methods when the watch ends
     #[arg(long)]
     pub(crate) no_names: bool,
     /// Use this build of the profiler library

@@ -10,7 +10,7 @@ use crate::gc::facts::{Sample, StepBackLimits};
 use crate::gc::record::Level;
 use crate::watch::recording;
 use crate::watch::request::{Careful, Limits, WatchRequest};
-use crate::watch::stream::Detail;
+use crate::watch::stream::{AllocationEvents, Detail};
 
 /// gcwatch watches a program that it starts at the level asked for, at any cost.
 const NOT_CAREFUL: Careful = Careful {
@@ -49,6 +49,7 @@ pub(super) fn watch_request(
         detail: Detail {
             blocks: output.blocks,
             names: !watch.no_names,
+            allocations: watch.alloc.then_some(AllocationEvents::Either),
             between: sampling.map(|sample| sample.between),
             counters: false,
         },

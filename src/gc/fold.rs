@@ -8,6 +8,8 @@ mod stopped;
 
 use netcore_profiler::wire;
 
+use super::allocations::{self, Allocations};
+use super::callers::{Callers, StackNumber};
 use super::events;
 use super::generation_bounds::{GenerationBounds, IncomingBounds};
 use super::identity::Identity;
@@ -45,8 +47,12 @@ pub(crate) struct Fold {
     ended: HashMap<u64, u32>,
     /// Collections whose records were finished before their end came.
     unfinished: HashSet<u32>,
-    /// GCTriggered: its reason and its thread.
-    trigger: Option<(u32, u64)>,
+    /// GCTriggered: its reason, its thread and its stack.
+    trigger: Option<(u32, u64, Option<StackNumber>)>,
+    /// The stacks of the runtime's events.
+    pub(crate) callers: Callers,
+    /// The samples of allocations.
+    pub(crate) allocations: Allocations,
     bounds: GenerationBounds,
     bounds_coming: IncomingBounds,
     raw: Raw,
@@ -128,6 +134,7 @@ impl Fold {
             self.emit(gc);
         }
         self.queue.over();
+        self.callers.end();
     }
 
     /// Applies one event.
@@ -140,7 +147,12 @@ impl Fold {
             events::RUNTIME_PROVIDER if e.id == events::RUNTIME_INFORMATION => {
                 self.stream_info.runtime_information(e.payload);
             }
+            events::RUNTIME_PROVIDER if allocations::is_sample(e.id) => {
+                let stack = self.callers.stack(e.stack, e.pointer_size);
+                self.allocations.event(e.id, e.payload, e.pointer_size, stack);
+            }
             events::RUNTIME_PROVIDER => {
+                self.callers.runtime_event(e.id, e.payload);
                 if let Some(event) = events::decode(e.id, e.payload, e.pointer_size) {
                     self.runtime(&e, event);
                 }
@@ -150,7 +162,10 @@ impl Fold {
                 Err(_) => self.lost_totals = self.lost_totals.saturating_add(1),
             },
             events::EVENTPIPE_PROVIDER if e.id == 1 => self.stream_info.process_info(e.payload),
-            events::RUNDOWN_PROVIDER => self.stream_info.rundown(e.id, e.payload),
+            events::RUNDOWN_PROVIDER => {
+                self.callers.rundown_event(e.id, e.payload);
+                self.stream_info.rundown(e.id, e.payload);
+            }
             _ => {}
         }
     }
@@ -163,10 +178,11 @@ impl Fold {
             events::RUNTIME_PROVIDER if events::tells_blocks(e.id) => {
                 e.payload.get(..events::BLOCKS_HEAD_BYTES).unwrap_or(e.payload)
             }
+            events::RUNTIME_PROVIDER if allocations::is_sample(e.id) => return,
             wire::PROVIDER_NAME if ![HELLO, GC_TOTALS, NAMES_DONE, NOTE].contains(&e.id) => return,
             _ => e.payload,
         };
-        self.event(StreamEvent { payload, ..e });
+        self.event(StreamEvent { payload, stack: &[], ..e });
     }
 
     fn slot(&mut self, owner: Owner) -> &mut Option<OpenGc> {

@@ -1,7 +1,9 @@
 //! The model: it turns events into one record per garbage collection. It does no IO.
 
 pub(crate) mod allocation;
+pub(crate) mod allocations;
 mod block_totals;
+pub(crate) mod callers;
 pub(crate) mod events;
 pub(crate) mod facts;
 pub(crate) mod fold;

@@ -12,4 +12,7 @@ pub(crate) struct StreamEvent<'a> {
     /// ns of the stream's clock since the watch began; 0 for events from before it.
     pub(crate) at_ns: u64,
     pub(crate) payload: &'a [u8],
+    /// Return addresses in managed code, the innermost first, little-endian, `pointer_size` bytes each; empty: the event has
+    /// no call stack.
+    pub(crate) stack: &'a [u8],
 }

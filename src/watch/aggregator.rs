@@ -294,7 +294,9 @@ impl Aggregator {
     }
 
     /// Ends the watch and returns its results.
-    pub(crate) fn into_results(self) -> Results {
+    pub(crate) fn into_results(mut self) -> Results {
+        self.summary.induced.resolve(&self.fold.callers);
+        self.summary.allocations = self.fold.allocations.summary(&self.fold.callers);
         let events = self.lost.events.saturating_add(self.fold.lost_totals);
         let lost = Lost { gcs: self.summary.numbers.not_received(), events, ..self.lost };
         // A profiler that leaves may half-arm a collection. That is no loss: it is like one at the end of the watch.

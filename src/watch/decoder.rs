@@ -102,5 +102,6 @@ fn stream_event<'a>(event: &Event<'a>, clock: &TraceInfo) -> StreamEvent<'a> {
         thread: event.thread_id,
         at_ns: nanoseconds(clock, event.timestamp),
         payload: event.payload,
+        stack: event.stack,
     }
 }

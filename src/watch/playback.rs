@@ -119,11 +119,11 @@ fn read_ahead(mut player: Box<Player>, full: &SyncSender<Batch>, empty: &Receive
     }
 }
 
-/// Items in their order. `bytes` has the payloads of the events in the same order.
+/// Items in their order. `bytes` has the payloads and call stacks of the events in the same order.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     entries: Vec<Entry>,
-    /// Payloads up to `used`. What is behind them is left from an earlier use.
+    /// Payloads, each with its call stack behind it, up to `used`. What is behind them is left from an earlier use.
     bytes: Vec<u8>,
     used: usize,
     end: Option<PartEnd>,
@@ -145,6 +145,7 @@ struct Owned {
     at_ns: u64,
     repeated: bool,
     len: usize,
+    stack_len: usize,
 }
 
 impl Batch {
@@ -170,10 +171,22 @@ impl Batch {
     }
 
     fn push(&mut self, stream_event: StreamEvent<'_>, repeated: bool, len: usize) {
-        let StreamEvent { provider, id, pointer_size, thread, at_ns, payload: _ } = stream_event;
+        let StreamEvent { provider, id, pointer_size, thread, at_ns, payload: _, stack } = stream_event;
         let provider = known(provider);
         self.used += len;
-        self.entries.push(Entry::Event(Owned { provider, id, pointer_size, thread, at_ns, repeated, len }));
+        self.room(stack.len()).copy_from_slice(stack);
+        let stack_len = stack.len();
+        self.used += stack_len;
+        self.entries.push(Entry::Event(Owned {
+            provider,
+            id,
+            pointer_size,
+            thread,
+            at_ns,
+            repeated,
+            len,
+            stack_len,
+        }));
     }
 
     /// Gives all items to `take`. Returns how the file ended, if this is its last batch.
@@ -185,10 +198,21 @@ impl Batch {
         for entry in self.entries.drain(..) {
             let of_trace;
             take(match entry {
-                Entry::Event(Owned { provider, id, pointer_size, thread, at_ns, repeated, len }) => {
+                Entry::Event(Owned {
+                    provider,
+                    id,
+                    pointer_size,
+                    thread,
+                    at_ns,
+                    repeated,
+                    len,
+                    stack_len,
+                }) => {
                     let (payload, after) = rest.split_at_checked(len).unwrap_or_default();
+                    let (stack, after) = after.split_at_checked(stack_len).unwrap_or_default();
                     rest = after;
-                    let stream_event = StreamEvent { provider, id, pointer_size, thread, at_ns, payload };
+                    let stream_event =
+                        StreamEvent { provider, id, pointer_size, thread, at_ns, payload, stack };
                     StreamItem::Event { stream_event, repeated, event: None }
                 }
                 Entry::Trace(trace) => {

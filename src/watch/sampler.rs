@@ -387,7 +387,13 @@ mod tests {
     async fn sampler(client: &Client<Endpoint>, sample: Sample) -> Sampler<'_, Endpoint> {
         let ready =
             profiler::prepare(None, None, &std::env::temp_dir()).await.expect("a temporary directory");
-        let detail = Detail { blocks: false, names: false, between: Some(Level::Basic), counters: false };
+        let detail = Detail {
+            blocks: false,
+            names: false,
+            allocations: None,
+            between: Some(Level::Basic),
+            counters: false,
+        };
         Sampler::new(sample, detail, ready, client)
     }
 

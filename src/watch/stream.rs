@@ -15,8 +15,19 @@ use crate::gc::record::Level;
 const GC: u64 = 0x1;
 /// Keyword GCHeapSurvivalAndMovement: ranges of every collection.
 const SURVIVAL_AND_MOVEMENT: u64 = 0x40_0000;
+/// Keyword Loader: assemblies and modules that are loaded and unloaded.
+const LOADER: u64 = 0x8;
+/// Keyword Jit: methods that are freed; at level 5 also three events for each one that is compiled.
+const JIT: u64 = 0x10;
+/// Keyword AllocationSampling (.NET 10).
+const ALLOCATION_SAMPLING: u64 = 0x800_0000_0000;
 /// Level 5 would add an event per finalized object.
 const INFORMATIONAL: u32 = 4;
+/// The level of AllocationTick.
+const VERBOSE: u32 = 5;
+/// Keywords of the rundown: the GC's settings, modules, methods compiled at run time and ahead, at the session's end.
+const SETTINGS: u64 = 0x1;
+const METHODS: u64 = 0x8 | 0x10 | 0x20 | 0x100;
 /// An upper bound: the runtime takes memory on demand.
 const BUFFER_MB: u32 = 256;
 
@@ -30,17 +41,38 @@ pub(crate) struct Detail {
     pub(crate) blocks: bool,
     /// Types of the objects that roots hold, names of methods, and who induced a collection.
     pub(crate) names: bool,
+    /// Samples of allocations.
+    pub(crate) allocations: Option<AllocationEvents>,
     /// The level between sampling windows, if roots are watched in windows.
     pub(crate) between: Option<Level>,
     /// The runtime's own counters, for a live line.
     pub(crate) counters: bool,
 }
 
+/// The events that sample allocations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AllocationEvents {
+    /// AllocationTick.
+    Ticks,
+    /// AllocationSampled.
+    Sampled,
+    /// The one that the runtime has; which it is, is found out before the session is opened.
+    Either,
+}
+
 /// The configuration of the session.
 pub(crate) fn config(level: Level, detail: Detail) -> SessionConfig {
     let ranges =
         if level == Level::Moves || detail.between == Some(Level::Moves) { SURVIVAL_AND_MOVEMENT } else { 0 };
-    let mut providers = vec![Provider::new(RUNTIME_PROVIDER, GC | ranges, INFORMATIONAL)];
+    let callers = detail.names && level != Level::Roots;
+    let stacks = callers || detail.allocations.is_some();
+    let (more, verbosity) = match detail.allocations {
+        None if callers => (LOADER | JIT, INFORMATIONAL),
+        None => (0, INFORMATIONAL),
+        Some(AllocationEvents::Sampled) => (LOADER | JIT | ALLOCATION_SAMPLING, INFORMATIONAL),
+        Some(AllocationEvents::Ticks | AllocationEvents::Either) => (LOADER, VERBOSE),
+    };
+    let mut providers = vec![Provider::new(RUNTIME_PROVIDER, GC | ranges | more, verbosity)];
     if level == Level::Roots {
         let raw = if detail.blocks { wire::KEYWORD_RAW } else { 0 };
         let names = if detail.names { wire::KEYWORD_NAMES } else { 0 };
@@ -49,16 +81,33 @@ pub(crate) fn config(level: Level, detail: Detail) -> SessionConfig {
     if detail.counters {
         providers.push(counters::provider());
     }
-    // Keyword 1 of the rundown is two small events with the GC's settings.
-    SessionConfig { buffer_mb: BUFFER_MB, providers, rundown: Rundown::Keyword(1), stacks: false }
+    let rundown =
+        if stacks { Rundown::KeywordOrFull(SETTINGS | METHODS) } else { Rundown::Keyword(SETTINGS) };
+    SessionConfig { buffer_mb: BUFFER_MB, providers, rundown, stacks }
+}
+
+impl AllocationEvents {
+    /// Those of a runtime of this version. One that does not tell its version is old.
+    fn of(version: Option<&str>) -> AllocationEvents {
+        const FIRST_SAMPLED: u32 = 10;
+        let major = version.and_then(|version| version.split('.').next()?.parse::<u32>().ok());
+        match major {
+            Some(FIRST_SAMPLED..) => AllocationEvents::Sampled,
+            _ => AllocationEvents::Ticks,
+        }
+    }
 }
 
 /// Opens the session.
 pub(crate) async fn open<T: Transport>(
     client: &Client<T>,
     level: Level,
-    detail: Detail,
+    mut detail: Detail,
 ) -> Result<EventSession, Error> {
+    if detail.allocations == Some(AllocationEvents::Either) {
+        let version = client.process_info().await?.clr_version;
+        detail.allocations = Some(AllocationEvents::of(version.as_deref()));
+    }
     client.collect_tracing(&config(level, detail)).await
 }
 

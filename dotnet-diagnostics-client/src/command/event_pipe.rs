@@ -49,6 +49,8 @@ pub enum Rundown {
     /// A rundown with these keywords of the rundown provider. `0x1` gives two small events with the settings of the GC.
     /// Needs CollectTracing4 (.NET 9); older runtimes then send no rundown.
     Keyword(u64),
+    /// The same; runtimes before .NET 9 then send the full rundown.
+    KeywordOrFull(u64),
 }
 
 /// A provider of events in a session.
@@ -199,11 +201,11 @@ impl SessionConfig {
         if command >= CollectCommand::V4 {
             payload.u64(match self.rundown {
                 Rundown::None => 0,
-                Rundown::Keyword(keyword) => keyword,
+                Rundown::Keyword(keyword) | Rundown::KeywordOrFull(keyword) => keyword,
             });
         } else {
             // In the older variants, this flag requests the full rundown.
-            payload.bool(false);
+            payload.bool(matches!(self.rundown, Rundown::KeywordOrFull(_)));
         }
         if command >= CollectCommand::V3 {
             payload.bool(self.stacks);
@@ -300,6 +302,16 @@ mod tests {
         ];
         for (command, parts) in expected {
             assert_eq!(payload(&config(), command), parts.concat(), "{command:?}");
+        }
+    }
+
+    #[test]
+    fn the_full_rundown_is_asked_for_only_where_no_keyword_can_be() {
+        let full = SessionConfig { rundown: Rundown::KeywordOrFull(0x1), ..config() };
+        let flag = |config: &SessionConfig| payload(config, CollectCommand::V2)[8];
+        assert_eq!((flag(&config()), flag(&full)), (0, 1));
+        for command in [CollectCommand::V4, CollectCommand::V5] {
+            assert_eq!(payload(&full, command), payload(&config(), command), "{command:?}");
         }
     }
 

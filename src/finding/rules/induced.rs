@@ -64,7 +64,7 @@ impl Rule for Induced {
                 title = title.and(format!(" of them by {}", short(&caller.method)));
                 sentence![format!("remove the call of GC.Collect in {}", short(&caller.method))]
             }
-            None => sentence!["remove the calls of GC.Collect; --level roots shows which methods make them"],
+            None => sentence!["remove the calls of GC.Collect"],
         };
         Some(Finding {
             id: ID,

@@ -3,8 +3,9 @@
 use crate::finding::figures::{LARGE, Numbers, promoted, size_before};
 use crate::finding::model::{Evidence, Finding, Severity, Unit};
 use crate::finding::rule::{Rule, Watch};
-use crate::finding::sentence::{Part, sentence};
+use crate::finding::sentence::{Part, sentence, short};
 use crate::finding::series::Series;
+use crate::gc::allocations::{AllocationSummary, Row};
 use crate::gc::facts::BackgroundGc;
 use crate::gc::generation::Generation;
 use crate::gc::record::{Allocated, Gc, Kind, Reason};
@@ -17,6 +18,17 @@ const MIN_PER_SECOND: f64 = 0.5;
 /// Of more, the program needs its large objects.
 const MAX_SURVIVORS: f64 = 0.5;
 const ALLOC_LOH: Reason = Reason(4);
+
+/// What has a name, and is not a text in parentheses.
+fn is_name(name: &str) -> bool {
+    !name.starts_with('(')
+}
+
+/// The type and the method with the most bytes of large objects, and their share of all large objects.
+fn most_large(allocations: &AllocationSummary) -> Option<(&Row, f64)> {
+    let row = allocations.large_objects.first().filter(|row| is_name(&row.type_name))?;
+    Some((row, row.estimate.share(&allocations.large)))
+}
 
 /// Gen2 collections by their reason, and the large object heap before and after.
 #[derive(Debug, Default)]
@@ -81,6 +93,16 @@ impl Rule for LargeObjects {
         if self.allocated.large_bytes > 0 && self.allocated.in_ns > 0 && !self.background {
             let rate = self.allocated.large_bytes as f64 * 1e9 / self.allocated.in_ns as f64;
             title = title.and(", ").and(Part::BytesPerSecond(rate)).and(" are allocated");
+        }
+        let most = watch.summary.allocations.as_ref().and_then(most_large);
+        if let Some((row, share)) = &most {
+            title = title
+                .and("; ")
+                .and(Part::Share(*share))
+                .and(format!(" of them are {}", short(&row.type_name)));
+            if is_name(&row.method) {
+                title = title.and(format!(" in {}", short(&row.method)));
+            }
         }
         if background_is_off {
             title = title.and("; background GC is off here, so the pauses are longer than without gcwatch");

@@ -7,6 +7,7 @@ mod process;
 mod ranges;
 
 pub(super) use condemned::condemned_reasons;
+pub(super) use cursor::Cursor;
 #[cfg(test)]
 pub(super) use decode::HeapGeneration;
 pub(crate) use decode::RUNTIME_PROVIDER;

@@ -1,6 +1,7 @@
 //! A collection's start and end.
 
 use super::{Fold, MAX_OPEN_ENDS, make_room};
+use crate::gc::generation::Generation;
 use crate::gc::open::OpenGc;
 use crate::gc::queue::Naming;
 use crate::gc::record::{Gc, Incomplete, Kind, Pause, Phase, Reason};
@@ -27,8 +28,10 @@ impl Fold {
         gc.record.profiler_there = self.stream_info.starts(kind == Kind::Background);
         gc.record.stops_without_gc = std::mem::take(&mut self.stops_without_gc);
         let trigger = self.trigger.take();
-        gc.record.trigger_reason = trigger.map(|(reason, _)| reason);
-        if let (Some((_, by)), Some(thread)) = (trigger, self.stops.collecting()) {
+        gc.record.trigger_reason = trigger.map(|(reason, ..)| reason);
+        gc.record.trigger_stack = trigger.and_then(|(.., stack)| stack);
+        gc.record.sampled = self.allocations.collection(Generation(generation.min(2) as u8), reason);
+        if let (Some((_, by, _)), Some(thread)) = (trigger, self.stops.collecting()) {
             // With server GC, the threads that trigger a collection are not those that collect.
             self.stream_info.server(by != thread);
         }

@@ -19,7 +19,9 @@ impl Fold {
         }
         let current = self.current();
         match event {
-            RuntimeEvent::Triggered { reason } => self.trigger = Some((reason, e.thread)),
+            RuntimeEvent::Triggered { reason } => {
+                self.trigger = Some((reason, e.thread, self.callers.stack(e.stack, e.pointer_size)));
+            }
             RuntimeEvent::SuspendBegin { reason } => {
                 if let Some(unfinished) = self.stops.begin(e.thread, e.at_ns, reason) {
                     self.stop_lost(unfinished);

@@ -5,6 +5,7 @@ mod apply;
 mod budget;
 mod compose;
 mod definitions;
+mod event_text;
 mod generated;
 mod name;
 mod origin;
@@ -12,6 +13,7 @@ mod tables;
 
 pub(crate) use apply::apply;
 pub(crate) use definitions::Definitions;
+pub(crate) use event_text::{EventMethod, type_name};
 pub(crate) use name::{DYNAMIC, Name};
-pub(crate) use origin::Origin;
+pub(crate) use origin::{Origin, framework};
 pub(crate) use tables::Tables;

@@ -45,7 +45,7 @@ pub(super) fn of(framework: bool, type_name: &str) -> Origin {
 
 /// Whether a module is of the shared framework: by the directory it lies in, or, in a program that
 /// brings its framework along, by its name.
-pub(super) fn framework(path: &str) -> bool {
+pub(crate) fn framework(path: &str) -> bool {
     let mut parts = path.rsplit(['/', '\\']);
     let file = parts.next().unwrap_or_default();
     let (_version, name, shared) = (parts.next(), parts.next(), parts.next());

@@ -5,6 +5,8 @@ use super::blocks::{Allocated, GenerationStats, HeapStats, Moved, Surviving};
 use super::kinds::{Compacting, Incomplete, Kind, Level, Phase, Reason};
 use super::phases::Phases;
 use super::roots::Roots;
+use crate::gc::allocations::SinceLast;
+use crate::gc::callers::StackNumber;
 use crate::gc::generation::Generation;
 use crate::gc::names::Name;
 use crate::gc::root_kind::MarkKind;
@@ -54,6 +56,8 @@ pub(crate) struct Gc {
     pub(crate) reason: Option<Reason>,
     /// `Reason` of GCTriggered.
     pub(crate) trigger_reason: Option<u32>,
+    /// The stack of GCTriggered, whose names come at the end of the session; `None`: it had none.
+    pub(crate) trigger_stack: Option<StackNumber>,
     pub(crate) compacting: Option<Compacting>,
     /// `None`: the record is complete.
     pub(crate) incomplete: Option<Incomplete>,
@@ -72,6 +76,8 @@ pub(crate) struct Gc {
     pub(crate) phases: Option<Phases>,
     /// What the program allocated since the collection before it.
     pub(crate) allocated: Option<Allocated>,
+    /// The samples since the collection before it; `None`: there are no samples in this watch.
+    pub(crate) sampled: Option<SinceLast>,
     pub(crate) heap_before_bytes: Option<u64>,
     pub(crate) heap_after_bytes: Option<u64>,
     pub(crate) promoted_bytes: Option<u64>,

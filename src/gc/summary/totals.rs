@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::conditions::Conditions;
 use super::phases::PhaseTotals;
 use super::samples::{Samples, Tally};
+use crate::gc::allocations::AllocationSummary;
 use crate::gc::generation::Generation;
 use crate::gc::growth::Growth;
 use crate::gc::induced::InducedTotals;
@@ -127,6 +128,8 @@ pub(crate) struct Summary {
     pub(crate) heap_after_last_bytes: Option<u64>,
     /// What the program allocated between collections; `None`: it is not known between any two.
     pub(crate) allocated: Option<Allocated>,
+    /// What allocates; `None`: there are no samples, or the watch is not over.
+    pub(crate) allocations: Option<AllocationSummary>,
     /// The generations after the last collection.
     pub(crate) generations: Vec<GenerationStats>,
     /// Those of all records, also of incomplete ones.

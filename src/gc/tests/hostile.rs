@@ -21,7 +21,15 @@ fn most_bytes(events: &[(u32, u64, Vec<u8>)]) -> (u64, Vec<Gc>) {
         let mut fold = Fold::new(false);
         for (at_ns, (id, thread, payload)) in (0..).zip(events) {
             let provider = RUNTIME_PROVIDER;
-            fold.event(StreamEvent { provider, id: *id, pointer_size: 8, thread: *thread, at_ns, payload });
+            fold.event(StreamEvent {
+                provider,
+                id: *id,
+                pointer_size: 8,
+                thread: *thread,
+                at_ns,
+                payload,
+                stack: &[],
+            });
             while let Some(gc) = fold.take() {
                 allocation_counter::opt_out(|| gcs.push(gc.clone()));
             }
@@ -136,6 +144,7 @@ fn feed(events: &[Any], keep_blocks: bool) {
             thread: event.thread,
             at_ns: event.at_ns,
             payload: &event.payload,
+            stack: &event.payload,
         });
         std::iter::from_fn(|| fold.take()).for_each(|gc| summary.add(&gc));
     }

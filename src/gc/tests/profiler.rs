@@ -244,7 +244,7 @@ fn fold(plan: &Plan, seen: &[Seen], keep: bool) -> (Vec<Gc>, u64) {
     let mut records = Vec::new();
     let provider = wire::PROVIDER_NAME;
     let (id, payload) = (event_id::HELLO, &hello()[..]);
-    fold.event(StreamEvent { provider, id, pointer_size: 8, thread: 99, at_ns: 0, payload });
+    fold.event(StreamEvent { provider, id, pointer_size: 8, thread: 99, at_ns: 0, payload, stack: &[] });
     for event in runtime::run(plan) {
         if let What::End { number, .. } = event.what {
             let seen = &seen[number as usize - 1];

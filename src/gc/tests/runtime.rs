@@ -63,7 +63,7 @@ impl Event {
     /// The event as the stream has it, with its id and payload.
     pub(super) fn in_stream<'a>(&self, id: u32, pointer_size: u32, payload: &'a [u8]) -> StreamEvent<'a> {
         let Event { thread, at_ns, .. } = *self;
-        StreamEvent { provider: RUNTIME_PROVIDER, id, pointer_size, thread, at_ns, payload }
+        StreamEvent { provider: RUNTIME_PROVIDER, id, pointer_size, thread, at_ns, payload, stack: &[] }
     }
 }
 

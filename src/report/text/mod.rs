@@ -1,5 +1,6 @@
 //! Text for people: a line per collection as it happens, then a summary.
 
+mod allocations;
 mod blocks;
 mod header;
 mod histogram;

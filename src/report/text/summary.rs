@@ -1,5 +1,6 @@
 //! The summary at the end of the text.
 
+use super::allocations;
 use super::header::{MAX_TITLE, title};
 use super::histogram::{shares, sizes};
 use super::panel::{Panel, flow};
@@ -57,6 +58,7 @@ pub(super) fn summary(
         }
         lines.extend(page.root_stats());
     }
+    lines.extend(page.allocations());
     lines.push(String::new());
     lines.extend(page.notes());
     lines
@@ -259,6 +261,18 @@ impl Page<'_> {
         lines
     }
 
+    /// What allocates.
+    fn allocations(&self) -> Vec<String> {
+        let (style, units, columns) = (self.style, self.units, self.columns);
+        let Some(of) = &self.sum.allocations else { return Vec::new() };
+        let tables = [allocations::types, allocations::methods];
+        let panels: Vec<Panel> =
+            tables.into_iter().filter_map(|table| table(of, units, columns, style)).collect();
+        let mut lines = vec![String::new()];
+        lines.extend(flow(panels, columns));
+        lines
+    }
+
     /// Sentences; each begins with its subject.
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
@@ -293,6 +307,9 @@ impl Page<'_> {
                 Role::Plain,
                 format!("{total}{} between collections", rate.unwrap_or_default()),
             );
+        }
+        if let Some(of) = &self.sum.allocations {
+            note("samples", Role::Plain, allocations::basis(of, self.units, self.style));
         }
         if let Some(text) = child_exit::told(self.child) {
             note("program", Role::High, text);

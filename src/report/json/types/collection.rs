@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::allocations::SampledSince;
 use super::blocks::{Moved, Surviving};
 use super::root_stats::TriggeredBy;
 use super::roots::{Roots, roots};
@@ -51,6 +52,8 @@ wire! {
         /// What the program allocated since the collection before it; null where that cannot be known. Before .NET 9 only a
         /// part of the large objects that were allocated while a background collection ran.
         allocated: Option<Allocated>,
+        /// The same from samples, by type; null without `--alloc`.
+        sampled_allocations: Option<SampledSince> = to.wire(&gc.sampled),
         /// Size of all generations before it, free space inside them included.
         heap_before_bytes: Option<Int>,
         /// The same after it: `GCMemoryInfo.HeapSizeBytes`.
@@ -87,7 +90,8 @@ wire! {
         surviving: Option<Surviving>,
         /// What held the heap; null when nothing of it was seen.
         roots: Option<Roots> = roots(to, gc),
-        /// Who asked for it; null where the program did not, or nobody was seen.
+        /// Who asked for it; null where the program did not, or nobody was seen. At levels `basic` and `moves` the names come
+        /// when the watch is over, and are in `summary.induced_by` only.
         triggered_by: Option<TriggeredBy> = to.wire(&gc.induced_by),
         /// What watching it cost the target; null when not measured.
         cost: Option<Cost>,

@@ -1,5 +1,6 @@
 //! The types of the JSON format `gcwatch/1`. Their doc comments are the descriptions in `gcwatch schema`.
 
+mod allocations;
 pub(crate) mod assertions;
 pub(crate) mod blocks;
 pub(crate) mod collection;

@@ -126,8 +126,19 @@ wire! {
 
     /// Collections that one method asked for.
     InducedBy(to, row: induced::InducedBy) {
-        /// The first frame that is not of the class `GC`. Code that was made at run time is in no stack: then it is who called
-        /// that.
+        /// The first frame that is not of the class `GC`; `(unknown)`: it is in no method that the runtime told. Code that was
+        /// made at run time is in no stack: then it is who called that.
+        method: String,
+        count: Int,
+        /// Sum of their pauses.
+        pause_ns: Int,
+    }
+
+    /// Collections with one reason that were due while one method allocated.
+    DueIn(to, row: induced::DueIn) {
+        reason: &'static str = row.reason.names().0,
+        /// The innermost method of the program's own code; `(unknown)`: it could not be made out; `(no frame of the program)`:
+        /// a thread of the framework or of the runtime.
         method: String,
         count: Int,
         /// Sum of their pauses.

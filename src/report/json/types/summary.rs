@@ -1,8 +1,9 @@
 //! The JSON of the summary.
 
+use super::allocations::Allocations;
 use super::blocks::{Distribution, HistogramRow, histogram};
 use super::collection::MarkedFrom;
-use super::root_stats::{Growth, InducedBy, MethodSum, PinnedSum, TypeSum};
+use super::root_stats::{DueIn, Growth, InducedBy, MethodSum, PinnedSum, TypeSum};
 use super::roots::{PromotedBy, PromotedBytes, any};
 use crate::gc::generation::Generation;
 use crate::gc::record::{self, Kind};
@@ -60,6 +61,8 @@ wire! {
         /// most large objects that were allocated while they ran. `gcs[].allocated` is null where it is not known. Null
         /// where it is not known between any two. What the program allocated after the last one is missing.
         allocated: Option<AllocatedSum> = to.wire(&of.sum.allocated),
+        /// What allocates, by type and by method, from samples; null without `--alloc`.
+        allocations: Option<Allocations> = to.wire(&of.sum.allocations),
         /// Null when no collection showed it.
         moved: Option<MovedSum> = to.wire(&of.sum.moved),
         /// Null when no collection showed it.
@@ -69,8 +72,14 @@ wire! {
         /// What grew from the first collection that told names to the last one, the most first, at most 20; null where there
         /// are no two.
         growth: Option<Vec<Growth>> = to.wire(&of.sum.growth.rows()),
-        /// Who asked for collections, the most frequent first; null where nobody was seen.
+        /// Who asked for collections, the most frequent first; null where nobody was seen. At levels `basic` and `moves` the
+        /// runtime tells the names when the session ends: they are not known of a target that was killed, and with
+        /// `--no-names`.
         induced_by: Option<Vec<InducedBy>> = of.sum.induced.rows().map(|rows| to.top(&rows)),
+        /// In which methods the other collections were due, the most frequent first; null at level `roots` without `--alloc`,
+        /// and where `induced_by` cannot be known. For a reason like "alloc_loh" it is the method whose object exceeded the
+        /// budget.
+        due_in: Option<Vec<DueIn>> = of.sum.induced.due_rows().map(|rows| to.top(&rows)),
         heap_after_bytes: HeapAfter = to.wire(of.sum),
         /// What watching cost the target; null when it was not measured.
         cost: Option<CostSum> =
