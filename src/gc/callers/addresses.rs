@@ -76,7 +76,7 @@ impl Addresses {
         let CodeRange { start, bytes } = range;
         let end = start.saturating_add(u64::from(bytes));
         let first = start.saturating_add(1);
-        let range = if first <= end { first..=end } else { 1..=0 };
-        (!range.is_empty()).then(|| self.current.range(range)).into_iter().flatten().map(|(a, n)| (*a, *n))
+        let there = (first <= end).then(|| self.current.range(first..=end));
+        there.into_iter().flatten().map(|(address, number)| (*address, *number))
     }
 }

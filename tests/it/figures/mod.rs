@@ -1,5 +1,6 @@
 //! Compares gcwatch's figures of collections with independent sources.
 
+pub(crate) mod allocations;
 pub(crate) mod blocks;
 pub(crate) mod dynamic_methods;
 pub(crate) mod each_gc;
@@ -23,6 +24,7 @@ pub(crate) mod unloading;
 use super::suite::files;
 
 files!(
+    allocations,
     blocks,
     dynamic_methods,
     each_gc,
