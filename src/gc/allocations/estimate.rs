@@ -27,8 +27,8 @@ pub(crate) struct Estimate {
     pub(crate) bytes: f64,
     /// How many objects there are, estimated; only by AllocationSampled.
     pub(crate) objects: f64,
-    /// Of `bytes`; that of ticks has yet to be made smaller by the share.
-    variance: f64,
+    /// The variance of `bytes`; that of ticks has yet to be made smaller by the share.
+    pub(crate) variance: f64,
 }
 
 impl Estimate {

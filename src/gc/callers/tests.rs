@@ -16,7 +16,9 @@ fn method(module: u64, start: u64, bytes: u32, of: &str, name: &str) -> Vec<u8> 
     for number in [bytes, 0, 0] {
         out.extend(number.to_le_bytes());
     }
-    [of, name, "void  ()"].map(|text| utf16(&mut out, text));
+    for text in [of, name, "void  ()"] {
+        utf16(&mut out, text);
+    }
     out
 }
 

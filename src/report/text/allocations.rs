@@ -86,3 +86,63 @@ pub(super) fn basis(of: &AllocationSummary, units: Units, style: Style) -> Strin
         count(of.all.samples),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gc::allocations::{MethodRow, TypeRow};
+
+    fn summary() -> AllocationSummary {
+        let of = |bytes: f64, samples| Estimate { bytes, samples, ..Estimate::default() };
+        let method = |method: &str, innermost: &str, bytes| MethodRow {
+            method: method.into(),
+            innermost: innermost.into(),
+            estimate: of(bytes, 10),
+        };
+        AllocationSummary {
+            source: Source::Ticks,
+            named: false,
+            all: of(1e6, 100),
+            large: of(4e5, 4),
+            event_tracing: of(0.0, 0),
+            types: vec![TypeRow {
+                type_name: "Demo.Orders.Größe<Demo.Key, int>[]".into(),
+                estimate: of(6e5, 60),
+            }],
+            methods: vec![
+                method("Demo.Load", "List<_>.Add", 3e5),
+                method("(unknown)", "(unknown)", 4e5),
+                method("Demo.Load", "Demo.Load", 2e5),
+            ],
+            large_objects: Vec::new(),
+            before: Vec::new(),
+        }
+    }
+
+    fn lines(panel: Option<Panel>) -> Vec<String> {
+        panel.unwrap_or_default().into_iter().map(crate::report::style::Line::into_string).collect()
+    }
+
+    #[test]
+    fn the_ways_out_of_a_method_are_one_row() {
+        let style = Style { colour: false, unicode: true };
+        assert_eq!(
+            lines(methods(&summary(), Units::Iec, 80, style)),
+            [
+                "allocated, by method of the program  share    bytes    ±",
+                "Demo.Load                             50 %  488 KiB  0 %",
+                "(unknown)                             40 %  391 KiB  0 %",
+            ]
+        );
+    }
+
+    #[test]
+    fn it_fits_into_40_columns_and_ascii() {
+        let style = Style { colour: false, unicode: false };
+        for line in lines(types(&summary(), Units::Iec, 40, style)) {
+            assert!(line.is_ascii() && line.len() <= 46, "{line:?}");
+        }
+        let basis = basis(&summary(), Units::Iec, style);
+        assert!(basis.is_ascii() && basis.contains("the methods are not known"), "{basis}");
+    }
+}

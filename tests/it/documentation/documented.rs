@@ -23,6 +23,7 @@ const PAGES: [&str; 9] = [
     "CONTRIBUTING.md",
     "docs/ci.md",
     "docs/levels.md",
+    "docs/allocations.md",
     "docs/assertions.md",
     "docs/formats.md",
     "docs/recording.md",
