@@ -72,7 +72,8 @@ complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l units -d 'Units 
 si\t''
 bytes\t''"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l follow -d 'Watch every .NET process that the command starts, not only the first; each has its own report'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l no-names -d 'At level roots: omit the names of types and methods, which lengthen each pause slightly'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l alloc -d 'Show what allocates, by type and by method, from the runtime\'s samples. On .NET 8 and 9 it also sends other events then, such as one for each finalized object'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l no-names -d 'Omit the names of types and methods. At level roots they lengthen each pause slightly, at the other levels the runtime lists its methods when the watch ends'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l blocks -d 'Keep every moved and surviving range and every root, not only totals'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l strict -d 'Fail (exit code 11) if data is lost or incomplete'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -s q -l quiet -d 'Show only errors'
@@ -115,7 +116,8 @@ never\t''"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l units -d 'Units of sizes: iec (KiB), si (kB), or bytes' -r -f -a "iec\t''
 si\t''
 bytes\t''"
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l no-names -d 'At level roots: omit the names of types and methods, which lengthen each pause slightly'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l alloc -d 'Show what allocates, by type and by method, from the runtime\'s samples. On .NET 8 and 9 it also sends other events then, such as one for each finalized object'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l no-names -d 'Omit the names of types and methods. At level roots they lengthen each pause slightly, at the other levels the runtime lists its methods when the watch ends'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l blocks -d 'Keep every moved and surviving range and every root, not only totals'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l strict -d 'Fail (exit code 11) if data is lost or incomplete'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -s q -l quiet -d 'Show only errors'
