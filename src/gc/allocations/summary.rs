@@ -2,15 +2,12 @@
 
 use super::estimate::{Estimate, Source};
 use super::sample::Heap;
-use super::totals::{Allocations, Key, Rows};
+use super::totals::{Allocations, Key, OTHERS, OTHERS_NAME, Rows};
 use crate::gc::callers::{Caller, Callers, UNKNOWN};
 use crate::gc::generation::Generation;
 use crate::gc::map::HashMap;
 use crate::gc::names::Name;
-use crate::gc::record::Reason;
 
-/// What is not kept one by one.
-pub(super) const OTHERS: &str = "(others)";
 /// Rows of each list. The rest is in a row of its own.
 const MAX_ROWS: usize = 99;
 /// Rows of what was allocated before collections of one kind.
@@ -45,7 +42,8 @@ pub(crate) struct Row {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct BeforeRows {
     pub(crate) generation: Generation,
-    pub(crate) reason: Reason,
+    /// The runtime's code.
+    pub(crate) reason: u32,
     pub(crate) gcs: u64,
     pub(crate) all: Estimate,
     pub(crate) large: Estimate,
@@ -112,9 +110,9 @@ impl Allocations {
             Rows(rows.0.iter().filter(|(key, _)| !tracing(key)).map(|(k, e)| (*k, *e)).collect())
         };
         let all_rows = programs(&self.rows);
-        let others: Name = OTHERS.into();
+        let others: Name = OTHERS_NAME.into();
         // The others' row of the types has no stack.
-        let is_rest = |key: &Key| key.stack.is_none() && key.type_number == super::totals::OTHERS;
+        let is_rest = |key: &Key| key.stack.is_none() && key.type_number == OTHERS;
         let own = |key: &Key| match key.stack {
             Some(stack) => callers.own(stack).text(),
             None if is_rest(key) => others.clone(),

@@ -8,7 +8,6 @@ use crate::gc::callers::StackNumber;
 use crate::gc::generation::Generation;
 use crate::gc::map::HashMap;
 use crate::gc::names::{Name, type_name};
-use crate::gc::record::Reason;
 
 /// Types that are kept.
 const MAX_TYPES: usize = 1 << 13;
@@ -24,6 +23,8 @@ const MAX_SHARES: usize = 5;
 /// The number of a type; [`OTHERS`] for those that are not kept one by one.
 pub(super) type TypeNumber = u32;
 pub(super) const OTHERS: TypeNumber = u32::MAX;
+/// Their name.
+pub(super) const OTHERS_NAME: &str = "(others)";
 
 /// What samples are added up by. `stack`: `None` where there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -78,7 +79,8 @@ pub(crate) struct Allocations {
     pub(super) types: Vec<Name>,
     pub(super) rows: Rows,
     since_last: Rows,
-    pub(super) before: BTreeMap<(Generation, Reason), Before>,
+    /// By generation and the runtime's code of the reason.
+    pub(super) before: BTreeMap<(Generation, u32), Before>,
 }
 
 impl Allocations {
@@ -114,7 +116,7 @@ impl Allocations {
     }
 
     /// A collection starts. Returns what was allocated since the one before; `None`: there are no samples in this watch.
-    pub(crate) fn collection(&mut self, generation: Generation, reason: Reason) -> Option<SinceLast> {
+    pub(crate) fn collection(&mut self, generation: Generation, reason: u32) -> Option<SinceLast> {
         self.source?;
         let since_last = std::mem::take(&mut self.since_last);
         let (mut sum, mut types) = (SinceLast::default(), HashMap::<_, Estimate>::default());
@@ -143,7 +145,7 @@ impl Allocations {
     }
 
     pub(super) fn type_of(&self, number: TypeNumber) -> Name {
-        self.types.get(number as usize).cloned().unwrap_or_else(|| super::summary::OTHERS.into())
+        self.types.get(number as usize).cloned().unwrap_or_else(|| OTHERS_NAME.into())
     }
 }
 
@@ -179,15 +181,15 @@ mod tests {
     #[test]
     fn each_collection_has_what_was_allocated_before_it() {
         let mut allocations = Allocations::default();
-        assert_eq!(allocations.collection(Generation::GEN0, Reason(0)), None);
+        assert_eq!(allocations.collection(Generation::GEN0, 0), None);
         for (name, times) in [("System.String", 2), ("Demo.Order", 3)] {
             (0..times).for_each(|_| allocations.event(303, &sampled(name), 8, None));
         }
-        let first = allocations.collection(Generation::GEN0, Reason(0)).expect("there are samples");
+        let first = allocations.collection(Generation::GEN0, 0).expect("there are samples");
         let names: Vec<(&str, u64)> =
             first.types.iter().map(|share| (&*share.type_name, share.estimate.samples)).collect();
         assert_eq!(names, [("Demo.Order", 3), ("string", 2)]);
-        assert_eq!(allocations.collection(Generation::GEN2, Reason(4)), Some(SinceLast::default()));
-        assert_eq!(allocations.before[&(Generation::GEN0, Reason(0))].gcs, 1);
+        assert_eq!(allocations.collection(Generation::GEN2, 4), Some(SinceLast::default()));
+        assert_eq!(allocations.before[&(Generation::GEN0, 0)].gcs, 1);
     }
 }

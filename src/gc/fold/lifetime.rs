@@ -30,7 +30,7 @@ impl Fold {
         let trigger = self.trigger.take();
         gc.record.trigger_reason = trigger.map(|(reason, ..)| reason);
         gc.record.trigger_stack = trigger.and_then(|(.., stack)| stack);
-        gc.record.sampled = self.allocations.collection(Generation(generation.min(2) as u8), reason);
+        gc.record.sampled = self.allocations.collection(Generation(generation.min(2) as u8), reason.0);
         if let (Some((_, by, _)), Some(thread)) = (trigger, self.stops.collecting()) {
             // With server GC, the threads that trigger a collection are not those that collect.
             self.stream_info.server(by != thread);

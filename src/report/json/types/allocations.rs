@@ -6,6 +6,7 @@
 use crate::gc::allocations::{
     AllocationSummary, BeforeRows, Estimate, MethodRow, Row, SinceLast, Source, TypeRow, TypeShare,
 };
+use crate::gc::record::Reason;
 use crate::report::json::number::Int;
 use crate::report::json::wire::{Convert, wire};
 
@@ -107,7 +108,7 @@ wire! {
     /// What was allocated before collections of one generation that had one reason.
     BeforeCollections(to, of: (&BeforeRows, Source)) {
         generation: u8 = of.0.generation.0,
-        reason: &'static str = of.0.reason.names().0,
+        reason: &'static str = Reason(of.0.reason).names().0,
         /// How many collections there were.
         gcs: Int = to.wire(&of.0.gcs),
         all: Sampled = to.wire(&(&of.0.all, of.1, &of.0.all)),
