@@ -119,7 +119,7 @@ _gcwatch() {
             return 0
             ;;
         gcwatch__subcmd__attach)
-            opts="-p -n -o -q -v -h --process-id --name --diagnostic-port --level --sample --between --record --rotate --duration --gcs --stop-on --keep-recording --no-names --profiler-path --max-blocking-gc --step-back --assert --assert-file --assert-profile --format --output --blocks --min-pause --gen --strict --color --units --quiet --verbose --help"
+            opts="-p -n -o -q -v -h --process-id --name --diagnostic-port --level --sample --between --record --rotate --duration --gcs --stop-on --keep-recording --alloc --no-names --profiler-path --max-blocking-gc --step-back --assert --assert-file --assert-profile --format --output --blocks --min-pause --gen --strict --color --units --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -589,7 +589,7 @@ _gcwatch() {
             return 0
             ;;
         gcwatch__subcmd__run)
-            opts="-o -q -v -h --follow --only --level --sample --between --record --rotate --duration --gcs --stop-on --keep-recording --no-names --profiler-path --assert --assert-file --assert-profile --format --output --blocks --min-pause --gen --strict --color --units --quiet --verbose --help"
+            opts="-o -q -v -h --follow --only --level --sample --between --record --rotate --duration --gcs --stop-on --keep-recording --alloc --no-names --profiler-path --assert --assert-file --assert-profile --format --output --blocks --min-pause --gen --strict --color --units --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

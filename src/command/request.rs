@@ -74,7 +74,7 @@ pub(super) fn basic() -> WatchRequest {
         demanded: Some(Level::Basic),
         needed: None,
         sampling: None,
-        detail: Detail { blocks: false, names: false, between: None, counters: false },
+        detail: Detail { blocks: false, names: false, allocations: None, between: None, counters: false },
         profiler_path: None,
         limits: Limits::default(),
         careful: NOT_CAREFUL,
