@@ -4,6 +4,7 @@ use std::io;
 
 use serde::Serialize;
 
+use super::diff_findings::{self, Found};
 use super::json::{Number, TOOL, Tool};
 use super::style::{Role, Style, Terminal, wrapped};
 use super::table::{Cell, Column, table};
@@ -22,6 +23,8 @@ pub(crate) struct DiffSide {
     #[serde(serialize_with = "level_name")]
     pub(crate) level: Level,
     pub(crate) duration_ns: Option<u64>,
+    /// What is wrong with it; `None`: it is a document of an earlier version, or was cut off.
+    pub(crate) findings: Option<Vec<Found>>,
 }
 
 fn level_name<S: serde::Serializer>(level: &Level, to: S) -> Result<S::Ok, S::Error> {
@@ -180,6 +183,8 @@ impl DiffReport<'_> {
             lines.push(String::new());
             lines.extend(self.verdicts());
         }
+        let (before, after) = (std::slice::from_ref(&self.before), std::slice::from_ref(&self.after));
+        lines.extend(diff_findings::text(before, after, terminal.columns.min(100)));
         lines.join("\n") + "\n"
     }
 
@@ -193,6 +198,9 @@ impl DiffReport<'_> {
             lines.extend(self.verdicts());
             lines.push("```".to_owned());
         }
+        let (before, after) = (std::slice::from_ref(&self.before), std::slice::from_ref(&self.after));
+        let findings = diff_findings::lines(before, after);
+        lines.extend(findings.iter().map(|line| format!("- {}", super::markdown::plain(line))));
         lines.extend([
             String::new(),
             "| metric | before | after | change | |".to_owned(),

@@ -5,6 +5,7 @@ use std::io;
 use serde::Serialize;
 
 use super::diff::DiffSide;
+use super::diff_findings;
 use super::json::{Number, TOOL, Tool};
 use super::markdown::plain;
 use super::style::{Role, Style, Terminal, wrapped};
@@ -156,6 +157,7 @@ impl RunsReport<'_> {
             lines.push(String::new());
             lines.extend(self.verdicts());
         }
+        lines.extend(diff_findings::text(&self.sides[0], &self.sides[1], columns));
         lines.join("\n") + "\n"
     }
 
@@ -170,6 +172,8 @@ impl RunsReport<'_> {
         lines.extend(self.titles().iter().map(|title| format!("- {}", plain(title))));
         let notes = self.warnings.iter().cloned().chain(self.too_few());
         lines.extend(notes.map(|warning| format!("- ⚠️ {}", plain(&warning))));
+        let findings = diff_findings::lines(&self.sides[0], &self.sides[1]);
+        lines.extend(findings.iter().map(|line| format!("- {}", plain(line))));
         lines.extend([
             String::new(),
             "| metric | before | after | change | 95 % | |".to_owned(),

@@ -19,12 +19,17 @@ pub(super) struct Shown {
 
 /// The first findings, in words.
 pub(super) fn shown(findings: &[Finding], units: Units, unicode: bool) -> Vec<Shown> {
+    all(&findings[..findings.len().min(MAX_SHOWN)], units, unicode)
+}
+
+/// All findings, in words.
+pub(super) fn all(findings: &[Finding], units: Units, unicode: bool) -> Vec<Shown> {
     let words = |finding: &Finding| Shown {
         id: finding.id,
         title: capital(&sentence(&finding.title, units, unicode)),
         remedy: capital(&sentence(&finding.remedy, units, unicode)),
     };
-    findings.iter().take(MAX_SHOWN).map(words).collect()
+    findings.iter().map(words).collect()
 }
 
 /// What to say instead of findings; `None`: there was nothing to judge.

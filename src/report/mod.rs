@@ -4,6 +4,7 @@ mod blocking;
 mod child_exit;
 mod csv;
 mod diff;
+mod diff_findings;
 mod diff_runs;
 mod in_short;
 mod json;
@@ -26,6 +27,7 @@ mod sample;
 
 pub(crate) use csv::CsvReport;
 pub(crate) use diff::{DiffReport, DiffSide};
+pub(crate) use diff_findings::{Found, MAX_FINDINGS, found};
 pub(crate) use diff_runs::{RunsReport, RunsRow};
 pub(crate) use json::{JsonProcesses, JsonReport, NdjsonReport, read as read_document, schema};
 pub(crate) use junit::{JunitProcesses, JunitReport};

@@ -23,8 +23,8 @@ pub(super) fn run(args: &DiffArgs, paths: [&Path; 2]) -> Result<(String, Code), 
     let tests = if judged.is_empty() { rows.len() } else { judged_metrics.len() };
     let warnings = warnings(&before, &after);
     let diff = DiffReport {
-        before: before.shown(paths[0]),
-        after: after.shown(paths[1]),
+        before: before.shown(paths[0], output::units(args.units)),
+        after: after.shown(paths[1], output::units(args.units)),
         rows: &rows,
         judged: &judged,
         warnings: &warnings,

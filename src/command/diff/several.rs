@@ -34,7 +34,9 @@ pub(super) fn run(args: &DiffArgs, files: [&[PathBuf]; 2]) -> Result<(String, Co
     let code = exit_code::of(&judged);
     let warnings = warnings(&sides);
     let report = RunsReport {
-        sides: sides.each_ref().map(|runs| runs.iter().map(|(run, path)| run.shown(path)).collect()),
+        sides: sides
+            .each_ref()
+            .map(|runs| runs.iter().map(|(run, path)| run.shown(path, output::units(args.units))).collect()),
         rows: &rows,
         judged: &judged,
         assertions: &args.fail_on,

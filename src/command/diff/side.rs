@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use crate::assertion::{Side, Wanted};
 use crate::command::input::{held_bytes, open, unreadable};
 use crate::exit::Failure;
+use crate::finding::{Finding, Rules};
 use crate::gc::facts::{BackgroundGc, Facts, Lost, Watch};
 use crate::gc::record::Gc;
-use crate::report::{self, DiffSide};
+use crate::report::{self, DiffSide, Found, MAX_FINDINGS, Units};
 use crate::watch::aggregator::Results;
 use crate::watch::observer::Observer;
 use crate::watch::playback::{PartEnd, Playback};
@@ -23,6 +24,15 @@ pub(super) struct Watched {
     title: Option<String>,
     /// The recording or document is incomplete.
     pub(super) cut: bool,
+    findings: Findings,
+}
+
+/// What is wrong with a run.
+enum Findings {
+    /// As the rules judge its collections.
+    Judged(Vec<Finding>),
+    /// As the document says; `None`: it does not.
+    Read(Option<Vec<Found>>),
 }
 
 impl Watched {
@@ -30,13 +40,17 @@ impl Watched {
         (&self.side, &self.lost, &self.watch)
     }
 
-    pub(super) fn shown(&self, path: &Path) -> DiffSide {
+    pub(super) fn shown(&self, path: &Path, units: Units) -> DiffSide {
         DiffSide {
             file: path.display().to_string(),
             title: self.title.clone(),
             gcs: self.side.summary.gcs,
             level: self.watch.level,
             duration_ns: self.watch.duration_ns,
+            findings: match &self.findings {
+                Findings::Judged(findings) => Some(report::found(findings, units)),
+                Findings::Read(found) => found.clone(),
+            },
         }
     }
 
@@ -70,11 +84,22 @@ fn document(path: &Path, input: impl Read, wanted: &[Wanted]) -> Result<Watched,
         .map_err(|what| unreadable(path, &what).remedy("a document is what `--format json` writes"))?;
     let mut side = Side::new(wanted);
     read.gcs.iter().for_each(|gc| side.add(gc));
-    Ok(Watched { side, watch: read.watch, lost: read.lost, title: read.title, cut: !read.complete })
+    let found = read.findings.map(|all| {
+        let all = all.into_iter().take(MAX_FINDINGS);
+        all.map(|(id, title)| Found { id, title }).collect()
+    });
+    Ok(Watched {
+        side,
+        watch: read.watch,
+        lost: read.lost,
+        title: read.title,
+        cut: !read.complete,
+        findings: Findings::Read(found),
+    })
 }
 
-/// An observer that adds the collections up.
-struct Collect(Side);
+/// An observer that adds the collections up, and shows them to the rules.
+struct Collect(Side, Rules);
 
 impl Observer for Collect {
     fn start(&mut self, _facts: &Facts) -> io::Result<()> {
@@ -83,6 +108,7 @@ impl Observer for Collect {
 
     fn gc(&mut self, _facts: &Facts, gc: &Gc) -> io::Result<()> {
         self.0.add(gc);
+        self.1.add(gc);
         Ok(())
     }
 
@@ -106,7 +132,7 @@ pub(super) fn rotated(files: &[PathBuf], wanted: &[Wanted]) -> Result<Watched, F
 }
 
 fn recording(path: &Path, inputs: Vec<Source>, wanted: &[Wanted]) -> Result<Watched, Failure> {
-    let mut collect = Collect(Side::new(wanted));
+    let mut collect = Collect(Side::new(wanted), Rules::default());
     let mut processor = StreamProcessor::new(Facts::default(), &mut collect, false);
     let parts = inputs.len();
     let mut playback = Playback::new(inputs);
@@ -123,11 +149,12 @@ fn recording(path: &Path, inputs: Vec<Source>, wanted: &[Wanted]) -> Result<Watc
     processor.finish()?;
     let damage = processor.aggregator.damage().map(ToString::to_string).or(broken);
     let is_trace = processor.aggregator.is_trace();
-    let Results { facts, shown, lost, .. } = processor.into_results();
+    let Results { facts, shown, lost, summary, .. } = processor.into_results();
     if !is_trace || (shown == 0 && damage.is_some()) {
         let what = damage.unwrap_or_else(|| "it is empty, or its header is incomplete".into());
         return Err(unreadable(path, &what));
     }
     let cut = !clean || damage.is_some();
-    Ok(Watched { side: collect.0, watch: facts.watch, lost, title: facts.target.command_line, cut })
+    let findings = Findings::Judged(collect.1.findings(&facts, &summary));
+    Ok(Watched { side: collect.0, watch: facts.watch, lost, title: facts.target.command_line, cut, findings })
 }

@@ -21,6 +21,8 @@ pub(crate) struct Read {
     pub(crate) lost: Lost,
     /// It has a summary: it was not truncated.
     pub(crate) complete: bool,
+    /// Id and title of each finding; `None`: it has no list of them.
+    pub(crate) findings: Option<Vec<(String, String)>>,
 }
 
 #[derive(Deserialize)]
@@ -32,6 +34,13 @@ struct Document {
     lost: Option<LostIn>,
     summary: Option<serde::de::IgnoredAny>,
     target: Option<TargetIn>,
+    findings: Option<Vec<FindingIn>>,
+}
+
+#[derive(Deserialize)]
+struct FindingIn {
+    id: String,
+    title: String,
 }
 
 #[derive(Deserialize)]
@@ -143,6 +152,7 @@ pub(crate) fn read(input: impl std::io::Read) -> Result<Read, String> {
             gap: None,
         }),
         complete: document.summary.is_some(),
+        findings: document.findings.map(|all| all.into_iter().map(|f| (f.id, f.title)).collect()),
     })
 }
 

@@ -41,6 +41,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.each_heap("findings::allocated_bytes", &[], allocated);
     suite.once("findings::last_lines", &[], last_lines);
     suite.once("findings::in_every_format", &[], formats);
+    suite.once("findings::compared", &[], compared);
 }
 
 fn watch(clr: &Clr, options: &str, disease: &str) -> Gcwatch {
@@ -265,6 +266,37 @@ fn last_lines(clr: &Clr) -> Result<()> {
     let last = ill.trim_end().rsplit("\n\n").next().unwrap_or_default();
     ensure!(last.starts_with("In short\n1. ") && last.contains("ArrayPool"), "{ill}");
     ensure!(last.lines().count() < 24 && last.lines().all(|line| line.chars().count() <= 80), "{last}");
+    Ok(())
+}
+
+/// What is new, gone and in both, from recordings and from documents.
+fn compared(clr: &Clr) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let mut files = Vec::new();
+    for program in ["induced", "large"] {
+        let (recording, json) = (dir.path().join(format!("{program}.nettrace")), dir.path().join(program));
+        watch(clr, "--level basic --format json", program)
+            .option("--record", &recording)
+            .option("-o", &json)
+            .app(clr, "diseases", program)?
+            .output()?
+            .expect(0)?;
+        files.push((recording, json));
+    }
+    let [(induced, induced_json), (large, large_json)] = &files[..] else { anyhow::bail!("{files:?}") };
+    for (before, after) in [(induced, large), (induced_json, large_json), (induced, large_json)] {
+        let ended = Gcwatch::new().arg("diff").arg(before).arg(after).output()?.expect(0)?;
+        let text = ended.out()?;
+        ensure!(text.contains("\ngone: induced: ") && text.contains("\nnew: large-objects: "), "{text}");
+    }
+    let same = Gcwatch::new().args("diff --format json").arg(large).arg(large_json).output()?.expect(0)?;
+    let same: Value = serde_json::from_slice(&same.stdout)?;
+    ensure!(same["before"]["findings"][0]["id"] == "large-objects", "{same}");
+    ensure!(same["before"]["findings"] == same["after"]["findings"], "{same}");
+    let several = Gcwatch::new().arg("diff").arg(induced).arg(induced_json).arg("--").arg(large);
+    let several = several.output()?.expect(0)?;
+    let text = several.out()?.split_whitespace().collect::<Vec<_>>().join(" ");
+    ensure!(text.contains("gone (2 of 2 runs before, 0 of 1 after): induced: "), "{text}");
     Ok(())
 }
 
