@@ -100,6 +100,7 @@ struct AllocatedIn {
 #[derive(Deserialize)]
 struct GenerationIn {
     size_after_bytes: Option<u64>,
+    promoted_bytes: Option<u64>,
     fragmentation_bytes: Option<u64>,
 }
 
@@ -176,6 +177,7 @@ fn gc(of: GcIn) -> Gc {
     gc.pinned_objects = of.pinned_objects;
     let generation = |g: GenerationIn| GenerationStats {
         size_after_bytes: g.size_after_bytes,
+        promoted_bytes: g.promoted_bytes,
         fragmentation_bytes: g.fragmentation_bytes,
         ..GenerationStats::default()
     };
