@@ -4,32 +4,14 @@ use std::io;
 
 use serde::Serialize;
 
-use super::diff_findings::{self, Found};
+use super::diff_findings;
+use super::diff_side::DiffSide;
 use super::json::{Number, TOOL, Tool};
 use super::style::{Role, Style, Terminal, wrapped};
 use super::table::{Cell, Column, table};
 use super::units::{Units, count, duration, in_unit};
 use crate::assertion::{ChangeVerdict, Row, Test, Unit};
 use crate::escape::{escape_untrusted, to_json_pretty};
-use crate::gc::record::Level;
-
-/// One of the two watches.
-#[derive(Debug, Clone, Serialize)]
-pub(crate) struct DiffSide {
-    pub(crate) file: String,
-    pub(crate) title: Option<String>,
-    /// Complete collections.
-    pub(crate) gcs: u64,
-    #[serde(serialize_with = "level_name")]
-    pub(crate) level: Level,
-    pub(crate) duration_ns: Option<u64>,
-    /// What is wrong with it; `None`: it is a document of an earlier version, or was cut off.
-    pub(crate) findings: Option<Vec<Found>>,
-}
-
-fn level_name<S: serde::Serializer>(level: &Level, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(level.name())
-}
 
 /// The content of the comparison.
 #[derive(Debug)]

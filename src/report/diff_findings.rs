@@ -2,25 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
-
-use super::diff::DiffSide;
+use super::diff_side::{DiffSide, Found};
 use super::in_short;
 use super::style::wrapped;
 use super::units::Units;
 use crate::escape::escape_untrusted;
 use crate::finding::Finding;
-
-/// Findings of a run that are kept. A document of a stranger may have any number.
-pub(crate) const MAX_FINDINGS: usize = 64;
-
-/// A finding of one run, in words.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Found {
-    pub(crate) id: String,
-    /// A sentence. It may hold names that a target or a document chose.
-    pub(crate) title: String,
-}
 
 /// Findings in words.
 pub(crate) fn found(findings: &[Finding], units: Units) -> Vec<Found> {

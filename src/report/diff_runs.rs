@@ -4,8 +4,8 @@ use std::io;
 
 use serde::Serialize;
 
-use super::diff::DiffSide;
 use super::diff_findings;
+use super::diff_side::DiffSide;
 use super::json::{Number, TOOL, Tool};
 use super::markdown::plain;
 use super::style::{Role, Style, Terminal, wrapped};

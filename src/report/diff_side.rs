@@ -1,0 +1,34 @@
+//! A run in a comparison.
+
+use serde::Serialize;
+
+use crate::gc::record::Level;
+
+/// A run.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct DiffSide {
+    pub(crate) file: String,
+    pub(crate) title: Option<String>,
+    /// Complete collections.
+    pub(crate) gcs: u64,
+    #[serde(serialize_with = "level_name")]
+    pub(crate) level: Level,
+    pub(crate) duration_ns: Option<u64>,
+    /// What is wrong with it; `None`: it is a document of an earlier version, or was cut off.
+    pub(crate) findings: Option<Vec<Found>>,
+}
+
+fn level_name<S: serde::Serializer>(level: &Level, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(level.name())
+}
+
+/// Findings of a run that are kept. A document of a stranger may have any number.
+pub(crate) const MAX_FINDINGS: usize = 64;
+
+/// A finding of one run, in words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Found {
+    pub(crate) id: String,
+    /// A sentence. It may hold names that a target or a document chose.
+    pub(crate) title: String,
+}
