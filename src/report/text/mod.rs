@@ -6,6 +6,8 @@ mod header;
 mod histogram;
 mod line;
 mod marks;
+mod notes;
+mod page;
 mod panel;
 mod root_stats;
 mod status;
