@@ -16,7 +16,7 @@ mod totals;
 
 pub(crate) use estimate::{Estimate, Source};
 pub(crate) use summary::{AllocationSummary, BeforeRows, MethodRow, Row, TypeRow};
-pub(crate) use totals::{Allocations, SinceLast, TypeShare};
+pub(crate) use totals::{Allocations, OTHERS_NAME, SinceLast, TypeShare};
 
 /// Whether an event is a sample of allocations.
 pub(crate) fn is_sample(id: u32) -> bool {

@@ -24,7 +24,7 @@ const MAX_SHARES: usize = 5;
 pub(super) type TypeNumber = u32;
 pub(super) const OTHERS: TypeNumber = u32::MAX;
 /// Their name.
-pub(super) const OTHERS_NAME: &str = "(others)";
+pub(crate) const OTHERS_NAME: &str = "(others)";
 
 /// What samples are added up by. `stack`: `None` where there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -2,7 +2,7 @@
 
 use super::panel::Panel;
 use super::root_stats::fits;
-use crate::gc::allocations::{AllocationSummary, Estimate, Source};
+use crate::gc::allocations::{AllocationSummary, Estimate, OTHERS_NAME, Source};
 use crate::gc::names::Name;
 use crate::report::style::{Role, Style};
 use crate::report::table::{Cell, Column, table};
@@ -50,8 +50,11 @@ fn panel(
         Column::right(if style.unicode { "±" } else { "+/-" }, 2),
     ];
     let width = columns.saturating_sub(FIGURES + 1).clamp(MIN_NAME, MAX_NAME);
-    let rows: Vec<Vec<Cell>> = rows
+    // What the document adds up in one row comes last, however much it is.
+    let (named, others): (Vec<_>, Vec<_>) = rows.iter().partition(|(name, _)| &***name != OTHERS_NAME);
+    let rows: Vec<Vec<Cell>> = named
         .iter()
+        .chain(&others)
         .take(MAX_ROWS)
         .map(|(name, estimate)| {
             let role = if name.starts_with('(') && name.ends_with(')') { Role::Dim } else { Role::Plain };
@@ -112,6 +115,7 @@ mod tests {
             methods: vec![
                 method("Demo.Load", "List<_>.Add", 3e5),
                 method("(unknown)", "(unknown)", 4e5),
+                method("(others)", "(others)", 9e5),
                 method("Demo.Load", "Demo.Load", 2e5),
             ],
             large_objects: Vec::new(),
@@ -132,6 +136,7 @@ mod tests {
                 "allocated, by method of the program  share    bytes    ±",
                 "Demo.Load                             50 %  488 KiB  0 %",
                 "(unknown)                             40 %  391 KiB  0 %",
+                "(others)                              90 %  879 KiB  0 %",
             ]
         );
     }
