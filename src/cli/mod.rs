@@ -228,7 +228,7 @@ pub(crate) struct WatchArgs {
     pub(crate) keep_recording: Option<u32>,
     /// Show what allocates, by type and by method, from the runtime's samples. On .NET 8 and 9 it also sends other events
     /// then, such as one for each finalized object
-    #[arg(long)]
+    #[arg(long, conflicts_with = "no_names")]
     pub(crate) alloc: bool,
     /// Omit the names of types and methods. At level roots they lengthen each pause slightly, at the other levels the
     /// runtime lists its methods when the watch ends

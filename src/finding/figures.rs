@@ -82,5 +82,6 @@ pub(super) fn gen0_budget_remedy(before: &str, budget_bytes: f64, gcs_per_second
         Part::PerSecond(rate),
         " instead of ",
         Part::PerSecond(gcs_per_second),
+        ", each longer, and more memory",
     ]
 }

@@ -152,7 +152,7 @@ impl Fold {
                 self.allocations.event(e.id, e.payload, e.pointer_size, stack);
             }
             events::RUNTIME_PROVIDER => {
-                self.callers.runtime_event(e.id, e.payload);
+                self.callers.runtime_event(e.id, e.payload, e.at_ns);
                 if let Some(event) = events::decode(e.id, e.payload, e.pointer_size) {
                     self.runtime(&e, event);
                 }
@@ -163,7 +163,7 @@ impl Fold {
             },
             events::EVENTPIPE_PROVIDER if e.id == 1 => self.stream_info.process_info(e.payload),
             events::RUNDOWN_PROVIDER => {
-                self.callers.rundown_event(e.id, e.payload);
+                self.callers.rundown_event(e.id, e.payload, e.at_ns);
                 self.stream_info.rundown(e.id, e.payload);
             }
             _ => {}

@@ -1,6 +1,6 @@
 //! Findings in words: each with what is wrong, and what to change.
 
-use super::model::End;
+use super::model::{End, Facts};
 use super::units::{Units, bytes, count, duration, percent, plural};
 use crate::escape::escape_untrusted;
 use crate::finding::{Finding, IDS, Part, Sentence};
@@ -33,25 +33,33 @@ pub(super) fn all(findings: &[Finding], units: Units, unicode: bool) -> Vec<Show
 }
 
 /// What to say instead of findings; `None`: there was nothing to judge.
-pub(super) fn nothing(end: &End<'_>) -> Option<String> {
+pub(super) fn nothing(facts: &Facts, end: &End<'_>) -> Option<String> {
     /// Of fewer, growth and fragmentation cannot be judged.
     const MIN_FULL_GCS: u64 = 3;
+    /// Healthy programs that allocate all the time were stopped for up to 43 % of it.
+    const MUCH_PERCENT: f64 = 60.0;
     let sum = end.summary;
     if sum.gcs == 0 {
         return None;
     }
-    let rules = format!("{} rules found nothing", IDS.len());
+    let none = format!("gcwatch found none of the {} faults that it knows", IDS.len());
     let [_, _, lost, half_armed] = sum.incomplete;
     let is_incomplete = *end.lost != Lost::default() || lost + half_armed > 0;
     if is_incomplete {
-        return Some(format!("{rules}, but the data are incomplete"));
+        return Some(format!("{none}, but the data are incomplete"));
     }
     let of_gen2 = sum.groups.iter().filter(|((generation, _), _)| *generation == Generation::GEN2);
     let full: u64 = of_gen2.map(|(_, group)| group.count).sum();
-    Some(if full < MIN_FULL_GCS {
-        format!("{rules}; growth cannot be judged by {}", plural(full, "gen2 collection"))
+    let paused = sum.pause_percent(facts.watch.duration_ns).filter(|paused| *paused >= MUCH_PERCENT);
+    Some(if let Some(paused) = paused {
+        format!(
+            "{none}; but collections stopped the program for {} of the time: gcwatch try compares settings of the GC",
+            percent(paused)
+        )
+    } else if full < MIN_FULL_GCS {
+        format!("{none}; growth cannot be judged by {}", plural(full, "gen2 collection"))
     } else {
-        format!("nothing is wrong that gcwatch knows: {rules}")
+        none
     })
 }
 

@@ -109,13 +109,13 @@ fn verdict_table(verdicts: &[Verdict], units: Units) -> Vec<String> {
 }
 
 impl<W: Write> MarkdownReport<W> {
-    fn in_short(&self, end: &End<'_>) -> Vec<String> {
+    fn in_short(&self, facts: &Facts, end: &End<'_>) -> Vec<String> {
         let mut lines = vec![String::new()];
         let findings = in_short::shown(end.findings, self.units, true);
         for (n, finding) in findings.iter().enumerate() {
             lines.push(format!("{}. **{}.** {}.", n + 1, plain(&finding.title), plain(&finding.remedy)));
         }
-        match in_short::nothing(end) {
+        match in_short::nothing(facts, end) {
             _ if !findings.is_empty() => lines,
             Some(nothing) => vec![String::new(), format!("In short: {nothing}.")],
             None => Vec::new(),
@@ -207,7 +207,7 @@ impl<W: Write> Report for MarkdownReport<W> {
         if !end.verdicts.is_empty() {
             lines.extend(verdict_table(end.verdicts, self.units));
         }
-        lines.extend(self.in_short(end));
+        lines.extend(self.in_short(facts, end));
         if sum.gcs > 0 {
             lines.extend(self.generations(sum));
             lines.extend(self.longest());

@@ -5,7 +5,7 @@ use crate::finding::model::{Evidence, Finding, Severity, Unit};
 use crate::finding::rule::{Rule, Watch};
 use crate::finding::sentence::{Part, sentence};
 use crate::finding::series::Series;
-use crate::gc::record::Gc;
+use crate::gc::record::{Gc, Level};
 
 pub(super) const ID: &str = "handle-growth";
 
@@ -29,7 +29,7 @@ impl Rule for HandleGrowth {
         }
     }
 
-    fn judge(&self, _: &Watch<'_>) -> Option<Finding> {
+    fn judge(&self, watch: &Watch<'_>) -> Option<Finding> {
         let [first, second, last] = self.handles.thirds()?;
         let found = self.handles.count() >= MIN_GCS
             && second > first * MIN_RISES[0]
@@ -55,7 +55,12 @@ impl Rule for HandleGrowth {
                     .in_gcs(&self.numbers.0),
             ],
             remedy: sentence![
-                "free each GCHandle (GCHandle.Free), dispose what holds one (WeakReference, SafeHandle, timers); --level roots shows which methods make them"
+                "free each GCHandle (GCHandle.Free), and dispose what holds one (SafeHandle, timers)",
+                if watch.facts.watch.level == Level::Roots {
+                    ""
+                } else {
+                    "; --level roots shows what they hold"
+                },
             ],
             share: ((last - first) / last.max(1.0)).min(1.0) / 10.0,
         })

@@ -57,11 +57,17 @@ impl Rule for Induced {
             " of all pauses)",
         ];
         let callers = watch.summary.induced.rows().unwrap_or_default();
-        let named = callers.iter().find(|caller| !caller.method.starts_with('('));
+        let is_named = |method: &str| !method.starts_with('(');
+        let named = callers.iter().find(|caller| is_named(&caller.method));
+        let of_named: u64 = callers.iter().filter(|c| is_named(&c.method)).map(|c| c.count).sum();
+        let unnamed = self.gcs.saturating_sub(of_named);
         let remedy = match named {
             Some(caller) => {
                 title = title.and("; ").and(Part::Count(caller.count));
                 title = title.and(format!(" of them by {}", short(&caller.method)));
+                if unnamed > 0 {
+                    title = title.and(", ").and(Part::Count(unnamed)).and(" by methods that are not known");
+                }
                 sentence![format!("remove the call of GC.Collect in {}", short(&caller.method))]
             }
             None => sentence!["remove the calls of GC.Collect"],

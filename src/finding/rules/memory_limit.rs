@@ -11,6 +11,8 @@ pub(super) const ID: &str = "memory-limit";
 
 const MIN_GCS: u64 = 3;
 const MIN_PART_OF_GEN2: f64 = 0.25;
+/// The GC calls memory high from 90 % on, on machines with very much memory from more.
+const FULL_PERCENT: u32 = 80;
 
 /// The GC's own words for a shortage of memory (gcrecord.h).
 const SHORTAGE: [&str; 6] =
@@ -62,11 +64,17 @@ impl Rule for MemoryLimit {
                 Part::Count(self.short),
                 " of ",
                 Part::Count(self.full),
-                " gen2 collections came because memory was nearly used up, with ",
+                " gen2 collections came because the memory that the GC may use was nearly used up, with ",
                 Part::Bytes(self.heap_bytes),
                 " in the heap after them; ",
                 Part::Share(f64::from(self.load_percent) / 100.0),
                 " of the machine's or container's memory was in use at most",
+                // The GC does not tell its own limit. It is far from that of the machine or container.
+                if self.load_percent < FULL_PERCENT {
+                    ", so the limit is the heap's own (GCHeapHardLimit)"
+                } else {
+                    ""
+                },
             ],
             evidence: vec![
                 Evidence::new("gen2.shortage.count", Unit::Count, self.short as f64, MIN_GCS as f64)

@@ -8,6 +8,10 @@ use super::frame::Method;
 /// Different addresses that are kept. Large programs have some 10,000 in the stacks of a watch.
 const MAX_ADDRESSES: usize = 1 << 17;
 
+/// A process that ends unloads its collectible assemblies, and then lists its methods. No code comes to their place
+/// meanwhile.
+const END_OF_PROCESS_NS: u64 = 1_000_000_000;
+
 /// The number of an address, for as long as the same code lies there.
 pub(super) type AddressNumber = u32;
 
@@ -15,6 +19,9 @@ pub(super) type AddressNumber = u32;
 #[derive(Debug, Default)]
 pub(super) struct Addresses {
     current: BTreeMap<u64, AddressNumber>,
+    /// Those from before an assembly was unloaded, and when that was.
+    before_unload: BTreeMap<u64, AddressNumber>,
+    unloaded_ns: Option<u64>,
     /// By number; `None`: no event has told yet whose code it is.
     methods: Vec<Option<Method>>,
 }
@@ -39,12 +46,24 @@ impl Addresses {
         let gone: Vec<u64> = self.within(range).map(|(address, _)| address).collect();
         for address in gone {
             self.current.remove(&address);
+            self.before_unload.remove(&address);
         }
     }
 
-    /// The same for all places.
-    pub(super) fn all_replaced(&mut self) {
-        self.current.clear();
+    /// An assembly was unloaded, no event says from where: other code may come to any address so far.
+    pub(super) fn unloaded(&mut self, at_ns: u64) {
+        if self.unloaded_ns.is_none_or(|before_ns| at_ns.saturating_sub(before_ns) > END_OF_PROCESS_NS) {
+            self.before_unload = std::mem::take(&mut self.current);
+            self.unloaded_ns = Some(at_ns);
+        }
+    }
+
+    /// The runtime lists its methods. If an assembly was unloaded long before, the addresses from before it get no name.
+    pub(super) fn listed(&mut self, at_ns: u64) {
+        if self.unloaded_ns.is_some_and(|before_ns| at_ns.saturating_sub(before_ns) > END_OF_PROCESS_NS) {
+            self.before_unload.clear();
+        }
+        self.unloaded_ns = None;
     }
 
     /// Whether any address lies in this code and has no method yet.
@@ -76,7 +95,9 @@ impl Addresses {
         let CodeRange { start, bytes } = range;
         let end = start.saturating_add(u64::from(bytes));
         let first = start.saturating_add(1);
-        let there = (first <= end).then(|| self.current.range(first..=end));
-        there.into_iter().flatten().map(|(address, number)| (*address, *number))
+        let places = [&self.current, &self.before_unload];
+        let there =
+            places.into_iter().filter(move |_| first <= end).flat_map(move |of| of.range(first..=end));
+        there.map(|(address, number)| (*address, *number))
     }
 }

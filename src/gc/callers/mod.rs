@@ -83,20 +83,20 @@ impl Callers {
     }
 
     /// Takes in an event of the runtime's provider.
-    pub(crate) fn runtime_event(&mut self, id: u32, payload: &[u8]) {
+    pub(crate) fn runtime_event(&mut self, id: u32, payload: &[u8], at_ns: u64) {
         if let Some(event) = code_events::of_runtime(id, payload) {
-            self.code(event);
+            self.code(event, at_ns);
         }
     }
 
     /// Takes in an event of the rundown.
-    pub(crate) fn rundown_event(&mut self, id: u32, payload: &[u8]) {
+    pub(crate) fn rundown_event(&mut self, id: u32, payload: &[u8], at_ns: u64) {
         if let Some(event) = code_events::of_rundown(id, payload) {
-            self.code(event);
+            self.code(event, at_ns);
         }
     }
 
-    fn code(&mut self, event: CodeEvent) {
+    fn code(&mut self, event: CodeEvent, at_ns: u64) {
         match event {
             CodeEvent::Unloaded(range, named) => {
                 if let Some(named) = named {
@@ -104,8 +104,11 @@ impl Callers {
                 }
                 self.addresses.replaced(range);
             }
-            CodeEvent::AssemblyUnloaded => self.addresses.all_replaced(),
+            CodeEvent::AssemblyUnloaded => self.addresses.unloaded(at_ns),
             CodeEvent::There(named) => {
+                if !self.listed {
+                    self.addresses.listed(at_ns);
+                }
                 self.listed = true;
                 self.name(&named);
             }

@@ -2,6 +2,7 @@ use super::*;
 
 const CORE: u64 = 1;
 const APP: u64 = 2;
+const AT_NS: u64 = 5_000_000_000;
 
 fn utf16(out: &mut Vec<u8>, text: &str) {
     text.encode_utf16().chain([0]).for_each(|unit| out.extend(unit.to_le_bytes()));
@@ -39,14 +40,15 @@ fn named(name: &str) -> Caller {
 }
 
 fn listed(callers: &mut Callers) {
-    callers.rundown_event(144, &method(CORE, 0x1000, 0x100, "System.GC", "Collect"));
-    callers.rundown_event(144, &method(APP, 0x2000, 0x100, "Program", "Run"));
+    callers.rundown_event(144, &method(CORE, 0x1000, 0x100, "System.GC", "Collect"), AT_NS);
+    callers.rundown_event(144, &method(APP, 0x2000, 0x100, "Program", "Run"), AT_NS);
     // Modules are told after their methods.
     callers.rundown_event(
         154,
         &module(CORE, "/d/shared/Microsoft.NETCore.App/9.0.0/System.Private.CoreLib.dll"),
+        AT_NS,
     );
-    callers.rundown_event(154, &module(APP, "/app/app.dll"));
+    callers.rundown_event(154, &module(APP, "/app/app.dll"), AT_NS);
     callers.end();
 }
 
@@ -75,7 +77,7 @@ fn the_first_byte_of_a_method_is_behind_a_call_in_the_one_before() {
 fn code_that_comes_to_an_address_later_is_not_blamed() {
     let mut callers = Callers::default();
     let before = stack(&mut callers, &[0x2080]);
-    callers.runtime_event(142, &method(APP, 0x2000, 0x100, "", ""));
+    callers.runtime_event(142, &method(APP, 0x2000, 0x100, "", ""), AT_NS);
     let after = stack(&mut callers, &[0x2080]);
     assert_ne!(before, after);
     listed(&mut callers);
@@ -85,18 +87,33 @@ fn code_that_comes_to_an_address_later_is_not_blamed() {
 #[test]
 fn code_that_goes_may_tell_its_name() {
     let mut callers = Callers::default();
-    callers.runtime_event(152, &module(APP, "/app/app.dll"));
+    callers.runtime_event(152, &module(APP, "/app/app.dll"), AT_NS);
     let before = stack(&mut callers, &[0x2080]);
-    callers.runtime_event(144, &method(APP, 0x2000, 0x100, "Plugin", "Run"));
+    callers.runtime_event(144, &method(APP, 0x2000, 0x100, "Plugin", "Run"), AT_NS);
     listed(&mut callers);
     assert_eq!(callers.own(before), named("Plugin.Run"));
     let again = stack(&mut callers, &[0x2081]);
     let assembly = |flags: u32| [[0; 24].as_slice(), &flags.to_le_bytes()].concat();
-    callers.runtime_event(155, &assembly(0x1));
+    callers.runtime_event(155, &assembly(0x1), AT_NS);
     assert_eq!(stack(&mut callers, &[0x2081]), again, "the process ends");
-    callers.runtime_event(155, &assembly(0x8));
-    listed(&mut callers);
-    assert_eq!(callers.own(again), Caller::Unknown, "an assembly went after it");
+    callers.runtime_event(155, &assembly(0x8), AT_NS);
+    assert_ne!(stack(&mut callers, &[0x2081]), again, "an assembly went after it");
+}
+
+/// Assemblies that go long before the end may make room for other code. Those that go at the end of the process do not.
+#[test]
+fn an_assembly_that_is_unloaded_takes_the_names_of_earlier_stacks() {
+    let assembly = [[0; 24].as_slice(), &8_u32.to_le_bytes()].concat();
+    for (unloaded_ns, name) in
+        [(&[1][..], Caller::Unknown), (&[AT_NS - 9, AT_NS - 2][..], named("Program.Run"))]
+    {
+        let mut callers = Callers::default();
+        let before = stack(&mut callers, &[0x2080]);
+        unloaded_ns.iter().for_each(|at_ns| callers.runtime_event(155, &assembly, *at_ns));
+        let after = stack(&mut callers, &[0x2080]);
+        listed(&mut callers);
+        assert_eq!((callers.own(before), callers.own(after)), (name, named("Program.Run")));
+    }
 }
 
 #[test]

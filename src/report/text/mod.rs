@@ -185,7 +185,7 @@ impl<W: Write> TextReport<W> {
 
 impl<W: Write> TextReport<W> {
     /// The last lines: what is wrong, and what to change.
-    fn in_short(&self, end: &End<'_>) -> Vec<String> {
+    fn in_short(&self, facts: &Facts, end: &End<'_>) -> Vec<String> {
         let columns = self.sentence_columns();
         let mut lines = Vec::new();
         for (n, finding) in in_short::shown(end.findings, self.units, self.style.unicode).iter().enumerate() {
@@ -194,7 +194,7 @@ impl<W: Write> TextReport<W> {
             let remedy = format!("\u{a0}\u{a0}\u{a0}{}.", finding.remedy);
             lines.extend(wrap(self.style, Role::Plain, &remedy, 3, columns));
         }
-        let head = match (lines.is_empty(), in_short::nothing(end)) {
+        let head = match (lines.is_empty(), in_short::nothing(facts, end)) {
             (false, _) => "In short".to_owned(),
             (true, Some(nothing)) => format!("In short: {nothing}."),
             (true, None) => return lines,
@@ -298,7 +298,7 @@ impl<W: Write> Report for TextReport<W> {
             self.print("")?;
             self.print_all(&verdicts)?;
         }
-        let lines = self.in_short(end);
+        let lines = self.in_short(facts, end);
         self.print_all(&lines)?;
         self.out.flush()
     }

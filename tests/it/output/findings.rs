@@ -256,12 +256,13 @@ fn last_lines(clr: &Clr) -> Result<()> {
     let well = text("healthy")?;
     let last = well.trim_end().rsplit("\n\n").next().unwrap_or_default();
     ensure!(
-        last.starts_with("In short: 17 rules found nothing; ") && last.contains("growth cannot be"),
+        last.starts_with("In short: gcwatch found none of the 17 faults that it knows; ")
+            && last.contains("growth cannot be"),
         "{well}"
     );
     let longer = text("healthy rounds=8000")?;
     let last = longer.trim_end().rsplit("\n\n").next().unwrap_or_default();
-    ensure!(last == "In short: nothing is wrong that gcwatch knows: 17 rules found nothing.", "{longer}");
+    ensure!(last == "In short: gcwatch found none of the 17 faults that it knows.", "{longer}");
     let ill = text("large")?;
     let last = ill.trim_end().rsplit("\n\n").next().unwrap_or_default();
     ensure!(last.starts_with("In short\n1. ") && last.contains("ArrayPool"), "{ill}");
