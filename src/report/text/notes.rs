@@ -40,8 +40,13 @@ impl Page<'_> {
         if let Some(allocated) = self.sum.allocated {
             let background = self.sum.groups.keys().any(|(_, kind)| *kind == Kind::Background);
             let version = self.facts.target.runtime_version.as_deref().unwrap_or_default();
-            let at_least = if background && version.starts_with("8.") { "at least " } else { "" };
-            let total = format!("{at_least}{}", bytes(allocated.bytes, self.units));
+            // While a background collection runs, the runtime tells less.
+            let how_sure = match background {
+                true if version.starts_with("8.") => "at least ",
+                true => "about ",
+                false => "",
+            };
+            let total = format!("{how_sure}{}", bytes(allocated.bytes, self.units));
             let rate = allocated.per_second().map(|rate| format!(", {}/s", bytes(rate as u64, self.units)));
             note(
                 "allocated",

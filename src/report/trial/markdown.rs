@@ -3,7 +3,7 @@
 use super::{TrialReport, words};
 use crate::experiment::{Side, median, spread};
 use crate::report::markdown::plain;
-use crate::report::units::Units;
+use crate::report::units::{Units, plural};
 
 impl TrialReport<'_> {
     /// For a comment on a pull request.
@@ -41,7 +41,7 @@ impl TrialReport<'_> {
     fn side_table(&self, place: usize, side: &Side, units: Units) -> Vec<String> {
         let mut lines = vec![
             String::new(),
-            format!("**{}** ({} runs)", plain(&side.variant.name), side.runs.len()),
+            format!("**{}** ({})", plain(&side.variant.name), plural(side.runs.len() as u64, "run")),
             String::new(),
         ];
         let (names, rules) = if place > 0 { (" ratio | 95 % | |", "---:|---|---|") } else { ("", "") };

@@ -6,7 +6,7 @@ use crate::escape::{cut, escape_untrusted};
 use crate::experiment::{
     Comparison, Direction, FAMILY_ERROR, MIN_EFFECT_PERCENT, Measure, OWN, Outcome, Side, Winner, fragment,
 };
-use crate::report::units::{Units, in_unit};
+use crate::report::units::{Units, in_unit, plural};
 
 /// A command line in a title has at most so many characters.
 const MAX_COMMAND_CHARS: usize = 100;
@@ -93,9 +93,9 @@ pub(super) fn about(report: &TrialReport<'_>) -> String {
     let runtime =
         report.runtime.map_or_else(String::new, |version| format!(", .NET {}", escape_untrusted(version)));
     format!(
-        "{} variants, {} runs each in turns after {} that do not count{runtime}, {} processors",
+        "{} variants, {} each in turns after {} that do not count{runtime}, {} processors",
         report.results.sides.len(),
-        report.runs,
+        plural(u64::from(report.runs), "run"),
         report.warmup,
         report.processors
     )
