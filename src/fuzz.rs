@@ -14,7 +14,8 @@ use crate::gc::record::Gc;
 use crate::gc::summary::Summary;
 use crate::report::{
     CsvReport, DiffReport, DiffSide, End, Filter, JsonReport, JunitReport, MarkdownReport, NdjsonReport,
-    OpenMetricsReport, Place, Report, Terminal, TextOptions, TextReport, Units, read_document,
+    OpenMetricsReport, Place, ReadDocument, Report, Terminal, TextOptions, TextReport, Units, read_document,
+    told,
 };
 use crate::watch::processor::StreamProcessor;
 use sink::{Kind, Sink};
@@ -131,19 +132,21 @@ pub fn documents(before: &[u8], after: &[u8]) {
     let (b, a) = (side(&before.gcs), side(&after.gcs));
     let rows = rows((&b, &before.lost, &before.watch), (&a, &after.lost, &after.watch));
     let judged: Vec<_> = bounds.iter().map(|assertion| assertion.verdict(&rows)).collect();
-    let shown = |side: &Side, title: &Option<String>| DiffSide {
+    let shown = |side: &Side, read: &ReadDocument| DiffSide {
         file: "file".into(),
-        title: title.clone(),
+        title: read.title.clone(),
         gcs: side.summary.gcs,
-        level: before.watch.level,
-        duration_ns: before.watch.duration_ns,
+        level: read.watch.level,
+        duration_ns: read.watch.duration_ns,
+        findings: read.findings.clone().map(told),
     };
     let diff = DiffReport {
-        before: shown(&b, &before.title),
-        after: shown(&a, &after.title),
+        before: shown(&b, &before),
+        after: shown(&a, &after),
         rows: &rows,
         judged: &judged,
         warnings: &[],
+        needed_runs: 5,
         code: 0,
     };
     sink::checked(Kind::Text, diff.text(terminal(false), Units::Iec).as_bytes());

@@ -23,7 +23,7 @@ fn level_name<S: serde::Serializer>(level: &Level, to: S) -> Result<S::Ok, S::Er
 }
 
 /// Findings of a run that are kept. A document of a stranger may have any number.
-pub(crate) const MAX_FINDINGS: usize = 64;
+const MAX_FINDINGS: usize = 64;
 
 /// A finding of one run, in words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -31,4 +31,9 @@ pub(crate) struct Found {
     pub(crate) id: String,
     /// A sentence. It may hold names that a target or a document chose.
     pub(crate) title: String,
+}
+
+/// The findings of a document: id and title of each.
+pub(crate) fn told(findings: Vec<(String, String)>) -> Vec<Found> {
+    findings.into_iter().take(MAX_FINDINGS).map(|(id, title)| Found { id, title }).collect()
 }

@@ -30,7 +30,9 @@ pub(crate) use csv::CsvReport;
 pub(crate) use diff::DiffReport;
 pub(crate) use diff_findings::found;
 pub(crate) use diff_runs::{RunsReport, RunsRow};
-pub(crate) use diff_side::{DiffSide, Found, MAX_FINDINGS};
+pub(crate) use diff_side::{DiffSide, Found, told};
+#[cfg(feature = "fuzz")]
+pub(crate) use json::Read as ReadDocument;
 pub(crate) use json::{JsonProcesses, JsonReport, NdjsonReport, read as read_document, schema};
 pub(crate) use junit::{JunitProcesses, JunitReport};
 pub(crate) use markdown::MarkdownReport;

@@ -9,7 +9,7 @@ use crate::exit::Failure;
 use crate::finding::{Finding, Rules};
 use crate::gc::facts::{BackgroundGc, Facts, Lost, Watch};
 use crate::gc::record::Gc;
-use crate::report::{self, DiffSide, Found, MAX_FINDINGS, Units};
+use crate::report::{self, DiffSide, Found, Units};
 use crate::watch::aggregator::Results;
 use crate::watch::observer::Observer;
 use crate::watch::playback::{PartEnd, Playback};
@@ -84,17 +84,13 @@ fn document(path: &Path, input: impl Read, wanted: &[Wanted]) -> Result<Watched,
         .map_err(|what| unreadable(path, &what).remedy("a document is what `--format json` writes"))?;
     let mut side = Side::new(wanted);
     read.gcs.iter().for_each(|gc| side.add(gc));
-    let found = read.findings.map(|all| {
-        let all = all.into_iter().take(MAX_FINDINGS);
-        all.map(|(id, title)| Found { id, title }).collect()
-    });
     Ok(Watched {
         side,
         watch: read.watch,
         lost: read.lost,
         title: read.title,
         cut: !read.complete,
-        findings: Findings::Read(found),
+        findings: Findings::Read(read.findings.map(report::told)),
     })
 }
 

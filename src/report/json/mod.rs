@@ -15,6 +15,8 @@ use ndjson::Line;
 pub(crate) use ndjson::{NdjsonReport, overall_line};
 pub(crate) use number::Number;
 pub(crate) use processes::JsonProcesses;
+#[cfg(feature = "fuzz")]
+pub(crate) use read::Read;
 pub(crate) use read::read;
 use types::document::Document;
 pub(crate) use types::document::{TOOL, Tool};
