@@ -1,6 +1,7 @@
 //! The addresses of frames, and the methods whose code lies there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use super::code_events::CodeRange;
 use super::frame::Method;
@@ -19,8 +20,11 @@ pub(super) type AddressNumber = u32;
 #[derive(Debug, Default)]
 pub(super) struct Addresses {
     current: BTreeMap<u64, AddressNumber>,
-    /// Those from before an assembly was unloaded, and when that was.
-    before_unload: BTreeMap<u64, AddressNumber>,
+    /// Those that no event has named yet and that one may still name. What has its name is not looked at again, so many
+    /// events for the same place take no more time than few.
+    nameless: BTreeSet<(u64, AddressNumber)>,
+    /// Those of `nameless` from before an assembly was unloaded, and when that was.
+    before_unload: Vec<(u64, AddressNumber)>,
     unloaded_ns: Option<u64>,
     /// By number; `None`: no event has told yet whose code it is.
     methods: Vec<Option<Method>>,
@@ -38,22 +42,26 @@ impl Addresses {
         let number = self.methods.len() as AddressNumber;
         self.methods.push(None);
         self.current.insert(address, number);
+        self.nameless.insert((address, number));
         Some(number)
     }
 
     /// Other code comes to this place, or what is there goes: the numbers so far never meet what comes later.
     pub(super) fn replaced(&mut self, range: CodeRange) {
-        let gone: Vec<u64> = self.within(range).map(|(address, _)| address).collect();
+        let Some((first, end)) = behind_calls(range) else { return };
+        let gone: Vec<u64> = self.current.range(first..=end).map(|(address, _)| *address).collect();
         for address in gone {
             self.current.remove(&address);
-            self.before_unload.remove(&address);
         }
+        self.take_nameless(range);
     }
 
     /// An assembly was unloaded, no event says from where: other code may come to any address so far.
     pub(super) fn unloaded(&mut self, at_ns: u64) {
         if self.unloaded_ns.is_none_or(|before_ns| at_ns.saturating_sub(before_ns) > END_OF_PROCESS_NS) {
-            self.before_unload = std::mem::take(&mut self.current);
+            self.forget_before_unload();
+            self.before_unload.extend(&self.nameless);
+            self.current.clear();
             self.unloaded_ns = Some(at_ns);
         }
     }
@@ -61,22 +69,28 @@ impl Addresses {
     /// The runtime lists its methods. If an assembly was unloaded long before, the addresses from before it get no name.
     pub(super) fn listed(&mut self, at_ns: u64) {
         if self.unloaded_ns.is_some_and(|before_ns| at_ns.saturating_sub(before_ns) > END_OF_PROCESS_NS) {
-            self.before_unload.clear();
+            self.forget_before_unload();
         }
         self.unloaded_ns = None;
     }
 
+    fn forget_before_unload(&mut self) {
+        for place in self.before_unload.drain(..) {
+            self.nameless.remove(&place);
+        }
+    }
+
     /// Whether any address lies in this code and has no method yet.
     pub(super) fn wanted(&self, range: CodeRange) -> bool {
-        self.within(range).any(|(_, number)| self.method(number).is_none())
+        let places = behind_calls(range).map(places);
+        places.is_some_and(|places| self.nameless.range(places).next().is_some())
     }
 
     /// The method whose code is at this place.
     pub(super) fn name(&mut self, range: CodeRange, method: &Method) {
-        let numbers: Vec<AddressNumber> = self.within(range).map(|(_, number)| number).collect();
-        for number in numbers {
+        for number in self.take_nameless(range) {
             if let Some(known) = self.methods.get_mut(number as usize) {
-                known.get_or_insert_with(|| method.clone());
+                *known = Some(method.clone());
             }
         }
     }
@@ -90,14 +104,24 @@ impl Addresses {
         self.methods.iter_mut().flatten()
     }
 
-    /// A frame has the address behind its call, so that of a call at the end of a method is the first one behind it.
-    fn within(&self, range: CodeRange) -> impl Iterator<Item = (u64, AddressNumber)> {
-        let CodeRange { start, bytes } = range;
-        let end = start.saturating_add(u64::from(bytes));
-        let first = start.saturating_add(1);
-        let places = [&self.current, &self.before_unload];
-        let there =
-            places.into_iter().filter(move |_| first <= end).flat_map(move |of| of.range(first..=end));
-        there.map(|(address, number)| (*address, *number))
+    fn take_nameless(&mut self, range: CodeRange) -> Vec<AddressNumber> {
+        let Some(addresses) = behind_calls(range) else { return Vec::new() };
+        let taken: Vec<(u64, AddressNumber)> = self.nameless.range(places(addresses)).copied().collect();
+        for place in &taken {
+            self.nameless.remove(place);
+        }
+        taken.into_iter().map(|(_, number)| number).collect()
     }
+}
+
+/// The first and the last address behind a call in this code. A frame has the address behind its call, so that of a call at
+/// the end of a method is the first one behind it.
+fn behind_calls(range: CodeRange) -> Option<(u64, u64)> {
+    let CodeRange { start, bytes } = range;
+    let (first, end) = (start.saturating_add(1), start.saturating_add(u64::from(bytes)));
+    (first <= end).then_some((first, end))
+}
+
+fn places((first, end): (u64, u64)) -> RangeInclusive<(u64, AddressNumber)> {
+    (first, 0)..=(end, AddressNumber::MAX)
 }

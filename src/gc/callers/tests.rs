@@ -116,6 +116,20 @@ fn an_assembly_that_is_unloaded_takes_the_names_of_earlier_stacks() {
     }
 }
 
+/// An event costs no more where many addresses have their names already. Without that, this would take minutes.
+#[test]
+fn the_same_code_told_again_and_again_takes_no_longer() {
+    let mut callers = Callers::default();
+    let first = stack(&mut callers, &[0x10_0001]);
+    for n in 0..(1 << 17) / 64 {
+        let frames: Vec<u8> = (0..64).flat_map(|f| (0x10_0002_u64 + n * 64 + f).to_le_bytes()).collect();
+        callers.stack(&frames, 8);
+    }
+    let all = method(APP, 0x10_0000, u32::MAX, "Program", "Run");
+    (0..200_000).for_each(|_| callers.rundown_event(144, &all, AT_NS));
+    assert_eq!(callers.innermost(first), named("Program.Run"));
+}
+
 #[test]
 fn stacks_are_bounded() {
     let info = allocation_counter::measure(|| {
