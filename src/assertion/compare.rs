@@ -7,7 +7,7 @@ use super::parse::{self, Assertion, InvalidAssertion, Op};
 use super::statistic::Statistic;
 use crate::escape::escape_untrusted;
 use crate::gc::facts::{Lost, Watch};
-use crate::gc::record::Gc;
+use crate::gc::record::{Gc, Level};
 use crate::gc::summary::Summary;
 
 /// The metrics that are always compared.
@@ -87,7 +87,7 @@ impl Row {
 const MAX_LENGTH_DIFFERENCE: f64 = 0.01;
 
 /// The lengths of both watches in seconds; `None`: they are equally long, or one is unknown.
-pub(crate) fn lengths(before: &Watch, after: &Watch) -> Option<(f64, f64)> {
+fn lengths(before: &Watch, after: &Watch) -> Option<(f64, f64)> {
     let seconds = |watch: &Watch| watch.duration_ns.filter(|ns| *ns > 0).map(|ns| ns as f64 / 1e9);
     let (before_s, after_s) = (seconds(before)?, seconds(after)?);
     let differ = (before_s - after_s).abs() > MAX_LENGTH_DIFFERENCE * before_s.max(after_s);
@@ -219,6 +219,7 @@ pub(crate) fn rows(before: (&Side, &Lost, &Watch), after: (&Side, &Lost, &Watch)
 pub(crate) struct ChangeAssertion {
     pub(crate) text: String,
     pub(crate) name: String,
+    metric: &'static Metric,
     op: Op,
     limit: f64,
     /// The limit is a percentage of the value before, otherwise a difference.
@@ -240,6 +241,7 @@ impl std::str::FromStr for ChangeAssertion {
         Ok(ChangeAssertion {
             text: escape_untrusted(text),
             name,
+            metric: assertion.metric,
             op: assertion.op,
             limit: assertion.limit,
             relative,
@@ -252,6 +254,16 @@ impl ChangeAssertion {
     fn fails(&self, rows: &[Row]) -> Option<bool> {
         let row = rows.iter().find(|row| row.name == self.name)?;
         Some(self.forbids(row.change()?, row.change_percent()?))
+    }
+
+    /// What its metric is measured in.
+    pub(crate) fn unit(&self) -> Unit {
+        self.metric.unit
+    }
+
+    /// The lowest level that sees its metric.
+    pub(crate) fn level(&self) -> Level {
+        self.metric.level
     }
 
     /// Whether a change is one that must not occur. The change is in the metric's unit, and in percent of the value before.

@@ -1,11 +1,14 @@
 //! Evaluates assertions: adds collections as they come, and gives the verdicts at the end.
 
+use std::time::Duration;
+
 use super::disturbance::disturbances;
 use super::metric::Value;
 use super::parse::{Assertion, Op};
 use super::statistic::{Statistic, Values};
 use super::stop::StopCondition;
 use super::verdict::{Verdict, Violation};
+use super::warmup::Warmup;
 use crate::gc::facts::{Lost, Watch};
 use crate::gc::generation::Generation;
 use crate::gc::record::{Allocated, Gc, Incomplete, Level};
@@ -21,6 +24,7 @@ const GIB: f64 = 1_073_741_824.0;
 pub(crate) struct Assertions {
     evaluations: Vec<Evaluation>,
     stops: Vec<StopCondition>,
+    warmup: Option<Warmup>,
     /// The watch goes on when a condition is met.
     goes_on: bool,
     /// The condition that the last collection met.
@@ -72,6 +76,13 @@ impl Assertions {
         self
     }
 
+    /// With a time at the beginning whose collections count for nothing.
+    #[must_use]
+    pub(crate) fn after(mut self, warmup: Option<Duration>) -> Assertions {
+        self.warmup = warmup.map(Warmup::new);
+        self
+    }
+
     /// Whether a collection has met a condition that ends the watch.
     pub(crate) fn end_watch(&self) -> bool {
         !self.goes_on && self.stops.iter().any(StopCondition::is_met)
@@ -91,7 +102,7 @@ impl Assertions {
     /// Adds a collection; only complete ones count.
     pub(crate) fn add(&mut self, gc: &Gc) {
         self.met = None;
-        if gc.complete() {
+        if gc.complete() && self.warmup.as_mut().is_none_or(|warmup| warmup.add(gc)) {
             self.evaluations.iter_mut().for_each(|evaluation| evaluation.add(gc));
             for (n, stop) in self.stops.iter_mut().enumerate() {
                 if stop.add(gc) {
@@ -103,8 +114,22 @@ impl Assertions {
 
     /// The verdicts, in the order of the assertions, then those on the conditions that end a watch.
     pub(crate) fn judge(&self, summary: &Summary, lost: &Lost, watch: &Watch) -> Vec<Verdict> {
-        let judged = self.evaluations.iter().map(|evaluation| evaluation.judge(summary, lost, watch));
         let has_gaps = has_gaps(summary, lost);
+        let mut verdicts: Vec<Verdict> = match &self.warmup {
+            None => self.judged(summary, lost, watch, has_gaps),
+            Some(warmup) => match warmup.rest(watch) {
+                Some(rest) => self.judged(&warmup.after, lost, &rest, has_gaps),
+                None => self.unjudged("the watch ended within the warm-up"),
+            },
+        };
+        let warmup_ns = self.warmup.as_ref().map(|warmup| warmup.ns);
+        verdicts.iter_mut().for_each(|verdict| verdict.warmup_ns = warmup_ns);
+        verdicts
+    }
+
+    fn judged(&self, summary: &Summary, lost: &Lost, watch: &Watch, has_gaps: bool) -> Vec<Verdict> {
+        let judged =
+            self.evaluations.iter().map(|evaluation| evaluation.judge(summary, lost, watch, has_gaps));
         judged.chain(self.stops.iter().map(|stop| stop.verdict(watch, has_gaps))).collect()
     }
 
@@ -119,6 +144,7 @@ impl Assertions {
             holds: None,
             gcs_seen: None,
             unjudged: Some(why),
+            warmup_ns: None,
             violations: Vec::new(),
         };
         let stops = self.stops.iter().map(|stop| stop.unjudged(why));
@@ -213,7 +239,7 @@ impl Evaluation {
         }
     }
 
-    fn judge(&self, summary: &Summary, lost: &Lost, watch: &Watch) -> Verdict {
+    fn judge(&self, summary: &Summary, lost: &Lost, watch: &Watch, has_gaps: bool) -> Verdict {
         let value = self.value(summary, lost, watch);
         let mut holds = value.map(|value| self.assertion.op.holds(value, self.assertion.limit));
         let mut unjudged = match (&self.state, value) {
@@ -224,7 +250,7 @@ impl Evaluation {
         };
         // A lost collection could have violated an assertion that seems to hold.
         let proved = matches!(self.state, State::Count(..)) && self.assertion.op.grows_truer();
-        if holds == Some(true) && !proved && !matches!(self.state, State::Lost) && has_gaps(summary, lost) {
+        if holds == Some(true) && !proved && !matches!(self.state, State::Lost) && has_gaps {
             (holds, unjudged) = (None, Some("collections or events were lost"));
         }
         Verdict {
@@ -243,6 +269,7 @@ impl Evaluation {
                 _ => None,
             },
             unjudged,
+            warmup_ns: None,
             violations: if holds == Some(false) { self.violations.clone() } else { Vec::new() },
         }
     }
@@ -341,6 +368,34 @@ mod tests {
         let mut two = gc(2, 2, 1);
         two.heap_after_bytes = Some(104);
         assert_eq!(judge("heap.growth.percent < 5", &[one, two]).value, Some(4.0));
+    }
+
+    #[test]
+    fn a_warm_up_counts_for_nothing() {
+        let mut gcs = [gc(1, 2, 50_000_000), gc(2, 2, 3_000_000), gc(3, 2, 4_000_000)];
+        for (n, (gc, bytes)) in gcs.iter_mut().zip([100, 400, 420]).enumerate() {
+            gc.at_ns = Some(n as u64 * 1_000_000_000);
+            gc.heap_after_bytes = Some(bytes);
+        }
+        let judged = |text: &str, seconds: u64, duration_s: u64| {
+            let mut assertions = Assertions::new(text.parse().ok()).after(Some(Duration::from_secs(seconds)));
+            let mut summary = Summary::default();
+            for gc in &gcs {
+                assertions.add(gc);
+                summary.add(gc);
+            }
+            let watch = Watch { duration_ns: Some(duration_s * 1_000_000_000), ..Watch::default() };
+            assertions.judge(&summary, &Lost::default(), &watch).swap_remove(0)
+        };
+        let v = judged("pause.max < 10ms", 1, 8);
+        assert_eq!((v.value, v.holds, v.warmup_ns), (Some(4e6), Some(true), Some(1_000_000_000)));
+        assert_eq!(judged("pause.max < 10ms", 0, 8).holds, Some(false));
+        assert_eq!(judged("heap.growth.percent < 20", 1, 8).value, Some(5.0));
+        assert_eq!(judged("heap.growth.percent < 20", 0, 8).value, Some(320.0));
+        assert_eq!(judged("pause.percent < 1", 1, 8).value, Some(0.1), "of the 7 s after it");
+        assert_eq!(judged("gc.count < 3", 1, 8).value, Some(2.0));
+        let short = judged("gc.count < 3", 8, 8);
+        assert_eq!((short.holds, short.unjudged), (None, Some("the watch ended within the warm-up")));
     }
 
     #[test]

@@ -9,8 +9,9 @@ mod parse;
 mod statistic;
 mod stop;
 mod verdict;
+mod warmup;
 
-pub(crate) use compare::{ChangeAssertion, ChangeVerdict, Row, Side, Wanted, lengths, named, rows, wanted};
+pub(crate) use compare::{ChangeAssertion, ChangeVerdict, Row, Side, Wanted, named, rows, wanted};
 pub(crate) use evaluation::Assertions;
 pub(crate) use metric::{METRICS, Unit, Value};
 pub(crate) use noise::Test;

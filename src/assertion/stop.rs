@@ -118,6 +118,7 @@ impl StopCondition {
             holds: unjudged.is_none().then_some(!self.is_met()),
             gcs_seen: None,
             unjudged,
+            warmup_ns: None,
             violations: self.met.into_iter().collect(),
         }
     }

@@ -34,6 +34,8 @@ pub(crate) struct Verdict {
     pub(crate) gcs_seen: Option<u64>,
     /// Why there is no verdict.
     pub(crate) unjudged: Option<&'static str>,
+    /// The time at the beginning whose collections do not count, ns. `None`: all count.
+    pub(crate) warmup_ns: Option<u64>,
     /// The first 100 collections that violate it.
     pub(crate) violations: Vec<Violation>,
 }

@@ -12,7 +12,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::assertion::{Assertion, ChangeAssertion, StopCondition};
-use crate::experiment::{Goal, Variables};
+use crate::experiment::{Goal, MIN_EFFECT_PERCENT, Variables};
 use crate::gc::facts::{Sample, StepBackLimits};
 use crate::gc::generation::Generation;
 use crate::gc::record::Level;
@@ -177,6 +177,9 @@ pub(crate) struct AssertionArgs {
     /// The profile in the file [default: `default`, or the only one]
     #[arg(long, value_name = "NAME", requires = "assert_file", env = "GCWATCH_ASSERT_PROFILE")]
     pub(crate) assert_profile: Option<String>,
+    /// Collections that begin in this time from the start of the watch count for no assertion, such as `10s`
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
+    pub(crate) warmup: Option<Duration>,
 }
 
 /// How closely, and for how long, a live process is watched.
@@ -248,6 +251,10 @@ pub(crate) struct RunArgs {
     /// With --follow: watch only processes with this name, such as testhost; can be given more than once
     #[arg(long, value_name = "NAME", requires = "follow")]
     pub(crate) only: Vec<String>,
+    /// Run the command so many times, one after the other. The files of --output and --record get the number of the run
+    /// in their names: gc-1.json, gc-2.json
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repeat: Option<u32>,
     #[command(flatten)]
     pub(crate) watch: WatchArgs,
     #[command(flatten)]
@@ -328,16 +335,31 @@ pub(crate) struct ReportArgs {
 /// `gcwatch diff`.
 #[derive(Debug, Args)]
 pub(crate) struct DiffArgs {
-    /// Two recordings or JSON documents, also compressed; or with `--`, all those before a change
+    /// Two recordings or JSON documents, also compressed; or with `--`, all those before a change. A directory stands for
+    /// all recordings and documents in it, and a pattern such as `before/*.json` for the files that match
     #[arg(required = true, value_name = "BEFORE")]
     pub(crate) before: Vec<PathBuf>,
     /// Those after the change, in several runs
     #[arg(last = true, value_name = "AFTER")]
     pub(crate) after: Vec<PathBuf>,
-    /// A change that must not occur, such as `pause.p99 > +10%` (exit code 10); can be given more than once. With several
-    /// runs a side it must also be more than the spread between runs
+    /// Compare nothing (exit code 11) if the runs differ in program, arguments, runtime, system, GC, processors or level,
+    /// if a side is twice as long as the other, or if data is lost or incomplete
+    #[arg(long)]
+    pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) comparison: ComparisonArgs,
+}
+
+/// What a comparison fails on, and how it is shown.
+#[derive(Debug, Args)]
+pub(crate) struct ComparisonArgs {
+    /// A change that must not occur, such as `gen2.per_gib > +10%` (exit code 10); can be given more than once. With
+    /// several runs a side it must also be more than the spread between runs
     #[arg(long, value_name = "EXPR")]
     pub(crate) fail_on: Vec<ChangeAssertion>,
+    /// Call a difference better or worse only from this percentage on [default: 5]
+    #[arg(long, value_name = "PERCENT", value_parser = values::percent)]
+    pub(crate) min_effect: Option<f64>,
     /// Report format; text is a table
     #[arg(long, value_enum, default_value_t = DiffFormat::Text)]
     pub(crate) format: DiffFormat,
@@ -350,6 +372,13 @@ pub(crate) struct DiffArgs {
     /// Units of sizes: iec (KiB), si (kB), or bytes
     #[arg(long, value_enum, default_value_t = Units::Iec)]
     pub(crate) units: Units,
+}
+
+impl ComparisonArgs {
+    /// The smallest difference that is called better or worse, in percent.
+    pub(crate) fn min_effect_percent(&self) -> f64 {
+        self.min_effect.unwrap_or(MIN_EFFECT_PERCENT)
+    }
 }
 
 /// `gcwatch try`.
@@ -381,18 +410,8 @@ pub(crate) struct TryArgs {
     /// Show what the commands print, on stderr
     #[arg(long)]
     pub(crate) show_output: bool,
-    /// Report format; text is a table for each variant
-    #[arg(long, value_enum, default_value_t = DiffFormat::Text)]
-    pub(crate) format: DiffFormat,
-    /// Where to write; `-` is stdout
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-    /// When to use colours
-    #[arg(long, value_enum, default_value_t = When::Auto, value_name = "WHEN")]
-    pub(crate) color: When,
-    /// Units of sizes: iec (KiB), si (kB), or bytes
-    #[arg(long, value_enum, default_value_t = Units::Iec)]
-    pub(crate) units: Units,
+    #[command(flatten)]
+    pub(crate) comparison: ComparisonArgs,
     /// The program and its arguments; or several commands with `:::` between them, which are compared with the first
     #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,

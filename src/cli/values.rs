@@ -77,6 +77,15 @@ pub(crate) fn rotation(text: &str) -> Result<Rotation, String> {
     Ok(Rotation { bytes: size(bytes.trim())?, files, keep: None })
 }
 
+/// `5`, `5%` or `2.5 %`: a percentage from 0 on.
+pub(crate) fn percent(text: &str) -> Result<f64, String> {
+    let number = text.trim().trim_end_matches('%').trim_end().parse::<f64>();
+    number
+        .ok()
+        .filter(|percent| (0.0..=1e6).contains(percent))
+        .ok_or_else(|| format!("`{text}` is not a percentage; examples: 5, 2.5%"))
+}
+
 /// `1/30s`: a number of collections, or `2s/30s`: a length of time, once per interval.
 pub(crate) fn sample(text: &str) -> Result<Sample, String> {
     const MIN_INTERVAL: Duration = Duration::from_secs(1);

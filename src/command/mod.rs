@@ -11,6 +11,7 @@ mod input;
 pub(crate) mod observer;
 mod output;
 mod ps;
+mod repeat;
 mod report;
 mod request;
 mod run;
@@ -21,14 +22,16 @@ mod verdict;
 mod watches;
 
 use crate::cli::config::Config;
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Command, RunArgs};
 use crate::exit::{Code, Failure};
 
 /// Runs the subcommand.
 pub(crate) fn dispatch(cli: &Cli, config: Option<&Config>) -> Result<Code, Failure> {
     match &cli.command {
-        Command::Run(args) if args.follow => follow::run(args),
-        Command::Run(args) => run::run(args),
+        Command::Run(args) => match args.repeat {
+            Some(times) => repeat::run(args, times),
+            None => once(args),
+        },
         Command::Attach(args) => attach::run(args),
         Command::Ps(args) => ps::run(args),
         Command::Report(args) => report::run(args),
@@ -40,6 +43,11 @@ pub(crate) fn dispatch(cli: &Cli, config: Option<&Config>) -> Result<Code, Failu
         Command::Completions { shell } => generate::completions(*shell),
         Command::Man => generate::man(),
     }
+}
+
+/// One run of a command.
+fn once(args: &RunArgs) -> Result<Code, Failure> {
+    if args.follow { follow::run(args) } else { run::run(args) }
 }
 
 /// How much the log says: 0 nothing, 1 steps, 2 everything.

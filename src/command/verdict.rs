@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::assertion::{Assertion, Assertions, Verdict};
+use crate::assertion::{Assertion, Assertions, ChangeVerdict, Verdict};
 use crate::cli::{AssertionArgs, Format, OutputArgs};
 use crate::exit::{Code, Failure};
 use crate::report;
@@ -21,7 +21,7 @@ pub(super) fn assertions(args: &AssertionArgs) -> Result<Assertions, Failure> {
     if let Some(path) = &args.assert_file {
         exprs.extend(from_file(path, args)?);
     }
-    Ok(Assertions::new(exprs))
+    Ok(Assertions::new(exprs).after(args.warmup))
 }
 
 fn from_file(path: &Path, args: &AssertionArgs) -> Result<Vec<Assertion>, Failure> {
@@ -73,6 +73,17 @@ pub(super) fn code(verdicts: &[Verdict]) -> Code {
     if verdicts.iter().any(|v| v.holds == Some(false)) {
         Code::BROKEN
     } else if verdicts.iter().any(|v| v.holds.is_none()) {
+        Code::INCOMPLETE
+    } else {
+        Code::OK
+    }
+}
+
+/// The exit code from the verdicts on changes.
+pub(super) fn of_changes<'v>(judged: impl Iterator<Item = &'v ChangeVerdict> + Clone) -> Code {
+    if judged.clone().any(|judged| judged.fails == Some(true)) {
+        Code::BROKEN
+    } else if judged.clone().any(|judged| judged.fails.is_none()) {
         Code::INCOMPLETE
     } else {
         Code::OK

@@ -6,7 +6,7 @@ use super::shift::{Shift, deviation, median, ratio, shift, spread};
 
 /// The probability that any of the comparisons that are judged together is called a difference by chance.
 pub(crate) const FAMILY_ERROR: f64 = 0.01;
-/// Smaller differences are not called better or worse, in percent of the median before.
+/// Smaller differences are not called better or worse, in percent of the median before, if nothing else is asked for.
 pub(crate) const MIN_EFFECT_PERCENT: f64 = 5.0;
 
 /// What a comparison shows.
@@ -14,7 +14,7 @@ pub(crate) const MIN_EFFECT_PERCENT: f64 = 5.0;
 pub(crate) enum Outcome {
     /// More than the spread between runs.
     Differs,
-    /// The same, but less than [`MIN_EFFECT_PERCENT`].
+    /// The same, but less than the smallest effect that counts.
     Small,
     /// The spread between runs can be the reason.
     Noise,
@@ -102,8 +102,9 @@ pub(crate) fn compared(before: &[f64], after: &[f64]) -> Comparison {
     }
 }
 
-/// Judges comparisons together: the more there are, the clearer each has to be (Holm).
-pub(crate) fn judge(comparisons: &mut [&mut Comparison]) {
+/// Judges comparisons together: the more there are, the clearer each has to be (Holm). Differences below `min_effect_percent`
+/// are [`Outcome::Small`].
+pub(crate) fn judge(comparisons: &mut [&mut Comparison], min_effect_percent: f64) {
     let p: Vec<f64> = comparisons.iter().filter_map(|c| c.p).collect();
     let mut adjusted = holm(&p).into_iter();
     let needed = needed::to_judge(p.len(), FAMILY_ERROR);
@@ -113,14 +114,14 @@ pub(crate) fn judge(comparisons: &mut [&mut Comparison]) {
         if comparison.p.is_some() {
             comparison.adjusted_p = adjusted.next();
         }
-        comparison.outcome = outcome(comparison);
+        comparison.outcome = outcome(comparison, min_effect_percent);
     }
 }
 
-fn outcome(of: &Comparison) -> Outcome {
+fn outcome(of: &Comparison, min_effect_percent: f64) -> Outcome {
     let Some(p) = of.adjusted_p else { return Outcome::Unknown };
     if p <= FAMILY_ERROR {
-        let large = of.change_percent().is_some_and(|percent| percent.abs() >= MIN_EFFECT_PERCENT);
+        let large = of.change_percent().is_some_and(|percent| percent.abs() >= min_effect_percent);
         return if large { Outcome::Differs } else { Outcome::Small };
     }
     if smallest_p(of.runs) * of.judged_together as f64 > FAMILY_ERROR {
@@ -171,7 +172,7 @@ mod tests {
 
     fn judged(before: &[f64], after: &[f64]) -> Comparison {
         let mut comparison = compared(before, after);
-        judge(&mut [&mut comparison]);
+        judge(&mut [&mut comparison], MIN_EFFECT_PERCENT);
         comparison
     }
 
@@ -202,7 +203,7 @@ mod tests {
         let mut side = || -> Vec<f64> { (0..10).map(|_| 1.0 + dice.f64()).collect() };
         let alarms = (0..500).filter(|_| {
             let mut family: Vec<Comparison> = (0..12).map(|_| compared(&side(), &side())).collect();
-            judge(&mut family.iter_mut().collect::<Vec<_>>());
+            judge(&mut family.iter_mut().collect::<Vec<_>>(), MIN_EFFECT_PERCENT);
             family.iter().any(|c| c.beyond_noise() == Some(true))
         });
         let alarms = alarms.count();

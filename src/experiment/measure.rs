@@ -1,6 +1,6 @@
 //! What is measured of each run.
 
-use crate::assertion::Unit;
+use crate::assertion::{ChangeAssertion, Unit};
 
 /// From the start of the program to its end, without the time in which it waited for gcwatch.
 pub(crate) const WALL: &str = "wall";
@@ -22,7 +22,7 @@ pub(crate) enum Direction {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Measure {
     /// As in `gcwatch metrics`, or [`WALL`], [`OWN`] or [`PEAK`].
-    pub(crate) name: &'static str,
+    pub(crate) name: String,
     pub(crate) unit: Unit,
     pub(crate) direction: Direction,
     pub(crate) source: Source,
@@ -41,11 +41,20 @@ pub(crate) enum Source {
     Peak,
 }
 
-/// What is measured. `own`: the program prints a figure, and this is the better direction. `several_commands`: the sides
+/// What is measured: the usual figures, and those of `fail_on`. `own`: the program prints a figure, and this is the better direction. `several_commands`: the sides
 /// are commands, not settings.
-pub(crate) fn measures(own: Option<Direction>, several_commands: bool) -> Vec<Measure> {
-    let lower =
-        |name, unit, source| Measure { name, unit, direction: Direction::Lower, source, is_compared: true };
+pub(crate) fn measures(
+    own: Option<Direction>,
+    several_commands: bool,
+    fail_on: &[ChangeAssertion],
+) -> Vec<Measure> {
+    let lower = |name: &str, unit, source| Measure {
+        name: name.to_owned(),
+        unit,
+        direction: Direction::Lower,
+        source,
+        is_compared: true,
+    };
     let mut all = vec![lower(WALL, Unit::Ns, Source::Wall)];
     all.extend(own.map(|direction| Measure { direction, ..lower(OWN, Unit::Count, Source::Own) }));
     for (name, unit) in [
@@ -70,6 +79,12 @@ pub(crate) fn measures(own: Option<Direction>, several_commands: bool) -> Vec<Me
         });
     }
     all.push(lower(PEAK, Unit::Bytes, Source::Peak));
+    for assertion in fail_on {
+        match all.iter_mut().find(|measure| measure.name == assertion.name) {
+            Some(measure) => measure.is_compared = true,
+            None => all.push(lower(&assertion.name, assertion.unit(), Source::Collections)),
+        }
+    }
     all
 }
 
@@ -85,8 +100,8 @@ mod tests {
 
     #[test]
     fn those_of_collections_are_metrics_with_the_same_unit() {
-        let all = measures(Some(Direction::Higher), false);
-        assert_eq!((all.len(), measures(None, true).len()), (13, 12));
+        let all = measures(Some(Direction::Higher), false, &[]);
+        assert_eq!((all.len(), measures(None, true, &[]).len()), (13, 12));
         for measure in all.iter().filter(|measure| measure.source == Source::Collections) {
             let metric = METRICS.iter().find(|metric| {
                 measure.name == metric.name

@@ -2,6 +2,7 @@
 //! Knows numbers and settings, and starts nothing.
 
 mod comparison;
+mod gate;
 mod goal;
 mod measure;
 mod needed;
@@ -13,6 +14,7 @@ mod shift;
 mod variant;
 
 pub(crate) use comparison::{Comparison, FAMILY_ERROR, MIN_EFFECT_PERCENT, Outcome, compared, judge};
+pub(crate) use gate::{Gated, gate, gates};
 pub(crate) use goal::{Goal, Winner, winner};
 pub(crate) use measure::{Direction, Measure, OWN, Source, measures, without_collections};
 pub(crate) use needed::to_judge;

@@ -33,11 +33,17 @@ pub(crate) struct Results {
     pub(crate) tests: usize,
     /// With fewer runs a side no difference can be found.
     pub(crate) needed_runs: usize,
+    /// Smaller differences are not called better or worse, in percent.
+    pub(crate) min_effect_percent: f64,
 }
 
 impl Results {
     /// Compares all sides with the first one, by all measures, and judges all comparisons together.
-    pub(crate) fn new(measures: Vec<Measure>, sides: Vec<(Variant, Vec<Run>)>) -> Results {
+    pub(crate) fn new(
+        measures: Vec<Measure>,
+        sides: Vec<(Variant, Vec<Run>)>,
+        min_effect_percent: f64,
+    ) -> Results {
         let side = |(variant, runs)| Side { variant, runs, comparisons: Vec::new() };
         let mut sides: Vec<Side> = sides.into_iter().map(side).collect();
         let values = |side: &Side, measure: usize| match measures[measure].is_compared {
@@ -52,9 +58,9 @@ impl Results {
             }
         }
         let mut all: Vec<&mut Comparison> = sides.iter_mut().flat_map(|side| &mut side.comparisons).collect();
-        judge(&mut all);
+        judge(&mut all, min_effect_percent);
         let of_first = all.first().map_or((0, 0), |c| (c.judged_together, c.needed_runs));
-        Results { measures, sides, tests: of_first.0, needed_runs: of_first.1 }
+        Results { measures, sides, tests: of_first.0, needed_runs: of_first.1, min_effect_percent }
     }
 
     /// The fewest runs of a side.
@@ -66,12 +72,13 @@ impl Results {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::experiment::comparison::MIN_EFFECT_PERCENT;
     use crate::experiment::measure::measures;
     use crate::experiment::setting::Variables;
 
     /// Results of which only the wall times are known.
     pub(crate) fn of_walls(sides: &[Vec<f64>]) -> Results {
-        let measures = measures(None, false);
+        let measures = measures(None, false, &[]);
         let run = |wall: &f64| {
             let mut run: Run = vec![None; measures.len()];
             run[0] = Some(*wall);
@@ -83,7 +90,7 @@ pub(crate) mod tests {
             (variant, walls.iter().map(run).collect())
         };
         let sides = sides.iter().enumerate().map(side).collect();
-        Results::new(measures, sides)
+        Results::new(measures, sides, MIN_EFFECT_PERCENT)
     }
 
     #[test]

@@ -21,6 +21,8 @@ pub(crate) struct Target {
     pub(crate) runtime_version: Option<String>,
     pub(crate) arch: Option<String>,
     pub(crate) os: Option<String>,
+    /// Processors that the runtime sees.
+    pub(crate) processors: Option<u32>,
     pub(crate) gc: GcSettings,
 }
 

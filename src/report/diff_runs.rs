@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::diff_findings;
 use super::diff_side::DiffSide;
+use super::gate;
 use super::json::{Number, TOOL, Tool};
 use super::markdown::plain;
 use super::style::{Role, Style, Terminal, wrapped};
@@ -13,7 +14,7 @@ use super::table::{Cell, Column, table};
 use super::units::{Units, in_unit, plural};
 use crate::assertion::{ChangeAssertion, ChangeVerdict, Unit};
 use crate::escape::{escape_untrusted, to_json_pretty};
-use crate::experiment::{Comparison, FAMILY_ERROR, MIN_EFFECT_PERCENT, Outcome};
+use crate::experiment::{Comparison, FAMILY_ERROR, Outcome};
 
 /// One metric of all runs.
 #[derive(Debug, Clone)]
@@ -35,14 +36,19 @@ pub(crate) struct RunsReport<'a> {
     /// Those of the verdicts.
     pub(crate) assertions: &'a [ChangeAssertion],
     pub(crate) warnings: &'a [String],
+    /// Smaller differences are not called better or worse, in percent.
+    pub(crate) min_effect_percent: f64,
     /// The exit code.
     pub(crate) code: i32,
 }
 
+const WORSE: &str = "worse, beyond noise";
+const BETTER: &str = "better, beyond noise";
+
 /// In percent; a percentage changes by points.
-fn percent(row: &RunsRow, change: f64) -> String {
+fn percent(unit: Unit, change: f64) -> String {
     let sign = if change > 0.0 { "+" } else { "" };
-    match row.unit {
+    match unit {
         _ if change == 0.0 => "=".to_owned(),
         Unit::Percent => format!("{sign}{change:.1} pt"),
         _ if change.is_infinite() => if change > 0.0 { "new" } else { "gone" }.to_owned(),
@@ -50,12 +56,12 @@ fn percent(row: &RunsRow, change: f64) -> String {
     }
 }
 
-fn change(row: &RunsRow) -> String {
-    let by = match row.unit {
-        Unit::Percent => row.comparison.shift.map(|shift| shift.by),
-        _ => row.comparison.change_percent(),
+pub(super) fn change(comparison: &Comparison, unit: Unit) -> String {
+    let by = match unit {
+        Unit::Percent => comparison.shift.map(|shift| shift.by),
+        _ => comparison.change_percent(),
     };
-    by.map_or_else(|| "-".to_owned(), |by| percent(row, by))
+    by.map_or_else(|| "-".to_owned(), |by| percent(unit, by))
 }
 
 fn interval(row: &RunsRow) -> String {
@@ -71,30 +77,32 @@ fn interval(row: &RunsRow) -> String {
     }
 }
 
-fn word(row: &RunsRow) -> &'static str {
+fn word(row: &RunsRow, min_effect_percent: f64) -> String {
     let more = row.comparison.shift.is_some_and(|shift| shift.by > 0.0);
-    match row.comparison.outcome {
+    let word = match row.comparison.outcome {
         _ if !row.is_judged => "",
-        Outcome::Differs if more => "worse, beyond noise",
-        Outcome::Differs => "better, beyond noise",
-        Outcome::Small => "differs, below 5 %",
+        Outcome::Differs if more => WORSE,
+        Outcome::Differs => BETTER,
+        Outcome::Small => return format!("differs, below {min_effect_percent} %"),
         Outcome::Noise => "within noise",
         Outcome::Equal => "",
         Outcome::TooFew => "too few runs",
         Outcome::Unknown => "on one side only",
-    }
+    };
+    word.to_owned()
 }
 
 impl RunsReport<'_> {
     fn method(&self) -> String {
         let judged = self.rows.iter().filter(|row| row.is_judged).count();
         format!(
-            "medians of the runs; beyond noise: by the exact rank-sum test (Mann-Whitney, two-sided) across runs, at {:.0} % for {} together (Holm); change: by the median of all ratios between runs (Hodges-Lehmann), with its 95 % interval; better and worse from {MIN_EFFECT_PERCENT:.0} %",
+            "medians of the runs; beyond noise: by the exact rank-sum test (Mann-Whitney, two-sided) across runs, at {:.0} % for {} together (Holm); change: by the median of all ratios between runs (Hodges-Lehmann), with its 95 % interval; better and worse from {} %",
             FAMILY_ERROR * 100.0,
             match judged {
                 1 => "the one metric judged".to_owned(),
                 n => format!("the {n} metrics judged"),
-            }
+            },
+            self.min_effect_percent
         )
     }
 
@@ -117,15 +125,8 @@ impl RunsReport<'_> {
 
     fn verdicts(&self) -> Vec<String> {
         let one = |(judged, assertion): (&ChangeVerdict, &ChangeAssertion)| {
-            let sign = match judged.fails {
-                Some(true) => "FAIL",
-                Some(false) => "ok",
-                None => "?",
-            };
             let row = self.rows.iter().find(|row| row.name == judged.name);
-            let why = row
-                .map_or_else(|| "could not be judged: no data".to_owned(), |row| why(judged, assertion, row));
-            format!("{sign:<6}{}  {why}", judged.text)
+            gate::line(judged, assertion, row.map(|row| &row.comparison))
         };
         self.judged.iter().zip(self.assertions).map(one).collect()
     }
@@ -148,14 +149,18 @@ impl RunsReport<'_> {
             Column::right("95 %", 2),
             Column::left("", 2),
         ];
-        let rows: Vec<Vec<Cell>> = self.rows.iter().map(|row| cells(row, units, terminal.unicode)).collect();
+        let rows: Vec<Vec<Cell>> = self
+            .rows
+            .iter()
+            .map(|row| cells(row, self.min_effect_percent, units, terminal.unicode))
+            .collect();
         let table = table(style, &names, &rows, terminal.columns);
         lines.extend(table.into_iter().map(super::style::Line::into_string));
         lines.push(String::new());
         lines.extend(wrapped(&self.method(), 0, columns));
         if !self.judged.is_empty() {
             lines.push(String::new());
-            lines.extend(self.verdicts());
+            lines.extend(self.verdicts().iter().flat_map(|line| gate::in_columns(line, columns)));
         }
         lines.extend(diff_findings::text(&self.sides[0], &self.sides[1], columns));
         lines.join("\n") + "\n"
@@ -180,8 +185,11 @@ impl RunsReport<'_> {
             "|---|---:|---:|---:|---|---|".to_owned(),
         ]);
         for row in self.rows {
-            let cells: Vec<String> =
-                cells(row, units, true).into_iter().skip(1).map(|(text, _)| text).collect();
+            let cells: Vec<String> = cells(row, self.min_effect_percent, units, true)
+                .into_iter()
+                .skip(1)
+                .map(|(text, _)| text)
+                .collect();
             lines.push(format!("| `{}` | {} |", row.name, cells.join(" | ")));
         }
         lines.extend([String::new(), format!("<sub>{}</sub>", self.method())]);
@@ -198,6 +206,7 @@ impl RunsReport<'_> {
             test: "rank-sum-exact-two-sided",
             correction: "holm",
             family_error: FAMILY_ERROR,
+            min_effect_percent: Number(self.min_effect_percent),
             metrics: self.rows.iter().map(MetricOut::of).collect(),
             fail_on: self.judged.iter().map(|j| FailOn { expr: &j.text, fails: j.fails }).collect(),
             warnings: self.warnings,
@@ -207,45 +216,24 @@ impl RunsReport<'_> {
     }
 }
 
-fn cells(row: &RunsRow, units: Units, unicode: bool) -> Vec<Cell> {
+fn cells(row: &RunsRow, min_effect_percent: f64, units: Units, unicode: bool) -> Vec<Cell> {
     let median = |side: usize| {
         row.comparison.medians[side].map_or_else(|| "-".to_owned(), |m| in_unit(m, row.unit, units, unicode))
     };
-    let word = word(row);
-    let role = match word {
-        "worse, beyond noise" => Role::Alarm,
-        "better, beyond noise" => Role::Strong,
+    let word = word(row, min_effect_percent);
+    let role = match word.as_str() {
+        WORSE => Role::Alarm,
+        BETTER => Role::Strong,
         _ => Role::Dim,
     };
     vec![
         (row.name.clone(), Role::Plain),
         (median(0), Role::Plain),
         (median(1), Role::Plain),
-        (change(row), Role::Plain),
+        (change(&row.comparison, row.unit), Role::Plain),
         (interval(row), Role::Dim),
-        (word.to_owned(), role),
+        (word, role),
     ]
-}
-
-/// The reason of a verdict.
-fn why(judged: &ChangeVerdict, assertion: &ChangeAssertion, row: &RunsRow) -> String {
-    let comparison = &row.comparison;
-    match (judged.fails, comparison.outcome) {
-        (None, Outcome::TooFew) => {
-            format!("could not be judged: it takes {} runs a side", comparison.needed_runs)
-        }
-        (None, _) => "could not be judged: a side has no data".to_owned(),
-        (Some(true), _) => format!("{}  (beyond noise)", change(row)),
-        (Some(false), Outcome::Noise) => {
-            let runs = assertion.bound_percent().and_then(|percent| comparison.runs_for(percent));
-            let few = runs.filter(|runs| *runs > comparison.runs[0].min(comparison.runs[1]));
-            let more = few.map_or_else(String::new, |runs| {
-                format!("; to find such a change 4 times in 5 takes about {runs} runs a side")
-            });
-            format!("{}  (within noise{more})", change(row))
-        }
-        (Some(false), _) => change(row),
-    }
 }
 
 #[derive(Serialize)]
@@ -258,6 +246,7 @@ struct Wire<'a> {
     correction: &'static str,
     /// The permitted probability of any false alarm, for all metrics judged.
     family_error: f64,
+    min_effect_percent: Number,
     metrics: Vec<MetricOut<'a>>,
     fail_on: Vec<FailOn<'a>>,
     warnings: &'a [String],

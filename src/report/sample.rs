@@ -43,6 +43,7 @@ pub(super) fn facts() -> Facts {
             runtime_version: Some("10.0.12".to_owned()),
             arch: Some("x64".to_owned()),
             os: Some("Linux".to_owned()),
+            processors: Some(4),
             gc: GcSettings {
                 server: Some(false),
                 concurrent: Some(true),

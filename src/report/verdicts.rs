@@ -1,7 +1,7 @@
 //! The verdicts as text: the last lines, and with `--quiet` the only ones.
 
 use super::style::{Line, Role, Style, Terminal};
-use super::units::{Units, generation_label, in_unit, plural};
+use super::units::{Units, duration, generation_label, in_unit, plural};
 use crate::assertion::{Unit, Verdict, Violation};
 
 /// At most so many collections are named in a line.
@@ -50,7 +50,7 @@ pub(crate) fn total(verdicts: &[Verdict]) -> String {
     let broken = verdicts.iter().filter(|v| v.holds == Some(false)).count();
     let open = verdicts.iter().filter(|v| v.holds.is_none()).count();
     let some = |n: usize| if n == 1 { "does" } else { "do" };
-    match (broken, open) {
+    let text = match (broken, open) {
         (0, 0) if all == 1 => "the assertion holds".to_owned(),
         (0, 0) => format!("all {all} assertions hold"),
         (0, open) => format!("{open} of {all} assertions could not be judged"),
@@ -58,6 +58,10 @@ pub(crate) fn total(verdicts: &[Verdict]) -> String {
         (broken, open) => {
             format!("{broken} of {all} assertions {} not hold, {open} could not be judged", some(broken))
         }
+    };
+    match verdicts.first().and_then(|v| v.warmup_ns) {
+        Some(ns) => format!("{text} (without the first {})", duration(ns, false)),
+        None => text,
     }
 }
 

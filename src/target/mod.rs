@@ -193,7 +193,7 @@ pub(crate) fn title_of(command_line: &str) -> String {
 }
 
 /// The words of a joined command line. Windows puts a word with spaces, and often the program, into quotes.
-fn words_of(mut line: &str) -> impl Iterator<Item = String> {
+pub(crate) fn words_of(mut line: &str) -> impl Iterator<Item = String> {
     std::iter::from_fn(move || {
         line = line.trim_start_matches(' ');
         let quoted = line.strip_prefix('"').and_then(|rest| rest.split_once('"'));
@@ -204,8 +204,13 @@ fn words_of(mut line: &str) -> impl Iterator<Item = String> {
     })
 }
 
+/// What stands behind the last separator of directories.
+pub(crate) fn last_part(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
 fn title_of_words(mut words: impl Iterator<Item = String>) -> String {
-    let last = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned();
+    let last = |path: &str| last_part(path).to_owned();
     let first = last(&words.next().unwrap_or_default());
     if first != "dotnet" && first != "dotnet.exe" {
         return cut(first, MAX_NAME_CHARS);
@@ -249,6 +254,7 @@ pub(crate) fn describe(info: Option<&ProcessInfo>, facts: Option<&ProcessFacts>)
         runtime_name: Some(".NET".into()),
         runtime_version: version,
         arch: info.map(|i| i.arch.clone()),
+        processors: None,
         os: info.map(|i| i.os.clone()),
         gc: gc_settings(facts),
     }

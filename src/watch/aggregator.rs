@@ -110,6 +110,7 @@ impl Aggregator {
                 self.facts.watch.started_at =
                     jiff::Timestamp::from_nanosecond(trace.sync_time_utc.into()).ok();
                 self.facts.target.pid.get_or_insert(trace.process_id);
+                self.facts.target.processors = Some(trace.processors).filter(|known| *known > 0);
                 self.is_trace = true;
             }
             // The file before it had the same events.

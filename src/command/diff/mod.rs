@@ -1,6 +1,7 @@
 //! `gcwatch diff`: compares two watches, or several runs with several others.
 
-mod exit_code;
+mod comparable;
+mod files;
 mod pair;
 mod several;
 mod side;
@@ -8,16 +9,42 @@ mod side;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use comparable::Doubts;
+
 use super::conclude::report_failed;
 use super::spared;
 use crate::cli::DiffArgs;
+use crate::escape::escape_untrusted;
 use crate::exit::{Code, Failure};
 use crate::sys;
 
 pub(crate) fn run(args: &DiffArgs) -> Result<Code, Failure> {
-    spared::inputs(args.output.as_deref(), args.before.iter().chain(&args.after).map(PathBuf::as_path))?;
-    let (text, code) = match (args.before.as_slice(), args.after.as_slice()) {
-        ([before, after], []) | ([before], [after]) => pair::run(args, [before, after])?,
+    let output = args.comparison.output.as_deref();
+    let (text, code) = match sides(args)? {
+        [before, after] if before.len() == 1 && after.len() == 1 => {
+            spared::inputs(output, [before[0].as_path(), after[0].as_path()])?;
+            pair::run(args, [&before[0], &after[0]])?
+        }
+        [before, after] => {
+            spared::inputs(output, before.iter().chain(&after).map(PathBuf::as_path))?;
+            several::run(args, [&before, &after])?
+        }
+    };
+    let written = match output.filter(|path| *path != Path::new("-")) {
+        Some(path) => sys::create(path).and_then(|mut file| file.write_all(text.as_bytes())),
+        None => io::stdout().write_all(text.as_bytes()),
+    };
+    match written {
+        // A closed pipe is no failure, and keeps the verdict's exit code.
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => report_failed(&e, output).map(|_| code),
+        _ => Ok(code),
+    }
+}
+
+/// The files of both sides. Without `--` there are two arguments, one a side.
+fn sides(args: &DiffArgs) -> Result<[Vec<PathBuf>; 2], Failure> {
+    let sides = match (args.before.as_slice(), args.after.as_slice()) {
+        ([before, after], []) => [std::slice::from_ref(before), std::slice::from_ref(after)],
         (given, []) => {
             let what = match given {
                 [one] => format!("{} alone has nothing to be compared with", one.display()),
@@ -29,17 +56,20 @@ pub(crate) fn run(args: &DiffArgs) -> Result<Code, Failure> {
                 "gcwatch diff BEFORE AFTER, or gcwatch diff BEFORE1 BEFORE2 ... -- AFTER1 AFTER2 ...",
             ));
         }
-        (before, after) => several::run(args, [before, after])?,
+        (before, after) => [before, after],
     };
-    let written = match args.output.as_deref().filter(|path| *path != Path::new("-")) {
-        Some(path) => sys::create(path).and_then(|mut file| file.write_all(text.as_bytes())),
-        None => io::stdout().write_all(text.as_bytes()),
-    };
-    match written {
-        // A closed pipe is no failure, and keeps the verdict's exit code.
-        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
-            report_failed(&e, args.output.as_deref()).map(|_| code)
+    Ok([files::of(sides[0])?, files::of(sides[1])?])
+}
+
+/// With `--strict`: runs that differ in more than what is compared, or are incomplete, are not compared.
+fn refused(doubts: &Doubts) -> Result<(), Failure> {
+    match doubts.forbidden().split_first() {
+        None => Ok(()),
+        Some((first, others)) => {
+            let what = format!("the runs are not compared (--strict): {}", escape_untrusted(first));
+            let failure = Failure::new(Code::INCOMPLETE, what);
+            let failure = others.iter().fold(failure, |failure, other| failure.seen(escape_untrusted(other)));
+            Err(failure.remedy("make both sides anew in the same way, or omit --strict"))
         }
-        _ => Ok(code),
     }
 }

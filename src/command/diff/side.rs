@@ -7,7 +7,7 @@ use crate::assertion::{Side, Wanted};
 use crate::command::input::{held_bytes, open, unreadable};
 use crate::exit::Failure;
 use crate::finding::{Finding, Rules};
-use crate::gc::facts::{BackgroundGc, Facts, Lost, Watch};
+use crate::gc::facts::{BackgroundGc, Facts, Lost, Target, Watch};
 use crate::gc::record::Gc;
 use crate::report::{self, DiffSide, Found, Units};
 use crate::watch::aggregator::Results;
@@ -21,7 +21,7 @@ pub(super) struct Watched {
     pub(super) side: Side,
     pub(super) watch: Watch,
     pub(super) lost: Lost,
-    title: Option<String>,
+    pub(super) target: Target,
     /// The recording or document is incomplete.
     pub(super) cut: bool,
     findings: Findings,
@@ -43,7 +43,7 @@ impl Watched {
     pub(super) fn shown(&self, path: &Path, units: Units) -> DiffSide {
         DiffSide {
             file: path.display().to_string(),
-            title: self.title.clone(),
+            title: self.target.command_line.clone(),
             gcs: self.side.summary.gcs,
             level: self.watch.level,
             duration_ns: self.watch.duration_ns,
@@ -88,7 +88,7 @@ fn document(path: &Path, input: impl Read, wanted: &[Wanted]) -> Result<Watched,
         side,
         watch: read.watch,
         lost: read.lost,
-        title: read.title,
+        target: read.target,
         cut: !read.complete,
         findings: Findings::Read(read.findings.map(report::told)),
     })
@@ -152,5 +152,5 @@ fn recording(path: &Path, inputs: Vec<Source>, wanted: &[Wanted]) -> Result<Watc
     }
     let cut = !clean || damage.is_some();
     let findings = Findings::Judged(collect.1.findings(&facts, &summary));
-    Ok(Watched { side: collect.0, watch: facts.watch, lost, title: facts.target.command_line, cut, findings })
+    Ok(Watched { side: collect.0, watch: facts.watch, lost, target: facts.target, cut, findings })
 }

@@ -10,10 +10,11 @@ use std::io::Write;
 use std::path::Path;
 
 use super::conclude::report_failed;
-use super::output;
+use super::{output, verdict};
 use crate::cli::{DiffFormat, TryArgs};
 use crate::exit::{Code, Failure};
-use crate::experiment::{Goal, Variables, Variant, winner};
+use crate::experiment::{Goal, Variables, Variant, gates, winner};
+use crate::gc::record::Level;
 use crate::report::TrialReport;
 use crate::watch::control::interrupted_by;
 
@@ -22,14 +23,18 @@ const NEXT_COMMAND: &str = ":::";
 
 pub(super) fn run(args: &TryArgs) -> Result<Code, Failure> {
     let variants = variants(args)?;
+    watched_at_basic(args)?;
     // Before the runs, which may take long.
-    let mut file = match args.output.as_deref().filter(|path| *path != Path::new("-")) {
+    let mut file = match args.comparison.output.as_deref().filter(|path| *path != Path::new("-")) {
         Some(path) => Some(output::create(path)?),
         None => None,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let done = runtime.block_on(trial::run(args, variants))?;
-    let code = done.interrupted.map_or(Code::OK, interrupted_by);
+    let gated = gates(&done.results, &args.comparison.fail_on);
+    let code = done
+        .interrupted
+        .map_or_else(|| verdict::of_changes(gated.iter().map(|gated| &gated.verdict)), interrupted_by);
     if done.results.fewest_runs() == 0 {
         return match done.interrupted {
             Some(_) => {
@@ -48,12 +53,13 @@ pub(super) fn run(args: &TryArgs) -> Result<Code, Failure> {
         warmup: args.warmup,
         processors: done.processors,
         runtime: done.runtime.as_deref(),
+        gated: &gated,
         warnings: &done.warnings,
         code: code.0,
     };
-    let units = output::units(args.units);
-    let text = match args.format {
-        DiffFormat::Text => report.text(output::terminal(args.color), units),
+    let units = output::units(args.comparison.units);
+    let text = match args.comparison.format {
+        DiffFormat::Text => report.text(output::terminal(args.comparison.color), units),
         DiffFormat::Json => report.json()?,
         DiffFormat::Markdown => report.markdown(units),
     };
@@ -61,7 +67,23 @@ pub(super) fn run(args: &TryArgs) -> Result<Code, Failure> {
         Some(file) => file.write_all(text.as_bytes()).and_then(|()| file.flush()),
         None => crate::sys::stdout().write_all(text.as_bytes()),
     };
-    written.map_or_else(|e| report_failed(&e, args.output.as_deref()).map(|_| code), |()| Ok(code))
+    written.map_or_else(|e| report_failed(&e, args.comparison.output.as_deref()).map(|_| code), |()| Ok(code))
+}
+
+/// Each run is watched at level `basic`, which changes it least.
+fn watched_at_basic(args: &TryArgs) -> Result<(), Failure> {
+    match args.comparison.fail_on.iter().find(|assertion| assertion.level() > Level::Basic) {
+        None => Ok(()),
+        Some(assertion) => {
+            let level = assertion.level().name();
+            let what =
+                format!("{} is seen at level `{level}` only, and `try` watches at `basic`", assertion.name);
+            let remedy = format!(
+                "record runs with `gcwatch run --level {level}`, and compare them with `gcwatch diff`"
+            );
+            Err(Failure::new(Code::USAGE, what).remedy(remedy))
+        }
+    }
 }
 
 /// What is compared, as far as it is known before the first run: the commands, or one command as it is and with the

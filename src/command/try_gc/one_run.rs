@@ -83,7 +83,7 @@ impl Control for Interruptible<'_> {
 impl<'a> Watcher<'a> {
     pub(super) fn new(measures: &[Measure], metric: Option<&'a Regex>, show_output: bool) -> Watcher<'a> {
         let names = measures.iter().filter(|measure| measure.source == Source::Collections);
-        let wanted = named(names.map(|measure| measure.name));
+        let wanted = named(names.map(|measure| measure.name.as_str()));
         Watcher { measures: measures.to_vec(), wanted, metric, show_output }
     }
 

@@ -49,7 +49,7 @@ pub(super) async fn run(args: &TryArgs, variants: Vec<Variant>) -> Result<Done, 
         false => Direction::Lower,
     });
     let several_commands = variants.len() > 1 && args.variants.is_empty();
-    let measures = measures(own, several_commands);
+    let measures = measures(own, several_commands, &args.comparison.fail_on);
     let only_one = variants.len() == 1;
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let mut trial = Trial {
@@ -83,7 +83,7 @@ pub(super) async fn run(args: &TryArgs, variants: Vec<Variant>) -> Result<Done, 
     if interrupted.is_some() {
         warnings.push("a signal ended the runs early: this is what was run until then".to_owned());
     }
-    let results = Results::new(measures, sides);
+    let results = Results::new(measures, sides, args.comparison.min_effect_percent());
     Ok(Done { results, several_commands, left_out, processors, runtime, warnings, interrupted })
 }
 

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::types::document::SCHEMA;
-use crate::gc::facts::{BackgroundGc, Lost, Watch};
+use crate::gc::facts::{BackgroundGc, GcSettings, Lost, Target, Watch};
 use crate::gc::generation::Generation;
 use crate::gc::named::Named;
 use crate::gc::record::{
@@ -15,7 +15,7 @@ use crate::gc::root_kind::{RootFlags, RootKind};
 /// What `diff` needs of a document.
 #[derive(Debug)]
 pub(crate) struct Read {
-    pub(crate) title: Option<String>,
+    pub(crate) target: Target,
     pub(crate) gcs: Vec<Gc>,
     pub(crate) watch: Watch,
     pub(crate) lost: Lost,
@@ -46,6 +46,23 @@ struct FindingIn {
 #[derive(Deserialize)]
 struct TargetIn {
     command_line: Option<String>,
+    runtime: RuntimeIn,
+    /// Documents of earlier versions have none.
+    processors: Option<u32>,
+    gc: SettingsIn,
+}
+
+#[derive(Deserialize)]
+struct RuntimeIn {
+    version: Option<String>,
+    arch: Option<String>,
+    os: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct SettingsIn {
+    server: Option<bool>,
+    concurrent: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -137,7 +154,7 @@ pub(crate) fn read(input: impl std::io::Read) -> Result<Read, String> {
     let watch = document.watch;
     let lost = document.lost;
     Ok(Read {
-        title: document.target.and_then(|t| t.command_line),
+        target: document.target.map_or_else(Target::default, target),
         gcs: document.gcs.into_iter().map(gc).collect(),
         watch: watch.map_or_else(Watch::default, |w| Watch {
             level: Level::named(&w.level).unwrap_or_default(),
@@ -155,6 +172,18 @@ pub(crate) fn read(input: impl std::io::Read) -> Result<Read, String> {
         complete: document.summary.is_some(),
         findings: document.findings.map(|all| all.into_iter().map(|f| (f.id, f.title)).collect()),
     })
+}
+
+fn target(of: TargetIn) -> Target {
+    Target {
+        command_line: of.command_line,
+        runtime_version: of.runtime.version,
+        arch: of.runtime.arch,
+        os: of.runtime.os,
+        processors: of.processors,
+        gc: GcSettings { server: of.gc.server, concurrent: of.gc.concurrent, ..GcSettings::default() },
+        ..Target::default()
+    }
 }
 
 fn gc(of: GcIn) -> Gc {

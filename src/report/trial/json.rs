@@ -7,9 +7,7 @@ use serde::Serialize;
 
 use super::{TrialReport, words};
 use crate::escape::to_json_pretty;
-use crate::experiment::{
-    Comparison, FAMILY_ERROR, MIN_EFFECT_PERCENT, Measure, Outcome, Side, median, spread,
-};
+use crate::experiment::{Comparison, FAMILY_ERROR, Gated, Measure, Outcome, Side, median, spread};
 use crate::report::json::{Number, TOOL, Tool};
 
 #[derive(Serialize)]
@@ -24,6 +22,7 @@ struct Wire<'a> {
     variants: Vec<VariantOut<'a>>,
     left_out: Vec<LeftOut<'a>>,
     best: Vec<Best<'a>>,
+    fail_on: Vec<FailOn<'a>>,
     warnings: &'a [String],
     exit: Exit,
 }
@@ -95,6 +94,17 @@ struct Best<'a> {
     only_in_environment: Vec<String>,
 }
 
+/// A change that must not occur.
+#[derive(Serialize)]
+struct FailOn<'a> {
+    expr: &'a str,
+    /// The variant that was compared with the first.
+    variant: &'a str,
+    /// Null: it could not be judged.
+    fails: Option<bool>,
+    adjusted_p: Option<f64>,
+}
+
 #[derive(Serialize)]
 struct Exit {
     gcwatch: i32,
@@ -143,12 +153,13 @@ impl TrialReport<'_> {
                 correction: "holm",
                 family_error: FAMILY_ERROR,
                 tests: results.tests,
-                min_effect_percent: MIN_EFFECT_PERCENT,
+                min_effect_percent: results.min_effect_percent,
                 needed_runs: results.needed_runs,
             },
             variants: results.sides.iter().map(|side| self.variant(side)).collect(),
             left_out: self.left_out.iter().map(|(name, reason)| LeftOut { name, reason }).collect(),
             best: self.best()?,
+            fail_on: self.gated.iter().map(|gated| self.fail_on(gated)).collect(),
             warnings: self.warnings,
             exit: Exit { gcwatch: self.code },
         };
@@ -159,7 +170,7 @@ impl TrialReport<'_> {
         let metric = |(n, measure): (usize, &'s Measure)| {
             let values: Vec<f64> = side.values(n).collect();
             Metric {
-                metric: measure.name,
+                metric: &measure.name,
                 unit: words::unit(measure),
                 values: side.runs.iter().map(|run| run.get(n).copied().flatten().map(Number)).collect(),
                 median: median(&values).map(Number),
@@ -176,6 +187,15 @@ impl TrialReport<'_> {
         }
     }
 
+    fn fail_on<'s>(&'s self, gated: &'s Gated) -> FailOn<'s> {
+        FailOn {
+            expr: &gated.verdict.text,
+            variant: &self.results.sides[gated.side].variant.name,
+            fails: gated.verdict.fails,
+            adjusted_p: gated.comparison.as_ref().and_then(|comparison| comparison.adjusted_p),
+        }
+    }
+
     fn best(&self) -> io::Result<Vec<Best<'_>>> {
         let one = |winner: &crate::experiment::Winner| {
             let side = winner.side.and_then(|side| self.results.sides.get(side));
@@ -183,7 +203,7 @@ impl TrialReport<'_> {
             let json = settings.as_ref().and_then(|settings| settings.json.as_deref());
             Ok(Best {
                 goal: winner.goal.name(),
-                metric: self.results.measures[winner.measure].name,
+                metric: &self.results.measures[winner.measure].name,
                 variant: side.map(|side| side.variant.name.as_str()),
                 enough_runs: winner.judged,
                 environment: side.map(|side| side.variant.variables.line()).filter(|line| !line.is_empty()),

@@ -8,8 +8,13 @@ use crate::report::units::{Units, plural};
 impl TrialReport<'_> {
     /// For a comment on a pull request.
     pub(crate) fn markdown(&self, units: Units) -> String {
-        let mut lines = vec!["### gcwatch try".to_owned(), String::new(), plain(&words::about(self))];
-        lines.push(String::new());
+        let mut lines = vec!["### gcwatch try".to_owned(), String::new()];
+        if !self.gated.is_empty() {
+            lines.push("```text".to_owned());
+            lines.extend(words::gates(self));
+            lines.extend(["```".to_owned(), String::new()]);
+        }
+        lines.extend([plain(&words::about(self)), String::new()]);
         for (n, side) in self.results.sides.iter().enumerate() {
             if n == 0 || self.several_commands {
                 lines.push(format!("- {}: {}", plain(&side.variant.name), plain(&words::command(side))));

@@ -5,7 +5,7 @@ mod markdown;
 mod text;
 mod words;
 
-use crate::experiment::{Results, Winner};
+use crate::experiment::{Gated, Results, Winner};
 
 /// The content of the report.
 #[derive(Debug)]
@@ -23,6 +23,8 @@ pub(crate) struct TrialReport<'a> {
     pub(crate) processors: usize,
     /// The version of the runtime.
     pub(crate) runtime: Option<&'a str>,
+    /// The changes that must not occur.
+    pub(crate) gated: &'a [Gated],
     pub(crate) warnings: &'a [String],
     /// The exit code.
     pub(crate) code: i32,
@@ -31,7 +33,7 @@ pub(crate) struct TrialReport<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Goal, Run, Variables, Variant, measures, winner};
+    use crate::experiment::{Goal, MIN_EFFECT_PERCENT, Run, Variables, Variant, gates, measures, winner};
     use crate::report::style::Terminal;
     use crate::report::units::Units;
 
@@ -39,7 +41,7 @@ mod tests {
 
     /// Ten runs, all of whose values grow with `factor`, but for the pauses, which shrink.
     fn side(name: &str, variables: &str, factor: f64, runs: u32) -> (Variant, Vec<Run>) {
-        let all = measures(None, false);
+        let all = measures(None, false, &[]);
         let variables = if variables.is_empty() { Variables::default() } else { variables.parse().unwrap() };
         let variant = Variant {
             name: name.to_owned(),
@@ -62,7 +64,9 @@ mod tests {
             side("server", settings, 2.0, runs),
             side("A=1", "A=1", 1.0, runs),
         ];
-        let results = Results::new(measures(None, false), sides);
+        let results = Results::new(measures(None, false, &[]), sides, MIN_EFFECT_PERCENT);
+        let gated =
+            gates(&results, &["pause.p99 > +10%", "committed.max > +50%"].map(|text| text.parse().unwrap()));
         let winners = Goal::ALL.into_iter().filter_map(|goal| winner(&results, goal)).collect();
         of(&TrialReport {
             results: &results,
@@ -73,6 +77,7 @@ mod tests {
             warmup: 1,
             processors: 2,
             runtime: Some("10.0.12"),
+            gated: &gated,
             warnings: &["a \u{1b}[2J warning".to_owned()],
             code: 0,
         })

@@ -3,6 +3,7 @@
 use super::{TrialReport, words};
 use crate::escape::escape_untrusted;
 use crate::experiment::{Comparison, Measure, Outcome, Side, median, spread};
+use crate::report::gate;
 use crate::report::style::{Role, Terminal, wrapped};
 use crate::report::table::{Cell, Column, table};
 use crate::report::units::{Units, plural};
@@ -31,6 +32,10 @@ impl TrialReport<'_> {
         lines.extend(wrapped(&words::method(self), 0, columns));
         lines.push(String::new());
         lines.extend(self.end(terminal, units));
+        if !self.gated.is_empty() {
+            lines.push(String::new());
+            lines.extend(words::gates(self).iter().flat_map(|line| gate::in_columns(line, columns)));
+        }
         lines.join("\n") + "\n"
     }
 
@@ -52,7 +57,7 @@ impl TrialReport<'_> {
             }
             let middle = median(&values);
             let mut row = vec![
-                (measure.name.to_owned(), Role::Dim),
+                (measure.name.clone(), Role::Dim),
                 (words::value(middle, measure, units, terminal.unicode), Role::Plain),
                 (words::spread(spread(&values), middle, terminal.unicode), Role::Dim),
             ];

@@ -4,8 +4,9 @@ use super::TrialReport;
 use crate::assertion::Unit;
 use crate::escape::{cut, escape_untrusted};
 use crate::experiment::{
-    Comparison, Direction, FAMILY_ERROR, MIN_EFFECT_PERCENT, Measure, OWN, Outcome, Side, Winner, fragment,
+    Comparison, Direction, FAMILY_ERROR, Gated, Measure, OWN, Outcome, Side, Winner, fragment,
 };
+use crate::report::gate;
 use crate::report::units::{Units, in_unit, plural};
 
 /// A command line in a title has at most so many characters.
@@ -71,7 +72,7 @@ pub(super) fn word(comparison: &Comparison, measure: &Measure) -> &'static str {
         (Outcome::Differs, Direction::Neutral) => "more",
         (Outcome::Differs, direction) if lower == (direction == Direction::Lower) => "better",
         (Outcome::Differs, _) => "worse",
-        (Outcome::Small, _) => "differs < 5 %",
+        (Outcome::Small, _) => "differs little",
         (Outcome::Noise, _) => "within noise",
         (Outcome::Equal, _) => "equal",
         (Outcome::TooFew, _) => "too few runs",
@@ -82,9 +83,10 @@ pub(super) fn word(comparison: &Comparison, measure: &Measure) -> &'static str {
 /// How it was tested, in one sentence.
 pub(super) fn method(report: &TrialReport<'_>) -> String {
     format!(
-        "better, worse: beyond noise by the exact rank-sum test (Mann-Whitney, two-sided) at {:.0} % for all {} tests together (Holm), and at least {MIN_EFFECT_PERCENT:.0} %; ratio: the median of all ratios between runs (Hodges-Lehmann) with its 95 % interval; beside a median: half of the runs are so near to it",
+        "better, worse: beyond noise by the exact rank-sum test (Mann-Whitney, two-sided) at {:.0} % for all {} tests together (Holm), and at least {} %; ratio: the median of all ratios between runs (Hodges-Lehmann) with its 95 % interval; beside a median: half of the runs are so near to it",
         FAMILY_ERROR * 100.0,
-        report.results.tests
+        report.results.tests,
+        report.results.min_effect_percent
     )
 }
 
@@ -122,6 +124,20 @@ pub(super) fn too_few(report: &TrialReport<'_>) -> Option<String> {
     })
 }
 
+/// The verdicts on changes that must not occur.
+pub(super) fn gates(report: &TrialReport<'_>) -> Vec<String> {
+    let line = |gated: &Gated| {
+        let line = gate::line(&gated.verdict, &gated.assertion, gated.comparison.as_ref());
+        match report.results.sides.len() {
+            0..=2 => line,
+            _ => {
+                format!("{line}, {}", escape_untrusted(&report.results.sides[gated.side].variant.name))
+            }
+        }
+    };
+    report.gated.iter().map(line).collect()
+}
+
 /// Who is best for a goal, by which figure.
 pub(super) fn winner(report: &TrialReport<'_>, winner: &Winner, units: Units, unicode: bool) -> String {
     let results = report.results;
@@ -153,7 +169,7 @@ fn costs<'r>(
     const DECIDE: [&str; 4] = ["wall", "metric", "pause.p99", "memory.peak"];
     let both = report.results.measures.iter().zip(&side.comparisons);
     both.filter(|(measure, comparison)| {
-        DECIDE.contains(&measure.name) && word(comparison, measure) == "worse"
+        DECIDE.contains(&measure.name.as_str()) && word(comparison, measure) == "worse"
     })
 }
 

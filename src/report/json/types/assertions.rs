@@ -24,6 +24,8 @@ wire! {
         holds: Option<bool>,
         /// With `--sample`: how many collections the value of such a metric of roots or moves rests on. Null otherwise.
         gcs_seen: Option<Int>,
+        /// With `--warmup`: the time at the beginning whose collections do not count. Null otherwise.
+        warmup_ns: Option<Int>,
         /// The numbers of collections that broke it, the first 100.
         gcs: Vec<u32> = v.violations.iter().map(|b| b.number).collect(),
     }

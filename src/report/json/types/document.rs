@@ -66,6 +66,8 @@ wire! {
         /// A recording cannot tell this.
         executable: Option<String>,
         runtime: Runtime = to.wire(target),
+        /// Processors that the runtime sees.
+        processors: Option<u32>,
         /// How its garbage collector is set up; each null until known.
         /// A recording cannot tell this.
         gc: GcSettings,

@@ -1,0 +1,50 @@
+//! The verdicts on changes that must not occur, by several runs a side.
+
+use super::diff_runs::change;
+use super::style::wrapped;
+use crate::assertion::{ChangeAssertion, ChangeVerdict};
+use crate::experiment::{Comparison, Outcome};
+
+/// A line: the verdict, the assertion, and why.
+pub(super) fn line(
+    judged: &ChangeVerdict,
+    assertion: &ChangeAssertion,
+    comparison: Option<&Comparison>,
+) -> String {
+    let sign = match judged.fails {
+        Some(true) => "FAIL",
+        Some(false) => "ok",
+        None => "?",
+    };
+    let why = comparison.map_or_else(
+        || "could not be judged: no data".to_owned(),
+        |comparison| why(judged, assertion, comparison),
+    );
+    format!("{sign:<6}{}  {why}", judged.text)
+}
+
+/// The line in as many columns as there are.
+pub(super) fn in_columns(line: &str, columns: usize) -> Vec<String> {
+    // Wrapping makes one space of several.
+    wrapped(&line.replace("  ", "\u{a0}\u{a0}"), 6, columns)
+}
+
+fn why(judged: &ChangeVerdict, assertion: &ChangeAssertion, comparison: &Comparison) -> String {
+    let change = change(comparison, assertion.unit());
+    match (judged.fails, comparison.outcome) {
+        (None, Outcome::TooFew) => {
+            format!("could not be judged: it takes {} runs a side", comparison.needed_runs)
+        }
+        (None, _) => "could not be judged: a side has no data".to_owned(),
+        (Some(true), _) => format!("{change}  (beyond noise)"),
+        (Some(false), Outcome::Noise) => {
+            let runs = assertion.bound_percent().and_then(|percent| comparison.runs_for(percent));
+            let few = runs.filter(|runs| *runs > comparison.runs[0].min(comparison.runs[1]));
+            let more = few.map_or_else(String::new, |runs| {
+                format!("; to find such a change 4 times in 5 takes about {runs} runs a side")
+            });
+            format!("{change}  (within noise{more})")
+        }
+        (Some(false), _) => change,
+    }
+}
