@@ -2,7 +2,7 @@
 //
 //   facts
 //
-// stdout: "ready pid= server= concurrent= version= arch= os= reserved_gib=", then "done gc0= gc1= gc2=".
+// stdout: "ready pid= server= concurrent= version= arch= os= processors= reserved_gib=", then "done gc0= gc1= gc2=".
 // reserved_gib is address space: a heap with regions reserves a range of hundreds of GiB.
 using System;
 using System.IO;
@@ -18,7 +18,7 @@ static class Facts
         bool concurrent = GCSettings.LatencyMode == GCLatencyMode.Interactive;
         App.Ready($"server={GCSettings.IsServerGC} concurrent={concurrent} version={Environment.Version} "
             + $"arch={RuntimeInformation.ProcessArchitecture} os={(OperatingSystem.IsLinux() ? "Linux" : "other")} "
-            + $"reserved_gib={ReservedBytes() >> 30}");
+            + $"processors={Environment.ProcessorCount} reserved_gib={ReservedBytes() >> 30}");
         for (int generation = 0; generation < 3; generation++) GC.Collect(generation);
         Console.WriteLine($"done {App.Counts()}");
     }

@@ -13,6 +13,8 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.once("diff::of_recordings_and_documents", &[], compares);
     suite.once("diff::watches_of_different_length_are_compared_per_second", &[], longer);
     suite.once("diff::several_runs_a_side", &[], several_runs);
+    suite.once("diff::what_differs_is_named_and_refused", &[], differs);
+    suite.once("diff::directories_and_patterns", &[], many_files);
     suite.plain("diff::mistakes", mistakes);
 }
 
@@ -35,6 +37,11 @@ fn watch(clr: &Clr, dir: &Path, name: &str, options: &str, work: &str) -> Result
 fn diff(before: &Path, after: &Path, options: &[&str], code: i32) -> Result<Ended> {
     let gcwatch = options.iter().fold(Gcwatch::new().arg("diff"), |g, option| g.arg(option));
     gcwatch.arg(before).arg(after).output()?.expect(code)
+}
+
+/// What was printed, without its line breaks.
+fn in_line(ended: &Ended) -> Result<String> {
+    Ok(ended.out()?.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 fn row<'d>(diff: &'d Value, metric: &str) -> Result<&'d Value> {
@@ -93,8 +100,8 @@ fn compares(clr: &Clr) -> Result<()> {
     // The report says when levels differ.
     let basic = watch(clr, dir.path(), "basic", "--level basic", "work=150000 live=5000")?;
     let ended = diff(&basic.0, &less.0, &[], 0)?;
-    let words = ended.out()?.split_whitespace().collect::<Vec<_>>().join(" ");
-    ensure!(words.contains("watched at `basic` before and `moves` after"), "{ended:?}");
+    let words = in_line(&ended)?;
+    ensure!(words.contains("the level differs: basic before, moves after"), "{words}");
     Ok(())
 }
 
@@ -187,7 +194,7 @@ fn several_runs(clr: &Clr) -> Result<()> {
 
     // A larger change of the medians, but one run is among those before: noise.
     let text = diff(&before, &mixed, &bound, 0)?;
-    ensure!(text.out()?.contains("within noise; to find such a change 4 times in 5"), "{}", text.out()?);
+    ensure!(in_line(&text)?.contains("within noise; to find such a change 4 times in 5"), "{}", text.out()?);
     // Beyond noise, and below the bound.
     diff(&before, &slower, &["--fail-on", "pause.p50 > +30%"], 0)?;
     diff(&slower, &before, &bound, 0)?;
@@ -212,11 +219,94 @@ fn several_runs(clr: &Clr) -> Result<()> {
     Gcwatch::new().arg("diff").arg(&before[0]).output()?.expect(2)?.says(&["nothing to be compared with"])?;
     // One run a side is compared as ever, and says what it cannot tell.
     let one = diff(&before[..1], &slower[..1], &bound, 10)?;
-    ensure!(
-        one.out()?.split_whitespace().collect::<Vec<_>>().join(" ").contains("5 runs a side can"),
-        "{one:?}"
-    );
+    ensure!(in_line(&one)?.contains("5 runs a side can"), "{}", one.out()?);
     ensure!(!one.out()?.lines().any(|l| l.starts_with("FAIL") && l.contains("within noise")), "{one:?}");
+    Ok(())
+}
+
+/// Runs that differ in more than what is compared are named first; with `--strict` there is no comparison.
+fn differs(clr: &Clr) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let work = "work=150000 live=5000";
+    let (recording, one) = watch(clr, dir.path(), "one", "--level basic", work)?;
+    let document: Value = serde_json::from_slice(&std::fs::read(&one)?)?;
+    let changed = |name: &str, pointer: &str, value: Value| -> Result<PathBuf> {
+        let mut copy = document.clone();
+        *copy.pointer_mut(pointer).with_context(|| format!("no {pointer}"))? = value;
+        let path = dir.path().join(name);
+        std::fs::write(&path, copy.to_string())?;
+        Ok(path)
+    };
+    // A recording and its document are of one run.
+    diff(&recording, &one, &["--strict"], 0)?;
+    let line = document["target"]["command_line"].as_str().context("no command line")?;
+    let elsewhere = line.replace("/churn.dll", "/elsewhere/churn.dll");
+    ensure!(elsewhere != line, "{line}");
+    diff(&one, &changed("elsewhere", "/target/command_line", elsewhere.into())?, &["--strict"], 0)?;
+    let duration_ns = document["watch"]["duration_ns"].as_u64().context("no duration")?;
+    for (name, pointer, value, words) in [
+        (
+            "program",
+            "/target/command_line",
+            "dotnet other.dll".into(),
+            "program differs: churn.dll before, other.dll after",
+        ),
+        (
+            "arguments",
+            "/target/command_line",
+            line.replace("live=5000", "live=9").into(),
+            "arguments differ:",
+        ),
+        ("runtime", "/target/runtime/version", "8.0.1".into(), "runtime differs:"),
+        ("system", "/target/runtime/os", "Windows".into(), "system differs:"),
+        ("gc", "/target/gc/server", true.into(), "GC differs: workstation before, server after"),
+        ("processors", "/target/processors", 999.into(), "number of processors differs:"),
+        ("level", "/watch/level", "moves".into(), "level differs: basic before, moves after"),
+        ("length", "/watch/duration_ns", (duration_ns * 3).into(), "before lasted"),
+        ("events", "/lost/events", 7.into(), "events were lost"),
+    ] {
+        let after = changed(name, pointer, value)?;
+        let named = diff(&one, &after, &[], 0)?;
+        let first = named.out()?.lines().nth(2).unwrap_or_default().to_owned();
+        let text = in_line(&named)?;
+        ensure!(first.starts_with("gcwatch: ") && text.contains(words), "{name}: {text}");
+        diff(&one, &after, &["--strict"], 11)?.says(&["not compared (--strict)", words, "do:"])?;
+    }
+    Ok(())
+}
+
+/// A directory stands for the recordings and documents in it, and a pattern for what it matches.
+fn many_files(clr: &Clr) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let (_, one) = watch(clr, dir.path(), "one", "--level basic", "work=150000 live=5000")?;
+    let document: Value = serde_json::from_slice(&std::fs::read(one)?)?;
+    let side = |name: &str, factors: &[f64]| -> Result<PathBuf> {
+        let side = dir.path().join(name);
+        std::fs::create_dir(&side)?;
+        runs_of(&document, &side, "run", factors)?;
+        std::fs::write(side.join("notes.txt"), "no run")?;
+        Ok(side)
+    };
+    let before = side("before", &[1.0, 1.02, 0.98, 1.04, 0.96])?;
+    let after = side("after", &[1.2, 1.22, 1.18, 1.24, 1.17])?;
+    let bound = ["--fail-on", "pause.p50 > +10%", "--format", "json"];
+    let compared = |before: &Path, after: &Path| -> Result<Value> {
+        Ok(serde_json::from_slice(&diff(before, after, &bound, 10)?.stdout)?)
+    };
+    let directories = compared(&before, &after)?;
+    let patterns = compared(&before.join("*.json"), &after.join("run[0-9].json"))?;
+    for document in [&directories, &patterns] {
+        ensure!(document["before"].as_array().map(Vec::len) == Some(5), "{document}");
+        ensure!(document["fail_on"][0]["fails"] == true, "{document}");
+    }
+    // The bound is the smallest change that breaks it; --min-effect only decides what is called worse.
+    let text = diff(&before, &after, &["--fail-on", "pause.p50 > +10%", "--min-effect", "50%"], 10)?;
+    ensure!(text.out()?.contains("differs, below 50 %"), "{}", text.out()?);
+    diff(&before, &after, &["--min-effect", "x"], 2)?.says(&["is not a percentage"])?;
+    let empty = dir.path().join("empty");
+    std::fs::create_dir(&empty)?;
+    diff(&before, &empty, &[], 12)?.says(&["no recording and no document in", "do:"])?;
+    diff(&before, &dir.path().join("*.nothing"), &[], 12)?.says(&["no file matches"])?;
     Ok(())
 }
 

@@ -7,9 +7,21 @@ pub(crate) mod diff;
 pub(crate) mod errors_input;
 pub(crate) mod errors_target;
 pub(crate) mod ps;
+pub(crate) mod repeat;
 pub(crate) mod try_gc;
 pub(crate) mod verdict;
 
 use super::suite::files;
 
-files!(command_line, completions, configuration, diff, errors_input, errors_target, ps, try_gc, verdict);
+files!(
+    command_line,
+    completions,
+    configuration,
+    diff,
+    errors_input,
+    errors_target,
+    ps,
+    repeat,
+    try_gc,
+    verdict
+);

@@ -190,6 +190,24 @@ fn several_commands(clr: &Clr) -> Result<()> {
         let change = against["change_percent"].as_f64().context("no change")?;
         ensure!((80.0..130.0).contains(&change), "{name} about doubles: {against}");
     }
+    // A change that must not occur is judged for the second command against the first, and makes the exit code.
+    let gated = |expr: &str, runs: &str, code: i32| -> Result<Value> {
+        let gcwatch = Gcwatch::on(clr)
+            .envs([("DOTNET_gcConcurrent", "0"), ("DOTNET_gcServer", "0")])
+            .args(&format!("try --runs {runs} --warmup 0 --format json --fail-on"))
+            .arg(expr)
+            .app(clr, "budget", "mib=100 :::")?;
+        let second = clr.argv(&apps::build("budget")?);
+        let ended = second.into_iter().fold(gcwatch, Gcwatch::arg).arg("mib=200").output()?.expect(code)?;
+        Ok(serde_json::from_slice(&ended.stdout)?)
+    };
+    let broken = gated("gc.gen0.count > +50%", "5", 10)?;
+    ensure!(broken["fail_on"][0]["fails"] == true && broken["exit"]["gcwatch"] == 10, "{broken}");
+    ensure!(broken["fail_on"][0]["variant"] == "command 2", "{broken}");
+    let holds = gated("gc.gen0.count > +150%", "5", 0)?;
+    ensure!(holds["fail_on"][0]["fails"] == false, "{holds}");
+    let few = gated("gc.gen0.count > +50%", "4", 11)?;
+    ensure!(few["fail_on"][0]["fails"].is_null(), "{few}");
     let best = document.list("/best")?;
     ensure!(best.iter().all(|best| best["environment"].is_null()), "{best:?}");
     Ok(())
@@ -259,6 +277,7 @@ fn mistakes(clr: &Clr) -> Result<()> {
     tried("--env A -- x", 2, &["NAME=VALUE"])?;
     tried("--env A=1 --env A=1 -- x", 2, &["given twice"])?;
     tried("--env A=1 -- x ::: y", 2, &["--env and several commands"])?;
+    tried("--fail-on moved.bytes.mean>+1% -- x", 2, &["level `moves` only", "gcwatch diff"])?;
     tried("-- x :::", 2, &["a command is missing"])?;
     tried("--metric [0-9]+ -- x", 2, &["one group"])?;
     tried("--metric ([ -- x", 2, &["no regular expression"])?;

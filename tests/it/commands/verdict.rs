@@ -22,6 +22,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.once("verdict::lowest_level_that_answers", &[], lowest_level);
     suite.once("verdict::stops_that_watching_caused_break_nothing", &[], own_pauses);
     suite.once("verdict::bounds_from_a_file", &[], from_file);
+    suite.once("verdict::warm_up_counts_for_nothing", &[], warm_up);
     suite.once("verdict::of_a_recording_is_the_live_one", &[], of_a_recording);
     suite.once("verdict::outlives_a_closed_pipe", &[], closed_pipe);
     suite.each("verdict::stop_on", &[], stop_on);
@@ -32,6 +33,37 @@ pub(crate) fn register(suite: &mut Suite) {
 fn churn(clr: &Clr, options: &[&str]) -> Result<Gcwatch> {
     let gcwatch = Gcwatch::on(clr).envs(SMALL).arg("run");
     options.iter().fold(gcwatch, |g, o| g.arg(o)).app(clr, "churn", WORK)
+}
+
+/// Judged live and from the recording; the expected value is made of the collections in the document.
+fn warm_up(clr: &Clr) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let (path, recording) = (dir.path().join("out.json"), dir.path().join("out.nettrace"));
+    let warm = ["--warmup", "200ms", "--assert", "pause.max > 0ns", "--assert", "gc.count > 0"];
+    let gcwatch = Gcwatch::on(clr).envs(SMALL).args("run --level basic --format json");
+    let gcwatch = gcwatch.options(warm.map(OsStr::new)).option("-o", &path).option("--record", &recording);
+    gcwatch.app(clr, "churn", "work=1500000 live=5000")?.output()?.expect(0)?;
+    let live = Document::read(&path)?;
+    let replayed = Gcwatch::new().args("report --format json").options(warm.map(OsStr::new));
+    let replayed = replayed.arg(&recording).output()?.expect(0)?;
+    let replayed: serde_json::Value = serde_json::from_slice(&replayed.stdout)?;
+    ensure!(
+        live.0["assertions"] == replayed["assertions"],
+        "{} {}",
+        live.0["assertions"],
+        replayed["assertions"]
+    );
+    let after = |gc: &&serde_json::Value| gc["complete"] == true && gc["at_ns"].as_u64() >= Some(200_000_000);
+    let counted: Vec<_> = live.gcs()?.iter().filter(after).collect();
+    ensure!(!counted.is_empty() && counted.len() < live.gcs()?.len(), "{} collections", counted.len());
+    let longest = counted.iter().filter_map(|gc| gc["pause_ns"].as_u64()).max();
+    ensure!(live.0["assertions"][0]["value"].as_u64() == longest, "{}", live.0["assertions"]);
+    ensure!(live.0["assertions"][1]["value"] == counted.len(), "{}", live.0["assertions"]);
+    ensure!(live.0["assertions"][1]["warmup_ns"] == 200_000_000, "{}", live.0["assertions"]);
+    let longer = ["--warmup", "1h", "--assert", "gc.count < 1"].map(OsStr::new);
+    let none = Gcwatch::new().arg("report").options(longer).arg(&recording).output()?.expect(11)?;
+    ensure!(none.out()?.contains("the watch ended within the warm-up"), "{}", none.out()?);
+    Ok(())
 }
 
 /// The watch ends at the first collection that meets the condition; the program runs on to its end, with its own checksum.

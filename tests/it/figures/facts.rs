@@ -57,6 +57,7 @@ fn target(clr: &Clr, heap: Heap) -> Result<()> {
         check("/runtime/version", json!(fact(&said, "version")?))?;
         check("/runtime/arch", json!(fact(&said, "arch")?.to_lowercase()))?;
         check("/runtime/os", json!(fact(&said, "os")?))?;
+        check("/processors", json!(number(&said, "processors")?))?;
         check("/gc/server", json!(fact(&said, "server")? == "True"))?;
         check("/gc/concurrent", json!(fact(&said, "concurrent")? == "True"))?;
         check("/gc/heaps", json!(if heap.server() { 2 } else { 1 }))?;
