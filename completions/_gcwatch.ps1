@@ -41,6 +41,7 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
         }
         'gcwatch;run' {
             [CompletionResult]::new('--only', '--only', [CompletionResultType]::ParameterName, 'With --follow: watch only processes with this name, such as testhost; can be given more than once')
+            [CompletionResult]::new('--repeat', '--repeat', [CompletionResultType]::ParameterName, 'Run the command so many times, one after the other. The files of --output and --record get the number of the run in their names: gc-1.json, gc-2.json')
             [CompletionResult]::new('--level', '--level', [CompletionResultType]::ParameterName, 'basic: pauses and sizes; moves: also what moved and survived; roots: also what held objects [default: roots, or what the target allows; in `attach` roots only in sampling windows if blocking collections would take long]')
             [CompletionResult]::new('--sample', '--sample', [CompletionResultType]::ParameterName, 'Watch roots only in sampling windows: N collections, or a length of time, in each interval, such as `1/30s` or `2s/30s`. Between windows background GC is on')
             [CompletionResult]::new('--between', '--between', [CompletionResultType]::ParameterName, 'With --sample: the level between the windows')
@@ -54,6 +55,7 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             [CompletionResult]::new('--assert', '--assert', [CompletionResultType]::ParameterName, 'A condition that must hold, such as `pause.p99 < 10ms`; can be given more than once. Without --level, gcwatch uses the lowest level that can check it')
             [CompletionResult]::new('--assert-file', '--assert-file', [CompletionResultType]::ParameterName, 'Read more assertions from a TOML file, which holds a list for each profile')
             [CompletionResult]::new('--assert-profile', '--assert-profile', [CompletionResultType]::ParameterName, 'The profile in the file [default: `default`, or the only one]')
+            [CompletionResult]::new('--warmup', '--warmup', [CompletionResultType]::ParameterName, 'Collections that begin in this time from the start of the watch count for no assertion, such as `10s`')
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'Report format; text shows a line per collection as it happens, then a summary')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]')
@@ -95,6 +97,7 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             [CompletionResult]::new('--assert', '--assert', [CompletionResultType]::ParameterName, 'A condition that must hold, such as `pause.p99 < 10ms`; can be given more than once. Without --level, gcwatch uses the lowest level that can check it')
             [CompletionResult]::new('--assert-file', '--assert-file', [CompletionResultType]::ParameterName, 'Read more assertions from a TOML file, which holds a list for each profile')
             [CompletionResult]::new('--assert-profile', '--assert-profile', [CompletionResultType]::ParameterName, 'The profile in the file [default: `default`, or the only one]')
+            [CompletionResult]::new('--warmup', '--warmup', [CompletionResultType]::ParameterName, 'Collections that begin in this time from the start of the watch count for no assertion, such as `10s`')
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'Report format; text shows a line per collection as it happens, then a summary')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]')
@@ -126,6 +129,7 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             [CompletionResult]::new('--assert', '--assert', [CompletionResultType]::ParameterName, 'A condition that must hold, such as `pause.p99 < 10ms`; can be given more than once. Without --level, gcwatch uses the lowest level that can check it')
             [CompletionResult]::new('--assert-file', '--assert-file', [CompletionResultType]::ParameterName, 'Read more assertions from a TOML file, which holds a list for each profile')
             [CompletionResult]::new('--assert-profile', '--assert-profile', [CompletionResultType]::ParameterName, 'The profile in the file [default: `default`, or the only one]')
+            [CompletionResult]::new('--warmup', '--warmup', [CompletionResultType]::ParameterName, 'Collections that begin in this time from the start of the watch count for no assertion, such as `10s`')
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'Report format; text shows a line per collection as it happens, then a summary')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]')
@@ -144,12 +148,14 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             break
         }
         'gcwatch;diff' {
-            [CompletionResult]::new('--fail-on', '--fail-on', [CompletionResultType]::ParameterName, 'A change that must not occur, such as `pause.p99 > +10%` (exit code 10); can be given more than once. With several runs a side it must also be more than the spread between runs')
+            [CompletionResult]::new('--fail-on', '--fail-on', [CompletionResultType]::ParameterName, 'A change that must not occur, such as `gen2.per_gib > +10%` (exit code 10); can be given more than once. With several runs a side it must also be more than the spread between runs')
+            [CompletionResult]::new('--min-effect', '--min-effect', [CompletionResultType]::ParameterName, 'Call a difference better or worse only from this percentage on [default: 5]')
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'Report format; text is a table')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colours')
             [CompletionResult]::new('--units', '--units', [CompletionResultType]::ParameterName, 'Units of sizes: iec (KiB), si (kB), or bytes')
+            [CompletionResult]::new('--strict', '--strict', [CompletionResultType]::ParameterName, 'Compare nothing (exit code 11) if the runs differ in program, arguments, runtime, system, GC, processors or level, if a side is twice as long as the other, or if data is lost or incomplete')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
@@ -160,7 +166,9 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             [CompletionResult]::new('--warmup', '--warmup', [CompletionResultType]::ParameterName, 'Runs of each variant before them that do not count')
             [CompletionResult]::new('--metric', '--metric', [CompletionResultType]::ParameterName, 'Also compare a number that the command prints on stdout: a regular expression with one group, such as `(\d+) requests/s`; the last match counts, and decides instead of the time')
             [CompletionResult]::new('--goal', '--goal', [CompletionResultType]::ParameterName, 'Show the settings of the best variant for this only [default: for each]')
-            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'Report format; text is a table for each variant')
+            [CompletionResult]::new('--fail-on', '--fail-on', [CompletionResultType]::ParameterName, 'A change that must not occur, such as `gen2.per_gib > +10%` (exit code 10); can be given more than once. With several runs a side it must also be more than the spread between runs')
+            [CompletionResult]::new('--min-effect', '--min-effect', [CompletionResultType]::ParameterName, 'Call a difference better or worse only from this percentage on [default: 5]')
+            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'Report format; text is a table')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colours')

@@ -119,7 +119,7 @@ _gcwatch() {
             return 0
             ;;
         gcwatch__subcmd__attach)
-            opts="-p -n -o -q -v -h --process-id --name --diagnostic-port --level --sample --between --record --rotate --duration --gcs --stop-on --keep-recording --alloc --no-names --profiler-path --max-blocking-gc --step-back --assert --assert-file --assert-profile --format --output --blocks --min-pause --gen --strict --color --units --quiet --verbose --help"
+            opts="-p -n -o -q -v -h --process-id --name --diagnostic-port --level --sample --between --record --rotate --duration --gcs --stop-on --keep-recording --alloc --no-names --profiler-path --max-blocking-gc --step-back --assert --assert-file --assert-profile --warmup --format --output --blocks --min-pause --gen --strict --color --units --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -205,6 +205,10 @@ _gcwatch() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --warmup)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --format)
                     COMPREPLY=($(compgen -W "text json ndjson csv markdown junit openmetrics" -- "${cur}"))
                     return 0
@@ -269,13 +273,17 @@ _gcwatch() {
             return 0
             ;;
         gcwatch__subcmd__diff)
-            opts="-o -h --fail-on --format --output --color --units --help"
+            opts="-o -h --strict --fail-on --min-effect --format --output --color --units --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --fail-on)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --min-effect)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -535,7 +543,7 @@ _gcwatch() {
             return 0
             ;;
         gcwatch__subcmd__report)
-            opts="-o -q -v -h --assert --assert-file --assert-profile --format --output --blocks --min-pause --gen --strict --color --units --quiet --verbose --help"
+            opts="-o -q -v -h --assert --assert-file --assert-profile --warmup --format --output --blocks --min-pause --gen --strict --color --units --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -550,6 +558,10 @@ _gcwatch() {
                     return 0
                     ;;
                 --assert-profile)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --warmup)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -589,13 +601,17 @@ _gcwatch() {
             return 0
             ;;
         gcwatch__subcmd__run)
-            opts="-o -q -v -h --follow --only --level --sample --between --record --rotate --duration --gcs --stop-on --keep-recording --alloc --no-names --profiler-path --assert --assert-file --assert-profile --format --output --blocks --min-pause --gen --strict --color --units --quiet --verbose --help"
+            opts="-o -q -v -h --follow --only --repeat --level --sample --between --record --rotate --duration --gcs --stop-on --keep-recording --alloc --no-names --profiler-path --assert --assert-file --assert-profile --warmup --format --output --blocks --min-pause --gen --strict --color --units --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --only)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --repeat)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -651,6 +667,10 @@ _gcwatch() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --warmup)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --format)
                     COMPREPLY=($(compgen -W "text json ndjson csv markdown junit openmetrics" -- "${cur}"))
                     return 0
@@ -701,7 +721,7 @@ _gcwatch() {
             return 0
             ;;
         gcwatch__subcmd__try)
-            opts="-o -h --env --runs --warmup --metric --higher-is-better --goal --ignore-failure --show-output --format --output --color --units --help"
+            opts="-o -h --env --runs --warmup --metric --higher-is-better --goal --ignore-failure --show-output --fail-on --min-effect --format --output --color --units --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -725,6 +745,14 @@ _gcwatch() {
                     ;;
                 --goal)
                     COMPREPLY=($(compgen -W "time pause memory" -- "${cur}"))
+                    return 0
+                    ;;
+                --fail-on)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --min-effect)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --format)

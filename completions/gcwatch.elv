@@ -37,6 +37,7 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
         }
         &'gcwatch;run'= {
             cand --only 'With --follow: watch only processes with this name, such as testhost; can be given more than once'
+            cand --repeat 'Run the command so many times, one after the other. The files of --output and --record get the number of the run in their names: gc-1.json, gc-2.json'
             cand --level 'basic: pauses and sizes; moves: also what moved and survived; roots: also what held objects [default: roots, or what the target allows; in `attach` roots only in sampling windows if blocking collections would take long]'
             cand --sample 'Watch roots only in sampling windows: N collections, or a length of time, in each interval, such as `1/30s` or `2s/30s`. Between windows background GC is on'
             cand --between 'With --sample: the level between the windows'
@@ -50,6 +51,7 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
             cand --assert 'A condition that must hold, such as `pause.p99 < 10ms`; can be given more than once. Without --level, gcwatch uses the lowest level that can check it'
             cand --assert-file 'Read more assertions from a TOML file, which holds a list for each profile'
             cand --assert-profile 'The profile in the file [default: `default`, or the only one]'
+            cand --warmup 'Collections that begin in this time from the start of the watch count for no assertion, such as `10s`'
             cand --format 'Report format; text shows a line per collection as it happens, then a summary'
             cand -o 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]'
             cand --output 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]'
@@ -90,6 +92,7 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
             cand --assert 'A condition that must hold, such as `pause.p99 < 10ms`; can be given more than once. Without --level, gcwatch uses the lowest level that can check it'
             cand --assert-file 'Read more assertions from a TOML file, which holds a list for each profile'
             cand --assert-profile 'The profile in the file [default: `default`, or the only one]'
+            cand --warmup 'Collections that begin in this time from the start of the watch count for no assertion, such as `10s`'
             cand --format 'Report format; text shows a line per collection as it happens, then a summary'
             cand -o 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]'
             cand --output 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]'
@@ -119,6 +122,7 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
             cand --assert 'A condition that must hold, such as `pause.p99 < 10ms`; can be given more than once. Without --level, gcwatch uses the lowest level that can check it'
             cand --assert-file 'Read more assertions from a TOML file, which holds a list for each profile'
             cand --assert-profile 'The profile in the file [default: `default`, or the only one]'
+            cand --warmup 'Collections that begin in this time from the start of the watch count for no assertion, such as `10s`'
             cand --format 'Report format; text shows a line per collection as it happens, then a summary'
             cand -o 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]'
             cand --output 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]'
@@ -136,12 +140,14 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'gcwatch;diff'= {
-            cand --fail-on 'A change that must not occur, such as `pause.p99 > +10%` (exit code 10); can be given more than once. With several runs a side it must also be more than the spread between runs'
+            cand --fail-on 'A change that must not occur, such as `gen2.per_gib > +10%` (exit code 10); can be given more than once. With several runs a side it must also be more than the spread between runs'
+            cand --min-effect 'Call a difference better or worse only from this percentage on [default: 5]'
             cand --format 'Report format; text is a table'
             cand -o 'Where to write; `-` is stdout'
             cand --output 'Where to write; `-` is stdout'
             cand --color 'When to use colours'
             cand --units 'Units of sizes: iec (KiB), si (kB), or bytes'
+            cand --strict 'Compare nothing (exit code 11) if the runs differ in program, arguments, runtime, system, GC, processors or level, if a side is twice as long as the other, or if data is lost or incomplete'
             cand -h 'Print help'
             cand --help 'Print help'
         }
@@ -151,7 +157,9 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
             cand --warmup 'Runs of each variant before them that do not count'
             cand --metric 'Also compare a number that the command prints on stdout: a regular expression with one group, such as `(\d+) requests/s`; the last match counts, and decides instead of the time'
             cand --goal 'Show the settings of the best variant for this only [default: for each]'
-            cand --format 'Report format; text is a table for each variant'
+            cand --fail-on 'A change that must not occur, such as `gen2.per_gib > +10%` (exit code 10); can be given more than once. With several runs a side it must also be more than the spread between runs'
+            cand --min-effect 'Call a difference better or worse only from this percentage on [default: 5]'
+            cand --format 'Report format; text is a table'
             cand -o 'Where to write; `-` is stdout'
             cand --output 'Where to write; `-` is stdout'
             cand --color 'When to use colours'

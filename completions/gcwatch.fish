@@ -39,6 +39,7 @@ complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "completions" -d 'Pr
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "man" -d 'Print the manual page (roff)'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l only -d 'With --follow: watch only processes with this name, such as testhost; can be given more than once' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l repeat -d 'Run the command so many times, one after the other. The files of --output and --record get the number of the run in their names: gc-1.json, gc-2.json' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l level -d 'basic: pauses and sizes; moves: also what moved and survived; roots: also what held objects [default: roots, or what the target allows; in `attach` roots only in sampling windows if blocking collections would take long]' -r -f -a "basic\t''
 moves\t''
 roots\t''"
@@ -55,6 +56,7 @@ complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l profiler-path -d
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l assert -d 'A condition that must hold, such as `pause.p99 < 10ms`; can be given more than once. Without --level, gcwatch uses the lowest level that can check it' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l assert-file -d 'Read more assertions from a TOML file, which holds a list for each profile' -r -F
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l assert-profile -d 'The profile in the file [default: `default`, or the only one]' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l warmup -d 'Collections that begin in this time from the start of the watch count for no assertion, such as `10s`' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l format -d 'Report format; text shows a line per collection as it happens, then a summary' -r -f -a "text\t'A line per collection as it happens, then a summary'
 json\t'One document'
 ndjson\t'A line per collection, as it happens'
@@ -100,6 +102,7 @@ complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l step-back -d 
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l assert -d 'A condition that must hold, such as `pause.p99 < 10ms`; can be given more than once. Without --level, gcwatch uses the lowest level that can check it' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l assert-file -d 'Read more assertions from a TOML file, which holds a list for each profile' -r -F
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l assert-profile -d 'The profile in the file [default: `default`, or the only one]' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l warmup -d 'Collections that begin in this time from the start of the watch count for no assertion, such as `10s`' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l format -d 'Report format; text shows a line per collection as it happens, then a summary' -r -f -a "text\t'A line per collection as it happens, then a summary'
 json\t'One document'
 ndjson\t'A line per collection, as it happens'
@@ -131,6 +134,7 @@ complete -c gcwatch -n "__fish_gcwatch_using_subcommand ps" -s h -l help -d 'Pri
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l assert -d 'A condition that must hold, such as `pause.p99 < 10ms`; can be given more than once. Without --level, gcwatch uses the lowest level that can check it' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l assert-file -d 'Read more assertions from a TOML file, which holds a list for each profile' -r -F
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l assert-profile -d 'The profile in the file [default: `default`, or the only one]' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l warmup -d 'Collections that begin in this time from the start of the watch count for no assertion, such as `10s`' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l format -d 'Report format; text shows a line per collection as it happens, then a summary' -r -f -a "text\t'A line per collection as it happens, then a summary'
 json\t'One document'
 ndjson\t'A line per collection, as it happens'
@@ -152,7 +156,8 @@ complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l strict -d 'Fa
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -s q -l quiet -d 'Show only errors'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -s v -l verbose -d 'Log each step (-vv: everything)'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -l fail-on -d 'A change that must not occur, such as `pause.p99 > +10%` (exit code 10); can be given more than once. With several runs a side it must also be more than the spread between runs' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -l fail-on -d 'A change that must not occur, such as `gen2.per_gib > +10%` (exit code 10); can be given more than once. With several runs a side it must also be more than the spread between runs' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -l min-effect -d 'Call a difference better or worse only from this percentage on [default: 5]' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -l format -d 'Report format; text is a table' -r -f -a "text\t''
 json\t''
 markdown\t''"
@@ -163,6 +168,7 @@ never\t''"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -l units -d 'Units of sizes: iec (KiB), si (kB), or bytes' -r -f -a "iec\t''
 si\t''
 bytes\t''"
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -l strict -d 'Compare nothing (exit code 11) if the runs differ in program, arguments, runtime, system, GC, processors or level, if a side is twice as long as the other, or if data is lost or incomplete'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -s h -l help -d 'Print help'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand try" -l env -d 'A variant: variables of the environment for the command, separated by commas; can be given more than once [default: the settings of the GC that the program\'s runtime has]' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand try" -l runs -d 'Runs of each variant that count' -r
@@ -171,7 +177,9 @@ complete -c gcwatch -n "__fish_gcwatch_using_subcommand try" -l metric -d 'Also 
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand try" -l goal -d 'Show the settings of the best variant for this only [default: for each]' -r -f -a "time\t'The shortest wall time, or the best --metric'
 pause\t'The shortest pauses (p99)'
 memory\t'The least memory'"
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand try" -l format -d 'Report format; text is a table for each variant' -r -f -a "text\t''
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand try" -l fail-on -d 'A change that must not occur, such as `gen2.per_gib > +10%` (exit code 10); can be given more than once. With several runs a side it must also be more than the spread between runs' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand try" -l min-effect -d 'Call a difference better or worse only from this percentage on [default: 5]' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand try" -l format -d 'Report format; text is a table' -r -f -a "text\t''
 json\t''
 markdown\t''"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand try" -s o -l output -d 'Where to write; `-` is stdout' -r -F

@@ -47,8 +47,15 @@ const ELSEWHERE: [(&str, &str); 2] = [
 
 /// Values in the pages, and what this test uses instead.
 const LIVE_PID: &str = "4242";
-const SUBSTITUTES: [(&str, &str); 4] =
-    [("30s", "1s"), ("60s", "1s"), ("/out/", ""), ("gcwatch try ", "gcwatch try --runs 1 --warmup 0 ")];
+const SUBSTITUTES: [(&str, &str); 7] = [
+    ("30s", "1s"),
+    ("60s", "1s"),
+    ("/out/", ""),
+    ("--runs 10 ", ""),
+    ("--repeat 10 ", "--repeat 2 "),
+    ("--repeat 5 ", "--repeat 2 "),
+    ("gcwatch try ", "gcwatch try --runs 1 --warmup 0 "),
+];
 
 /// The lines of all code blocks in these languages, with continued lines joined.
 fn blocks(page: &str, languages: &[&str]) -> Result<Vec<String>> {
@@ -145,6 +152,14 @@ impl Place {
                 fs::copy(churn.with_extension(extension), dir.path().join(name).with_extension(extension))?;
             }
         }
+        for build in ["out/base", "out/head"] {
+            let build = dir.path().join(build);
+            fs::create_dir_all(&build)?;
+            for file in ["app.dll", "app.runtimeconfig.json"] {
+                fs::copy(dir.path().join(file), build.join(file))?;
+            }
+        }
+        fs::create_dir(dir.path().join("gc"))?;
         // Instead of the SDK's `dotnet test`: a process of another name, and then the test host.
         let dotnet = PathBuf::from(clr.argv(&churn).first().context("no dotnet")?);
         let script = format!(
@@ -184,6 +199,14 @@ impl Place {
                 }
             }
         }
+        if line.contains(" baseline -- gc") {
+            let baseline = self.dir.path().join("baseline");
+            fs::create_dir_all(&baseline)?;
+            for entry in fs::read_dir(self.dir.path().join("gc"))? {
+                let entry = entry?;
+                fs::copy(entry.path(), baseline.join(entry.file_name()))?;
+            }
+        }
         let needed = self.dir.path().join("app.nettrace");
         ensure!(
             !line.contains("report app.nettrace") || needed.exists(),
@@ -205,7 +228,9 @@ fn lines_run(clr: &Clr) -> Result<()> {
         lines.extend(calls(page)?.into_iter().map(|line| (page, line)));
     }
     // Run the lines first that make files for others.
-    lines.sort_by_key(|(_, line)| !["--record", "-o gc.json"].iter().any(|makes| line.contains(makes)));
+    lines.sort_by_key(|(_, line)| {
+        !["--record", "-o gc.json", "--repeat"].iter().any(|makes| line.contains(makes))
+    });
     for (page, line) in &lines {
         place.give(line)?;
         run_line(&place, clr, line, live.pid()).with_context(|| format!("{page}: {line}"))?;
@@ -238,6 +263,10 @@ fn run_line(place: &Place, clr: &Clr, line: &str, pid: u32) -> Result<()> {
     }
     let file = typed.split_whitespace().skip_while(|word| *word != "-o").nth(1);
     match file {
+        Some(file) if line.contains("--repeat") => {
+            let first = place.dir.path().join(file.replace(".json", "-1.json"));
+            ensure!(first.exists(), "no {}", first.display());
+        }
         Some(file) => {
             let text = fs::read_to_string(place.dir.path().join(file))?;
             ensure!(!text.is_empty(), "{file} is empty");

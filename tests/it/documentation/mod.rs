@@ -2,7 +2,8 @@
 
 pub(crate) mod documented;
 pub(crate) mod verification;
+pub(crate) mod workflows;
 
 use super::suite::files;
 
-files!(documented, verification);
+files!(documented, verification, workflows);
