@@ -134,7 +134,7 @@ pub fn documents(before: &[u8], after: &[u8]) {
     let judged: Vec<_> = bounds.iter().map(|assertion| assertion.verdict(&rows)).collect();
     let shown = |side: &Side, read: &ReadDocument| DiffSide {
         file: "file".into(),
-        title: read.title.clone(),
+        title: read.target.command_line.clone(),
         gcs: side.summary.gcs,
         level: read.watch.level,
         duration_ns: read.watch.duration_ns,

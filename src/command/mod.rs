@@ -29,7 +29,7 @@ use crate::exit::{Code, Failure};
 pub(crate) fn dispatch(cli: &Cli, config: Option<&Config>) -> Result<Code, Failure> {
     match &cli.command {
         Command::Run(args) => match args.repeat {
-            Some(times) => repeat::run(args, times),
+            Some(times) => repeat::run(args, times, once),
             None => once(args),
         },
         Command::Attach(args) => attach::run(args),

@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::once;
 use super::stderr::say;
 use crate::cli::{Format, RunArgs};
 use crate::exit::{Code, Failure};
@@ -14,12 +13,16 @@ use crate::sys::Signals;
 /// How long to wait for the news of a signal that a run has obeyed already.
 const NEWS_TIMEOUT: Duration = Duration::from_millis(10);
 
-/// Runs the command `times` times. A verdict that does not hold (10, 11) does not end the series; a program or a watch that
+/// Runs the command `times` times; `once` is a single run. A verdict that does not hold (10, 11) does not end the series; a program or a watch that
 /// fails does, and so does a signal.
 ///
 /// # Errors
 /// The documents have no files to go to, or a run failed.
-pub(super) fn run(args: &RunArgs, times: u32) -> Result<Code, Failure> {
+pub(super) fn run(
+    args: &RunArgs,
+    times: u32,
+    once: fn(&RunArgs) -> Result<Code, Failure>,
+) -> Result<Code, Failure> {
     let is_file = args.output.output.as_deref().is_some_and(|path| path != Path::new("-"));
     if args.output.format != Format::Text && !is_file {
         let what = "--repeat makes a document for each run, and there is no file for them";

@@ -45,25 +45,6 @@ pub(crate) struct RunsReport<'a> {
 const WORSE: &str = "worse, beyond noise";
 const BETTER: &str = "better, beyond noise";
 
-/// In percent; a percentage changes by points.
-fn percent(unit: Unit, change: f64) -> String {
-    let sign = if change > 0.0 { "+" } else { "" };
-    match unit {
-        _ if change == 0.0 => "=".to_owned(),
-        Unit::Percent => format!("{sign}{change:.1} pt"),
-        _ if change.is_infinite() => if change > 0.0 { "new" } else { "gone" }.to_owned(),
-        _ => format!("{sign}{change:.1} %"),
-    }
-}
-
-pub(super) fn change(comparison: &Comparison, unit: Unit) -> String {
-    let by = match unit {
-        Unit::Percent => comparison.shift.map(|shift| shift.by),
-        _ => comparison.change_percent(),
-    };
-    by.map_or_else(|| "-".to_owned(), |by| percent(unit, by))
-}
-
 fn interval(row: &RunsRow) -> String {
     let both = match row.unit {
         Unit::Percent => row.comparison.shift.and_then(|shift| shift.interval),
@@ -230,7 +211,7 @@ fn cells(row: &RunsRow, min_effect_percent: f64, units: Units, unicode: bool) ->
         (row.name.clone(), Role::Plain),
         (median(0), Role::Plain),
         (median(1), Role::Plain),
-        (change(&row.comparison, row.unit), Role::Plain),
+        (gate::change(&row.comparison, row.unit), Role::Plain),
         (interval(row), Role::Dim),
         (word, role),
     ]

@@ -1,9 +1,28 @@
 //! The verdicts on changes that must not occur, by several runs a side.
 
-use super::diff_runs::change;
 use super::style::wrapped;
-use crate::assertion::{ChangeAssertion, ChangeVerdict};
+use crate::assertion::{ChangeAssertion, ChangeVerdict, Unit};
 use crate::experiment::{Comparison, Outcome};
+
+/// In percent; a percentage changes by points.
+fn percent(unit: Unit, change: f64) -> String {
+    let sign = if change > 0.0 { "+" } else { "" };
+    match unit {
+        _ if change == 0.0 => "=".to_owned(),
+        Unit::Percent => format!("{sign}{change:.1} pt"),
+        _ if change.is_infinite() => if change > 0.0 { "new" } else { "gone" }.to_owned(),
+        _ => format!("{sign}{change:.1} %"),
+    }
+}
+
+/// The change, as reports show it.
+pub(super) fn change(comparison: &Comparison, unit: Unit) -> String {
+    let by = match unit {
+        Unit::Percent => comparison.shift.map(|shift| shift.by),
+        _ => comparison.change_percent(),
+    };
+    by.map_or_else(|| "-".to_owned(), |by| percent(unit, by))
+}
 
 /// A line: the verdict, the assertion, and why.
 pub(super) fn line(

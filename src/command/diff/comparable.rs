@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::side::Watched;
+use crate::escape::escape_untrusted;
+use crate::exit::{Code, Failure};
 use crate::experiment::median;
 use crate::target;
 
@@ -34,10 +36,19 @@ impl Doubts {
         [&self.different, &self.lengths, &self.incomplete].into_iter().flatten().cloned().collect()
     }
 
-    /// Those for which `--strict` compares nothing.
-    pub(super) fn forbidden(&self) -> Vec<String> {
+    /// With `--strict` runs that differ in more than what is compared, or are incomplete, are not compared.
+    ///
+    /// # Errors
+    /// They are such runs.
+    pub(super) fn refuse(&self) -> Result<(), Failure> {
         let lengths = self.lengths.iter().filter(|_| self.is_far_longer);
-        self.different.iter().chain(lengths).chain(&self.incomplete).cloned().collect()
+        let mut all = self.different.iter().chain(lengths).chain(&self.incomplete);
+        let Some(first) = all.next() else { return Ok(()) };
+        let what = format!("the runs are not compared (--strict): {}", escape_untrusted(first));
+        let failure = all.fold(Failure::new(Code::INCOMPLETE, what), |failure, other| {
+            failure.seen(escape_untrusted(other))
+        });
+        Err(failure.remedy("make both sides anew in the same way, or omit --strict"))
     }
 }
 

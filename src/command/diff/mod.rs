@@ -9,12 +9,9 @@ mod side;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use comparable::Doubts;
-
 use super::conclude::report_failed;
 use super::spared;
 use crate::cli::DiffArgs;
-use crate::escape::escape_untrusted;
 use crate::exit::{Code, Failure};
 use crate::sys;
 
@@ -59,17 +56,4 @@ fn sides(args: &DiffArgs) -> Result<[Vec<PathBuf>; 2], Failure> {
         (before, after) => [before, after],
     };
     Ok([files::of(sides[0])?, files::of(sides[1])?])
-}
-
-/// With `--strict`: runs that differ in more than what is compared, or are incomplete, are not compared.
-fn refused(doubts: &Doubts) -> Result<(), Failure> {
-    match doubts.forbidden().split_first() {
-        None => Ok(()),
-        Some((first, others)) => {
-            let what = format!("the runs are not compared (--strict): {}", escape_untrusted(first));
-            let failure = Failure::new(Code::INCOMPLETE, what);
-            let failure = others.iter().fold(failure, |failure, other| failure.seen(escape_untrusted(other)));
-            Err(failure.remedy("make both sides anew in the same way, or omit --strict"))
-        }
-    }
 }

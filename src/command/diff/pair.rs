@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::comparable::doubts;
-use super::refused;
 use super::side::watched;
 use crate::assertion::{rows, wanted};
 use crate::cli::{DiffArgs, DiffFormat};
@@ -20,7 +19,7 @@ pub(super) fn run(args: &DiffArgs, paths: [&Path; 2]) -> Result<(String, Code), 
     let (before, after) = (watched(paths[0], &wanted)?, watched(paths[1], &wanted)?);
     let doubts = doubts([&[&before], &[&after]]);
     if args.strict {
-        refused(&doubts)?;
+        doubts.refuse()?;
     }
     let rows = rows(before.parts(), after.parts());
     let judged: Vec<_> = options.fail_on.iter().map(|assertion| assertion.verdict(&rows)).collect();

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::comparable::doubts;
-use super::refused;
 use super::side::{Watched, rotated};
 use crate::assertion::{ChangeVerdict, Wanted, wanted};
 use crate::cli::{DiffArgs, DiffFormat};
@@ -30,7 +29,7 @@ pub(super) fn run(args: &DiffArgs, files: [&[PathBuf]; 2]) -> Result<(String, Co
     let names: BTreeSet<&str> = options.fail_on.iter().map(|assertion| assertion.name.as_str()).collect();
     let doubts = doubts([&refs(&sides[0]), &refs(&sides[1])]);
     if args.strict {
-        refused(&doubts)?;
+        doubts.refuse()?;
     }
     let rows = rows(&wanted, &sides, &names, options.min_effect_percent());
     let comparison = |name: &str| rows.iter().find(|row| row.name == name).map(|row| &row.comparison);

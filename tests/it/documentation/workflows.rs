@@ -56,6 +56,9 @@ enum Step {
     Nothing,
 }
 
+/// Steps, each with whether it runs after a failure.
+type Steps = Vec<(Step, bool)>;
+
 /// A host with a place to keep files between workflows.
 struct Host {
     dir: tempfile::TempDir,
@@ -108,7 +111,7 @@ impl Host {
     }
 
     /// Runs the steps up to the first that fails, and those that run always. Returns the exit code of that one.
-    fn run(&self, steps: Vec<(Step, bool)>) -> Result<(i32, String)> {
+    fn run(&self, steps: Steps) -> Result<(i32, String)> {
         let (mut failed, mut said) = (0, String::new());
         for (step, always) in steps {
             if failed != 0 && !always {
@@ -184,7 +187,7 @@ fn github_condition(step: &Value, event: Event) -> Result<(bool, bool)> {
     })
 }
 
-fn github_steps(host: &Host, workflow: &Value) -> Result<Vec<(Step, bool)>> {
+fn github_steps(host: &Host, workflow: &Value) -> Result<Steps> {
     let cached = host.store().join("cache");
     let mut steps = Vec::new();
     for step in workflow["jobs"]["gc"]["steps"].as_array().context("no steps")? {
@@ -211,7 +214,7 @@ fn github_steps(host: &Host, workflow: &Value) -> Result<Vec<(Step, bool)>> {
     Ok(steps)
 }
 
-fn gitlab_steps(host: &Host, workflow: &Value) -> Result<Vec<(Step, bool)>> {
+fn gitlab_steps(host: &Host, workflow: &Value) -> Result<Steps> {
     let job = &workflow["gc"];
     let lines = job["script"].as_array().context("no script")?;
     // A job is one shell, and `set -e` is on.
@@ -226,7 +229,7 @@ fn gitlab_steps(host: &Host, workflow: &Value) -> Result<Vec<(Step, bool)>> {
     Ok(steps)
 }
 
-fn azure_steps(host: &Host, workflow: &Value) -> Result<Vec<(Step, bool)>> {
+fn azure_steps(host: &Host, workflow: &Value) -> Result<Steps> {
     let artifact = host.store().join("artifact");
     let mut steps = Vec::new();
     for step in workflow["steps"].as_array().context("no steps")? {
@@ -273,7 +276,7 @@ fn github(clr: &Clr, file: &str) -> Result<()> {
 }
 
 /// The main branch leaves documents, and changes are compared with them.
-fn baselines(clr: &Clr, file: &str, steps: fn(&Host, &Value) -> Result<Vec<(Step, bool)>>) -> Result<()> {
+fn baselines(clr: &Clr, file: &str, steps: fn(&Host, &Value) -> Result<Steps>) -> Result<()> {
     let workflow = workflow(file)?;
     let mut host = Host::new(clr)?;
     for (event, program, code, word) in [
