@@ -27,8 +27,8 @@ pub(crate) struct DiffReport<'a> {
     pub(crate) code: i32,
 }
 
-const FOOTNOTE: &str = "noise: the 99 % interval of a moving-block bootstrap for statistics of pauses and sizes, \
-a Poisson test for counts, both within one run each; ? where there is no test, or too little data";
+const FOOTNOTE: &str = "in this pair: more than the spread within the two runs (99 % interval of a moving-block bootstrap for \
+statistics of pauses and sizes, Poisson test for counts); another pair may differ; ? where there is no test, or too little data";
 
 fn shown(value: Option<f64>, unit: Unit, units: Units, unicode: bool) -> String {
     value.map_or_else(|| "-".to_owned(), |value| in_unit(value, unit, units, unicode))
@@ -80,8 +80,8 @@ fn word(row: &Row) -> &'static str {
         (None, _) => "on one side only",
         (Some(0.0), _) => "",
         (Some(_), Some(false)) => "within noise",
-        (Some(c), Some(true)) if c > 0.0 => "worse, beyond noise",
-        (Some(_), Some(true)) => "better, beyond noise",
+        (Some(c), Some(true)) if c > 0.0 => "worse, in this pair",
+        (Some(_), Some(true)) => "better, in this pair",
         (Some(c), None) if c > 0.0 => "more ?",
         (Some(_), None) => "less ?",
     }
