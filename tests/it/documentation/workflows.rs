@@ -11,6 +11,7 @@ use serde_json::Value;
 use xtask::{Clr, apps, workspace};
 
 use crate::it::suite::Suite;
+use crate::it::support::repeated::again;
 use crate::it::support::{program_file, run_to_end};
 
 pub(crate) fn register(suite: &mut Suite) {
@@ -33,11 +34,12 @@ fn all_files() -> Result<()> {
     Ok(())
 }
 
-/// The program of the repository at a commit. What differs is the budget of gen0, which the wrapper of `dotnet` sets.
+/// The program of the repository at a commit. What differs is from which size on objects are
+/// large, which the wrapper of `dotnet` sets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Program {
     Good,
-    /// It collects gen2 more often for what it allocates than [`Program::Good`].
+    /// It makes large objects, which gen2 has to collect.
     Worse,
 }
 
@@ -77,7 +79,7 @@ impl Host {
         // `dotnet build -o OUT DIR` takes the program as it is.
         let script = "#!/bin/sh\nset -e\n\
             if [ \"$1\" = build ]; then mkdir -p \"$3\"; cp \"$4\"/* \"$3\"; exit; fi\n\
-            DOTNET_GCgen0size=$(cat \"${1%/*}/budget\") exec 'DOTNET' \"$@\"\n";
+            DOTNET_GCLOHThreshold=$(cat \"${1%/*}/large\") exec 'DOTNET' \"$@\"\n";
         write_tool(&tools.join("dotnet"), &script.replace("DOTNET'", &format!("{}'", dotnet.display())))?;
         // Serves the artifact that the main branch has left.
         let curl = "#!/bin/sh\nset -e\nwhile [ $# -gt 0 ]; do case $1 in\n\
@@ -126,6 +128,7 @@ impl Host {
                     let mut shell = Command::new("bash");
                     shell.args(["-e", "-o", "pipefail", "-c", &text]).current_dir(self.work());
                     shell.env("PATH", &self.path).env("DOTNET_gcServer", "0");
+                    shell.env("DOTNET_GCgen0size", "400000");
                     shell.env("GITHUB_STEP_SUMMARY", self.work().join("summary.md"));
                     shell.env("CI_DEFAULT_BRANCH", "main").env("CI_JOB_TOKEN", "t");
                     shell.env("CI_API_V4_URL", "https://gitlab.invalid/api/v4").env("CI_PROJECT_ID", "1");
@@ -158,8 +161,8 @@ fn check_out(dir: &Path, program: Program) -> Result<()> {
     for extension in ["dll", "runtimeconfig.json"] {
         fs::copy(churn.with_extension(extension), app.join("app").with_extension(extension))?;
     }
-    // Hexadecimal: 4 MiB and 32 MiB.
-    Ok(fs::write(app.join("budget"), if program == Program::Good { "400000" } else { "2000000" })?)
+    // Hexadecimal: 16 MiB, and the runtime's own 85,000 bytes.
+    Ok(fs::write(app.join("large"), if program == Program::Good { "1000000" } else { "14C08" })?)
 }
 
 fn copy_all(from: &Path, to: &Path) -> Result<()> {
@@ -260,17 +263,33 @@ fn azure_steps(host: &Host, workflow: &Value) -> Result<Steps> {
     Ok(steps)
 }
 
+/// Runs a workflow. Equal programs break a bound in at most one of a hundred cases: then it runs once more.
+fn outcome(
+    host: &mut Host,
+    workflow: &Value,
+    steps: fn(&Host, &Value) -> Result<Steps>,
+    (event, program): (Event, Program),
+) -> Result<(i32, String)> {
+    host.begin(event, program)?;
+    let (code, said) = host.run(steps(host, workflow)?)?;
+    if (program, code) != (Program::Good, 10) {
+        return Ok((code, said));
+    }
+    again();
+    host.begin(event, program)?;
+    host.run(steps(host, workflow)?)
+}
+
 /// A pull request against its base, which the workflow builds, too.
 fn github(clr: &Clr, file: &str) -> Result<()> {
     let workflow = workflow(file)?;
     let mut host = Host::new(clr)?;
-    for (program, code) in [(Program::Good, 0), (Program::Worse, 10)] {
-        host.begin(Event::Change, program)?;
-        let (failed, said) = host.run(github_steps(&host, &workflow)?)?;
-        ensure!(failed == code, "{program:?}: exit code {failed}\n{said}");
+    for (program, expected) in [(Program::Good, 0), (Program::Worse, 10)] {
+        let (code, said) = outcome(&mut host, &workflow, github_steps, (Event::Change, program))?;
+        ensure!(code == expected, "{program:?}: exit code {code}\n{said}");
         let summary = fs::read_to_string(host.work().join("summary.md"))?;
-        ensure!(summary.contains("gcwatch try") && summary.contains("gen2.per_gib > +10%"), "{summary}");
-        ensure!(summary.contains("FAIL  gen2.per_gib") == (code == 10), "{summary}");
+        ensure!(summary.contains("gcwatch try") && summary.contains("gc.gen2.count > +10%"), "{summary}");
+        ensure!(summary.contains("FAIL  gc.gen2.count") == (expected == 10), "{summary}");
     }
     Ok(())
 }
@@ -279,14 +298,13 @@ fn github(clr: &Clr, file: &str) -> Result<()> {
 fn baselines(clr: &Clr, file: &str, steps: fn(&Host, &Value) -> Result<Steps>) -> Result<()> {
     let workflow = workflow(file)?;
     let mut host = Host::new(clr)?;
-    for (event, program, code, word) in [
+    for (event, program, expected, word) in [
         (Event::Main, Program::Good, 0, "gcwatch: 10 runs: "),
-        (Event::Change, Program::Good, 0, "ok    gen2.per_gib > +10%"),
-        (Event::Change, Program::Worse, 10, "FAIL  gen2.per_gib > +10%"),
+        (Event::Change, Program::Good, 0, "ok    gc.gen2.count > +10%"),
+        (Event::Change, Program::Worse, 10, "FAIL  gc.gen2.count > +10%"),
     ] {
-        host.begin(event, program)?;
-        let (failed, said) = host.run(steps(&host, &workflow)?)?;
-        ensure!(failed == code && said.contains(word), "{event:?} {program:?}: exit code {failed}\n{said}");
+        let (code, said) = outcome(&mut host, &workflow, steps, (event, program))?;
+        ensure!(code == expected && said.contains(word), "{event:?} {program:?}: exit code {code}\n{said}");
     }
     Ok(())
 }
