@@ -21,18 +21,41 @@ fn is_unsafe(c: char) -> bool {
             | '\u{2060}'..='\u{206f}'
             | '\u{feff}'
             | '\u{fff9}'..='\u{fffb}'
+            // Not allowed in XML, not even as a reference.
+            | '\u{fffe}'..='\u{ffff}'
             | '\u{e0000}'..='\u{e007f}')
 }
 
-/// The text in one line, its unsafe characters as escapes such as `\u{1b}`. Escaped text stays as it is.
+/// Whether the logs of CI systems take a `#` as part of a command: the second one of `##[error]` or `##vso[...]`, which
+/// are commands anywhere in a line. `rest` is the text behind it.
+fn is_command_hash(before: Option<char>, rest: &str) -> bool {
+    before == Some('#') && rest.trim_start_matches(|c: char| c.is_ascii_alphabetic()).starts_with('[')
+}
+
+/// Whether the log of GitHub takes a `:` as the beginning of a command: `::error::` is one at the beginning of a line.
+/// Text may come to stand there when a line is broken at a blank.
+fn is_command_colon(before: Option<char>, rest: &str) -> bool {
+    let mut rest = rest.chars();
+    before.is_none_or(char::is_whitespace)
+        && rest.next() == Some(':')
+        && rest.next().is_some_and(char::is_alphabetic)
+}
+
+/// The text in one line, its unsafe characters as escapes such as `\u{1b}`. Escaped text stays as it is. The log of a CI
+/// system that holds it finds no command in it.
 pub(crate) fn escape_untrusted(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    let mut before = None;
+    for (at, c) in text.char_indices() {
+        let rest = || &text[at + c.len_utf8()..];
         match c {
             '\t' | '\n' | '\r' => out.extend(c.escape_default()),
+            '#' if is_command_hash(before, rest()) => out.extend(c.escape_unicode()),
+            ':' if is_command_colon(before, rest()) => out.extend(c.escape_unicode()),
             c if is_unsafe(c) => out.extend(c.escape_unicode()),
             c => out.push(c),
         }
+        before = out.chars().next_back();
     }
     out
 }
@@ -40,16 +63,18 @@ pub(crate) fn escape_untrusted(text: &str) -> String {
 /// JSON whose unsafe characters are JSON escapes. They occur in strings only, so every reader gets the original text.
 pub(crate) fn escape_untrusted_json(json: Vec<u8>) -> Vec<u8> {
     // The usual case needs no escapes.
-    if json.iter().all(|byte| *byte < 0x7f) {
+    if json.iter().all(|byte| *byte < 0x7f) && !json.windows(2).any(|two| two == b"##") {
         return json;
     }
     let Ok(text) = str::from_utf8(&json) else { return json };
     let mut out = Vec::with_capacity(json.len() + 64);
-    for c in text.chars() {
+    let mut before = None;
+    for (at, c) in text.char_indices() {
+        let before = before.replace(c);
         match c {
             // A raw line feed stands between values; in strings JSON escapes it.
             '\n' => out.push(b'\n'),
-            c if is_unsafe(c) => {
+            c if is_unsafe(c) || c == '#' && is_command_hash(before, &text[at + 1..]) => {
                 for unit in c.encode_utf16(&mut [0; 2]) {
                     out.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
                 }
@@ -130,6 +155,30 @@ mod tests {
             assert!(json.contains("é\\udb40\\udc41\u{1f600}"), "{json}");
             assert_eq!(serde_json::from_str::<serde_json::Value>(&json).unwrap(), value);
         }
+    }
+
+    #[test]
+    fn text_is_no_command_of_a_ci_system() {
+        for (hostile, shown) in [
+            ("::error::x", "\\u{3a}:error::x"),
+            ("a ::stop-commands::x", "a \\u{3a}:stop-commands::x"),
+            ("a\u{a0}\u{3000}::debug::", "a\u{a0}\u{3000}\\u{3a}:debug::"),
+            ("\n::error::", "\\n::error::"),
+            ("a##[error]b", "a#\\u{23}[error]b"),
+            ("##vso[task.setvariable x=y]z", "#\\u{23}vso[task.setvariable x=y]z"),
+            ("###teamcity[", "##\\u{23}teamcity["),
+            ("##[##[", "#\\u{23}[#\\u{23}["),
+        ] {
+            assert_eq!(escape_untrusted(hostile), shown);
+            assert_eq!(escape_untrusted(shown), shown);
+        }
+        for harmless in ["std::vec", "a :: b", "try -- A ::: B", "C# #1 ## b", "List<T>::Add", "F##m"] {
+            assert_eq!(escape_untrusted(harmless), harmless);
+        }
+        let json = to_json(&["##[error]", "a##vso[b]", "## c"]).unwrap();
+        assert_eq!(json, "[\"#\\u0023[error]\",\"a#\\u0023vso[b]\",\"## c\"]");
+        let read: Vec<String> = serde_json::from_str(&json).unwrap();
+        assert_eq!(read, ["##[error]", "a##vso[b]", "## c"]);
     }
 
     #[test]

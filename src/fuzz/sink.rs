@@ -64,6 +64,8 @@ pub(super) fn checked(kind: Kind, bytes: &[u8]) {
     }
     let raw = text.chars().find(|c| c.is_control() && *c != '\n');
     assert_eq!(raw, None, "a control character is in a report");
+    let is_command = |rest: &str| rest.starts_with(char::is_alphabetic);
+    assert!(!text.split("##[").skip(1).any(is_command), "a command of a CI system is in a report");
     let parsed = |text: &str| serde_json::from_str::<serde::de::IgnoredAny>(text);
     match kind {
         Kind::Json if !text.is_empty() => assert!(parsed(text).is_ok(), "a document is not JSON"),

@@ -23,10 +23,15 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.plain("hostile_output::in_messages_about_files", files);
 }
 
-pub(crate) const FORMATS: [&str; 7] = ["text", "json", "ndjson", "csv", "markdown", "junit", "openmetrics"];
+pub(crate) const FORMATS: [&str; 8] =
+    ["text", "json", "ndjson", "csv", "markdown", "junit", "github", "openmetrics"];
 
 /// A forged line, a window title, a control sequence in both encodings, DEL, and direction changes.
 const EVIL: &str = "\nFORGED\x1b]0;TITLE\x07\x1b[31m\u{9b}32m\u{7f}\u{202e}\u{2066}\r";
+/// Commands of the logs of GitHub and Azure: at the beginning of a line, and anywhere in it.
+const COMMANDS: &str = " ::error::FORGED ##[error]FORGED ##vso[task.complete]FORGED";
+/// The same without what separates the paths in a list that the runtime reads.
+const COMMANDS_IN_A_NAME: &str = " ##[error]FORGED ##vso[task.complete]FORGED";
 /// Output must contain this word; otherwise the test has shown nothing.
 const MARK: &str = "FORGED";
 
@@ -38,7 +43,18 @@ pub(crate) fn harmless(what: &str, bytes: &[u8]) -> Result<()> {
             || ('\u{7f}'..='\u{9f}').contains(&c)
             || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
-    if let Some(line) = text.lines().find(|line| line.chars().any(acts) || line.starts_with(MARK)) {
+    // Our own annotations begin so.
+    let ours = |line: &str| {
+        ["error", "warning", "notice"]
+            .iter()
+            .any(|kind| line.starts_with(&format!("::{kind} title=gcwatch%3A ")))
+    };
+    let commands = |line: &str| {
+        let first = line.trim_start().starts_with("::") && !ours(line);
+        first || line.contains("##[") || line.contains("##vso[")
+    };
+    let acts = |line: &str| line.chars().any(acts) || line.starts_with(MARK) || commands(line);
+    if let Some(line) = text.lines().find(|line| acts(line)) {
         anyhow::bail!("{what}: {line:?}");
     }
     Ok(())
@@ -53,6 +69,16 @@ fn harmless_all(what: &str, ended: &Ended, shown: bool) -> Result<()> {
     Ok(())
 }
 
+/// Whether a report in this format names the target even if nothing is wrong.
+fn shows_title(format: &str) -> bool {
+    !["csv", "github"].contains(&format)
+}
+
+/// The name of its file.
+fn title() -> String {
+    format!("{EVIL}{COMMANDS_IN_A_NAME}.dll")
+}
+
 /// A program whose file, argument and directory for temporary files have hostile names.
 struct Hostile {
     dir: TempDir,
@@ -63,7 +89,7 @@ impl Hostile {
     fn new(app: &str) -> Result<Hostile> {
         let dir = tempfile::tempdir()?;
         let built = apps::build(app)?;
-        let dll = dir.path().join(format!("{EVIL}.dll"));
+        let dll = dir.path().join(title());
         for extension in ["dll", "runtimeconfig.json"] {
             fs::copy(built.with_extension(extension), dll.with_extension(extension))?;
         }
@@ -81,7 +107,7 @@ impl Hostile {
 
     /// An argument that is not even UTF-8.
     fn argument() -> OsString {
-        OsString::from_vec([EVIL.as_bytes(), b"\x9b31m\xff"].concat())
+        OsString::from_vec([EVIL.as_bytes(), COMMANDS.as_bytes(), b"\x9b31m\xff"].concat())
     }
 
     fn start(&self, clr: &Clr) -> Result<Target> {
@@ -116,8 +142,8 @@ fn running(clr: &Clr) -> Result<()> {
         if list.ends_with("json") {
             let rows: Value = serde_json::from_slice(&ended.stdout)?;
             let row = rows.as_array().context("no list")?.iter().find(|row| row["pid"] == target.pid());
-            let title = row.with_context(|| format!("no {pid}: {rows}"))?["title"].as_str();
-            ensure!(title == Some(&format!("{EVIL}.dll")), "JSON has another name: {title:?}");
+            let name = row.with_context(|| format!("no {pid}: {rows}"))?["title"].as_str();
+            ensure!(name == Some(title().as_str()), "JSON has another name: {name:?}");
         }
     }
     let pids = Gcwatch::on(clr).args("ps --format pids").output()?.expect(0)?;
@@ -126,14 +152,14 @@ fn running(clr: &Clr) -> Result<()> {
     for format in FORMATS {
         let options = format!("attach {pid} --duration 300ms --level basic -vv --format {format}");
         let ended = Gcwatch::on(clr).args(&options).output()?.expect(0)?;
-        harmless_all(&options, &ended, format != "csv")?;
+        harmless_all(&options, &ended, shows_title(format))?;
     }
     let options = format!("attach {pid} --duration 300ms -vv");
     let ended = Gcwatch::on(clr).args(&options).output()?.expect(0)?;
     harmless_all(&options, &ended, true)?;
     // With two processes of the same name, the message lists them.
     let _second = hostile.start(clr)?;
-    let ended = Gcwatch::on(clr).args("attach --name").arg(format!("{EVIL}.dll")).output()?.expect(20)?;
+    let ended = Gcwatch::on(clr).args("attach --name").arg(title()).output()?.expect(20)?;
     harmless_all("attach --name", &ended, true)
 }
 
@@ -149,7 +175,7 @@ fn formats(clr: &Clr) -> Result<()> {
                 options.extend(["--record".as_ref(), record.as_os_str()]);
             }
             let ended = hostile.run(clr, &options)?;
-            harmless_all(&format!("run {options:?}"), &ended, format != "csv")?;
+            harmless_all(&format!("run {options:?}"), &ended, shows_title(format))?;
             ensure!(follow || ended.stderr.contains("DEBUG"), "there is no log: {}", ended.stderr);
         }
     }
@@ -165,7 +191,7 @@ fn formats(clr: &Clr) -> Result<()> {
                 gcwatch = gcwatch.arg(&recordings[1]);
             }
             let ended = gcwatch.output()?.expect(0)?;
-            harmless_all(&format!("report {format}, several: {several}"), &ended, format != "csv")?;
+            harmless_all(&format!("report {format}, several: {several}"), &ended, shows_title(format))?;
             if format == "json" && !several {
                 let path = hostile.at("document.json");
                 fs::write(&path, &ended.stdout)?;
