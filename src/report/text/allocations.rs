@@ -1,9 +1,9 @@
 //! What allocates: the types and the methods with the most bytes.
 
 use super::panel::Panel;
-use super::root_stats::fits;
 use crate::gc::allocations::{AllocationSummary, Estimate, OTHERS_NAME, Source};
 use crate::gc::names::Name;
+use crate::report::root_lines::fits;
 use crate::report::style::{Role, Style};
 use crate::report::table::{Cell, Column, table_in};
 use crate::report::units::{Units, bytes, count, percent};

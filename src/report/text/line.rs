@@ -1,11 +1,11 @@
 //! One line per collection, in columns of fixed width.
 
 use super::marks::Mark;
-use super::root_stats;
 use crate::gc::generation::Generation;
 use crate::gc::record::{BlockCount, Gc, Incomplete, Level};
 use crate::gc::root_kind::{RootFlags, RootKind};
 use crate::gc::summary::survived;
+use crate::report::root_lines::fits;
 use crate::report::style::{Line, Role, Style, WIDE_COLUMNS};
 use crate::report::units::{Scale, Units, clock, compact, generation_label, millis, percent};
 
@@ -277,7 +277,7 @@ impl Lines {
             Column::Roots => shown(roots.map(|r| r.total()), count),
             Column::RootKind(kind) => shown(roots.and_then(|r| r.of_kind(kind)), count),
             Column::TopMethod => match top_method(gc) {
-                Some((name, role)) => (root_stats::fits(name, slot.width, self.style), role),
+                Some((name, role)) => (fits(name, slot.width, self.style), role),
                 None => unknown(),
             },
             Column::Pinning => shown(roots.and_then(|r| r.with_flag(RootFlags::PINNING)), count),

@@ -277,6 +277,10 @@ impl<W: Write> Report for TextReport<W> {
         self.out.flush()
     }
 
+    fn nothing_watched(&mut self, _facts: &Facts, _end: &End<'_>) -> io::Result<()> {
+        Ok(())
+    }
+
     fn end(&mut self, facts: &Facts, end: &End<'_>) -> io::Result<()> {
         let columns = self.terminal.columns.max(40);
         let verdicts = verdict_lines(end.verdicts, Terminal { columns, ..self.terminal }, self.units);
