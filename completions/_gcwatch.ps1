@@ -56,7 +56,7 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             [CompletionResult]::new('--assert-file', '--assert-file', [CompletionResultType]::ParameterName, 'Read more assertions from a TOML file, which holds a list for each profile')
             [CompletionResult]::new('--assert-profile', '--assert-profile', [CompletionResultType]::ParameterName, 'The profile in the file [default: `default`, or the only one]')
             [CompletionResult]::new('--warmup', '--warmup', [CompletionResultType]::ParameterName, 'Collections that begin in this time from the start of the watch count for no assertion, such as `10s`')
-            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'Report format; text shows a line per collection as it happens, then a summary')
+            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'Report format; text shows a line per collection as it happens, then a summary. In a workflow of GitHub and without this option, gcwatch also writes annotations to stderr')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]')
             [CompletionResult]::new('--min-pause', '--min-pause', [CompletionResultType]::ParameterName, 'text, csv, ndjson: show collections that paused at least this long')
@@ -98,7 +98,7 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             [CompletionResult]::new('--assert-file', '--assert-file', [CompletionResultType]::ParameterName, 'Read more assertions from a TOML file, which holds a list for each profile')
             [CompletionResult]::new('--assert-profile', '--assert-profile', [CompletionResultType]::ParameterName, 'The profile in the file [default: `default`, or the only one]')
             [CompletionResult]::new('--warmup', '--warmup', [CompletionResultType]::ParameterName, 'Collections that begin in this time from the start of the watch count for no assertion, such as `10s`')
-            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'Report format; text shows a line per collection as it happens, then a summary')
+            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'Report format; text shows a line per collection as it happens, then a summary. In a workflow of GitHub and without this option, gcwatch also writes annotations to stderr')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]')
             [CompletionResult]::new('--min-pause', '--min-pause', [CompletionResultType]::ParameterName, 'text, csv, ndjson: show collections that paused at least this long')
@@ -130,7 +130,7 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             [CompletionResult]::new('--assert-file', '--assert-file', [CompletionResultType]::ParameterName, 'Read more assertions from a TOML file, which holds a list for each profile')
             [CompletionResult]::new('--assert-profile', '--assert-profile', [CompletionResultType]::ParameterName, 'The profile in the file [default: `default`, or the only one]')
             [CompletionResult]::new('--warmup', '--warmup', [CompletionResultType]::ParameterName, 'Collections that begin in this time from the start of the watch count for no assertion, such as `10s`')
-            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'Report format; text shows a line per collection as it happens, then a summary')
+            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'Report format; text shows a line per collection as it happens, then a summary. In a workflow of GitHub and without this option, gcwatch also writes annotations to stderr')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]')
             [CompletionResult]::new('--min-pause', '--min-pause', [CompletionResultType]::ParameterName, 'text, csv, ndjson: show collections that paused at least this long')
@@ -156,8 +156,8 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colours')
             [CompletionResult]::new('--units', '--units', [CompletionResultType]::ParameterName, 'Units of sizes: iec (KiB), si (kB), or bytes')
             [CompletionResult]::new('--strict', '--strict', [CompletionResultType]::ParameterName, 'Compare nothing (exit code 11) if the runs differ in program, arguments, runtime, system, GC, processors or level, if a side is twice as long as the other, or if data is lost or incomplete')
-            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
-            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
         'gcwatch;try' {

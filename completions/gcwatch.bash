@@ -210,7 +210,7 @@ _gcwatch() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "text json ndjson csv markdown junit openmetrics" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "text json ndjson csv markdown junit github openmetrics" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -288,7 +288,7 @@ _gcwatch() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "text json markdown" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "text json markdown github" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -566,7 +566,7 @@ _gcwatch() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "text json ndjson csv markdown junit openmetrics" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "text json ndjson csv markdown junit github openmetrics" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -672,7 +672,7 @@ _gcwatch() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "text json ndjson csv markdown junit openmetrics" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "text json ndjson csv markdown junit github openmetrics" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -756,7 +756,7 @@ _gcwatch() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "text json markdown" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "text json markdown github" -- "${cur}"))
                     return 0
                     ;;
                 --output)

@@ -57,12 +57,13 @@ complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l assert -d 'A con
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l assert-file -d 'Read more assertions from a TOML file, which holds a list for each profile' -r -F
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l assert-profile -d 'The profile in the file [default: `default`, or the only one]' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l warmup -d 'Collections that begin in this time from the start of the watch count for no assertion, such as `10s`' -r
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l format -d 'Report format; text shows a line per collection as it happens, then a summary' -r -f -a "text\t'A line per collection as it happens, then a summary'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l format -d 'Report format; text shows a line per collection as it happens, then a summary. In a workflow of GitHub and without this option, gcwatch also writes annotations to stderr' -r -f -a "text\t'A line per collection as it happens, then a summary'
 json\t'One document'
 ndjson\t'A line per collection, as it happens'
 csv\t'A row per collection'
 markdown\t'For a comment on a pull request or a job summary'
 junit\t'The assertions as test cases (XML)'
+github\t'Annotations of a workflow of GitHub: what fails, what could not be judged, what gcwatch found'
 openmetrics\t'For a metrics scraper; the output file is replaced every few seconds'"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -s o -l output -d 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]' -r -F
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l min-pause -d 'text, csv, ndjson: show collections that paused at least this long' -r
@@ -103,12 +104,13 @@ complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l assert -d 'A 
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l assert-file -d 'Read more assertions from a TOML file, which holds a list for each profile' -r -F
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l assert-profile -d 'The profile in the file [default: `default`, or the only one]' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l warmup -d 'Collections that begin in this time from the start of the watch count for no assertion, such as `10s`' -r
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l format -d 'Report format; text shows a line per collection as it happens, then a summary' -r -f -a "text\t'A line per collection as it happens, then a summary'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l format -d 'Report format; text shows a line per collection as it happens, then a summary. In a workflow of GitHub and without this option, gcwatch also writes annotations to stderr' -r -f -a "text\t'A line per collection as it happens, then a summary'
 json\t'One document'
 ndjson\t'A line per collection, as it happens'
 csv\t'A row per collection'
 markdown\t'For a comment on a pull request or a job summary'
 junit\t'The assertions as test cases (XML)'
+github\t'Annotations of a workflow of GitHub: what fails, what could not be judged, what gcwatch found'
 openmetrics\t'For a metrics scraper; the output file is replaced every few seconds'"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -s o -l output -d 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]' -r -F
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l min-pause -d 'text, csv, ndjson: show collections that paused at least this long' -r
@@ -135,12 +137,13 @@ complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l assert -d 'A 
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l assert-file -d 'Read more assertions from a TOML file, which holds a list for each profile' -r -F
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l assert-profile -d 'The profile in the file [default: `default`, or the only one]' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l warmup -d 'Collections that begin in this time from the start of the watch count for no assertion, such as `10s`' -r
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l format -d 'Report format; text shows a line per collection as it happens, then a summary' -r -f -a "text\t'A line per collection as it happens, then a summary'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l format -d 'Report format; text shows a line per collection as it happens, then a summary. In a workflow of GitHub and without this option, gcwatch also writes annotations to stderr' -r -f -a "text\t'A line per collection as it happens, then a summary'
 json\t'One document'
 ndjson\t'A line per collection, as it happens'
 csv\t'A row per collection'
 markdown\t'For a comment on a pull request or a job summary'
 junit\t'The assertions as test cases (XML)'
+github\t'Annotations of a workflow of GitHub: what fails, what could not be judged, what gcwatch found'
 openmetrics\t'For a metrics scraper; the output file is replaced every few seconds'"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -s o -l output -d 'Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]' -r -F
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l min-pause -d 'text, csv, ndjson: show collections that paused at least this long' -r
@@ -160,7 +163,8 @@ complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -l fail-on -d 'A c
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -l min-effect -d 'Call a difference better or worse only from this percentage on [default: 5]' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -l format -d 'Report format; text is a table' -r -f -a "text\t''
 json\t''
-markdown\t''"
+markdown\t''
+github\t'Annotations of a workflow of GitHub'"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -s o -l output -d 'Where to write; `-` is stdout' -r -F
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -l color -d 'When to use colours' -r -f -a "auto\t''
 always\t''
@@ -169,7 +173,7 @@ complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -l units -d 'Units
 si\t''
 bytes\t''"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -l strict -d 'Compare nothing (exit code 11) if the runs differ in program, arguments, runtime, system, GC, processors or level, if a side is twice as long as the other, or if data is lost or incomplete'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -s h -l help -d 'Print help'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand try" -l env -d 'A variant: variables of the environment for the command, separated by commas; can be given more than once [default: the settings of the GC that the program\'s runtime has]' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand try" -l runs -d 'Runs of each variant that count' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand try" -l warmup -d 'Runs of each variant before them that do not count' -r
@@ -181,7 +185,8 @@ complete -c gcwatch -n "__fish_gcwatch_using_subcommand try" -l fail-on -d 'A ch
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand try" -l min-effect -d 'Call a difference better or worse only from this percentage on [default: 5]' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand try" -l format -d 'Report format; text is a table' -r -f -a "text\t''
 json\t''
-markdown\t''"
+markdown\t''
+github\t'Annotations of a workflow of GitHub'"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand try" -s o -l output -d 'Where to write; `-` is stdout' -r -F
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand try" -l color -d 'When to use colours' -r -f -a "auto\t''
 always\t''

@@ -13,9 +13,9 @@ use crate::gc::facts::{Exit, Facts, LiveState, Lost};
 use crate::gc::record::Gc;
 use crate::gc::summary::Summary;
 use crate::report::{
-    CsvReport, DiffReport, DiffSide, End, Filter, JsonReport, JunitReport, MarkdownReport, NdjsonReport,
-    OpenMetricsReport, Place, ReadDocument, Report, Terminal, TextOptions, TextReport, Units, read_document,
-    told,
+    CsvReport, DiffReport, DiffSide, End, Filter, GithubOptions, GithubReport, JsonReport, JunitReport,
+    MarkdownReport, NdjsonReport, OpenMetricsReport, Place, ReadDocument, Report, Terminal, TextOptions,
+    TextReport, Units, read_document, told,
 };
 use crate::watch::processor::StreamProcessor;
 use sink::{Kind, Sink};
@@ -79,6 +79,7 @@ fn every_report() -> All {
         Box::new(CsvReport::new(plain(), Filter::default())),
         Box::new(MarkdownReport::new(plain(), Units::Iec)),
         Box::new(JunitReport::new(plain(), Units::Si)),
+        Box::new(GithubReport::new(plain(), GithubOptions::default())),
         Box::new(OpenMetricsReport::new(Place::Stream(plain()))),
     ])
 }

@@ -50,7 +50,8 @@ fn command_line() -> Code {
         }
     };
     let typed = cli::config::command(config.as_ref()).try_get_matches();
-    let cli = match typed.and_then(|matches| cli::Cli::with_sources(&matches)) {
+    let in_file = |command: &str, option: &str| config.as_ref().is_some_and(|c| c.sets(command, option));
+    let cli = match typed.and_then(|matches| cli::Cli::with_sources(&matches, in_file)) {
         Ok(cli) => cli,
         Err(e) => {
             let e = cli::suggesting(e);

@@ -93,6 +93,11 @@ impl Config {
         Ok(())
     }
 
+    /// Whether the file sets an option of a subcommand.
+    pub(crate) fn sets(&self, command: &str, name: &str) -> bool {
+        self.setting(command, name).is_some()
+    }
+
     /// What the file sets for an option of a subcommand. The subcommand's own table overrides the rest of the file.
     fn setting(&self, command: &str, name: &str) -> Option<&Setting> {
         let by_command = self.options.get(name)?;

@@ -36,12 +36,28 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
-    /// The parsed command line, and whether the assert-file's path comes from a `gcwatch.toml`.
+    /// The parsed command line, whether the assert-file's path comes from a `gcwatch.toml`, and whether somebody chose the
+    /// format. `is_in_file`: whether the file sets this option of this subcommand.
     ///
     /// # Errors
     /// Those of clap.
-    pub(crate) fn with_sources(matches: &ArgMatches) -> Result<Cli, clap::Error> {
+    pub(crate) fn with_sources(
+        matches: &ArgMatches,
+        is_in_file: impl Fn(&str, &str) -> bool,
+    ) -> Result<Cli, clap::Error> {
         let mut cli = Cli::from_arg_matches(matches)?;
+        let by_default = match &mut cli.command {
+            Command::Run(args) => Some(&mut args.output.format_by_default),
+            Command::Attach(args) => Some(&mut args.output.format_by_default),
+            Command::Report(args) => Some(&mut args.output.format_by_default),
+            Command::Diff(args) => Some(&mut args.comparison.format_by_default),
+            Command::Try(args) => Some(&mut args.comparison.format_by_default),
+            _ => None,
+        };
+        if let (Some(by_default), Some((name, matches))) = (by_default, matches.subcommand()) {
+            let is_default = matches.value_source("format") == Some(ValueSource::DefaultValue);
+            *by_default = is_default && !is_in_file(name, "format");
+        }
         let assertions = match &mut cli.command {
             Command::Run(args) => Some(&mut args.assertions),
             Command::Attach(args) => Some(&mut args.assertions),
@@ -128,9 +144,13 @@ impl Command {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
-    /// Report format; text shows a line per collection as it happens, then a summary
+    /// Report format; text shows a line per collection as it happens, then a summary. In a workflow of GitHub
+    /// and without this option, gcwatch also writes annotations to stderr
     #[arg(long, value_enum, default_value_t = Format::Text, env = "GCWATCH_FORMAT")]
     pub(crate) format: Format,
+    /// Nobody chose the format.
+    #[arg(skip)]
+    pub(crate) format_by_default: bool,
     /// Where to write; `-` is stdout [default: stdout; the text of `run`: stderr]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -363,6 +383,9 @@ pub(crate) struct ComparisonArgs {
     /// Report format; text is a table
     #[arg(long, value_enum, default_value_t = DiffFormat::Text)]
     pub(crate) format: DiffFormat,
+    /// Nobody chose the format.
+    #[arg(skip)]
+    pub(crate) format_by_default: bool,
     /// Where to write; `-` is stdout
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -444,6 +467,8 @@ pub(crate) enum DiffFormat {
     Text,
     Json,
     Markdown,
+    /// Annotations of a workflow of GitHub
+    Github,
 }
 
 /// `--format`.
@@ -461,6 +486,8 @@ pub(crate) enum Format {
     Markdown,
     /// The assertions as test cases (XML)
     Junit,
+    /// Annotations of a workflow of GitHub: what fails, what could not be judged, what gcwatch found
+    Github,
     /// For a metrics scraper; the output file is replaced every few seconds
     Openmetrics,
 }

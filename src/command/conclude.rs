@@ -6,7 +6,7 @@ use std::path::Path;
 use super::observer::ReportObserver;
 use super::verdict;
 use crate::assertion::Verdict;
-use crate::cli::{Format, OutputArgs};
+use crate::cli::OutputArgs;
 use crate::exit::{Code, Failure};
 use crate::gc::facts::{Exit, Facts, Lost};
 use crate::gc::summary::Summary;
@@ -114,19 +114,20 @@ impl Concluded {
     }
 }
 
-/// Writes an empty document with the exit code for scripts, if gcwatch could not watch or read anything.
+/// Writes a document without collections for scripts, if gcwatch could not watch or read anything. `why` says in a few
+/// words why no assertion could be judged, the failure why nothing was watched.
 pub(crate) fn document_of_failure(
     observer: &mut ReportObserver,
     facts: &Facts,
     exit: &Exit,
+    (failure, why): (&Failure, &'static str),
     args: &OutputArgs,
 ) -> Result<(), Failure> {
-    if args.format == Format::Text {
-        return Ok(());
-    }
-    let (summary, lost) = (Summary::default(), Lost::default());
-    let end = End { summary: &summary, lost: &lost, verdicts: &[], findings: &[], exit };
-    let written = observer.write(|report| report.start(facts).and_then(|()| report.end(facts, &end)));
+    let mut facts = facts.clone();
+    facts.watch.level_reason = Some(failure.what.clone());
+    let (summary, lost, verdicts) = (Summary::default(), Lost::default(), observer.unjudged(why));
+    let end = End { summary: &summary, lost: &lost, verdicts: &verdicts, findings: &[], exit };
+    let written = observer.write(|report| report.nothing_watched(&facts, &end));
     written.or_else(|e| report_failed(&e, args.output.as_deref()).map(drop))
 }
 

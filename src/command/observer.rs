@@ -80,6 +80,11 @@ impl ReportObserver {
         self.assertions.judge(&results.summary, &results.lost, &results.facts.watch)
     }
 
+    /// The verdicts if nothing could be watched.
+    pub(crate) fn unjudged(&self, why: &'static str) -> Vec<Verdict> {
+        self.assertions.unjudged(why)
+    }
+
     /// What is wrong with the collections of the whole watch.
     pub(crate) fn findings(&self, facts: &Facts, summary: &Summary) -> Vec<Finding> {
         self.rules.findings(facts, summary)

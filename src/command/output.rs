@@ -1,15 +1,15 @@
 //! Makes a report from the options about output.
 
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, LineWriter, Write};
 use std::path::Path;
 
 use super::observer::Warnings;
 use crate::cli::{Format, OutputArgs, Units, When};
 use crate::exit::{Code, Failure};
 use crate::report::{
-    self, CsvReport, Filter, JsonProcesses, JsonReport, JunitProcesses, JunitReport, MarkdownReport,
-    MultiProcess, NdjsonReport, OpenMetricsProcesses, OpenMetricsReport, Place, Report, Terminal,
-    TextOptions, TextReport, multi_process,
+    self, Both, CsvReport, Filter, GithubOptions, GithubProcesses, GithubReport, JsonProcesses, JsonReport,
+    JunitProcesses, JunitReport, MarkdownProcesses, MarkdownReport, MultiProcess, NdjsonReport,
+    OpenMetricsProcesses, OpenMetricsReport, Place, Report, Terminal, TextOptions, TextReport, multi_process,
 };
 use crate::sys::{self, LateFile};
 
@@ -21,12 +21,17 @@ pub(crate) enum Sink {
     File,
 }
 
-/// The sink that the options ask for. Text of `run` goes to stderr, because stdout is the child's.
+/// Whether people read the format beside what the program prints.
+pub(crate) fn is_for_people(format: Format) -> bool {
+    matches!(format, Format::Text | Format::Github)
+}
+
+/// The sink that the options ask for. Text and annotations of `run` go to stderr, because stdout is the child's.
 pub(crate) fn sink(args: &OutputArgs, run: bool) -> Sink {
     match args.output.as_deref() {
         Some(path) if path == Path::new("-") => Sink::Stdout,
         Some(_) => Sink::File,
-        None if run && args.format == Format::Text => Sink::Stderr,
+        None if run && is_for_people(args.format) => Sink::Stderr,
         None => Sink::Stdout,
     }
 }
@@ -75,6 +80,10 @@ impl Opened<'_> {
         })
     }
 
+    fn github_options(&self) -> GithubOptions {
+        GithubOptions { units: units(self.args.units), quiet: self.args.quiet }
+    }
+
     fn text_options(&self) -> TextOptions {
         TextOptions {
             units: units(self.args.units),
@@ -96,6 +105,7 @@ pub(crate) fn shows_live_line(args: &OutputArgs, run: bool) -> bool {
 /// The file cannot be created.
 pub(crate) fn open(args: &OutputArgs, run: bool, live: bool) -> Result<(Box<dyn Report>, Warnings), Failure> {
     let to = Opened::new(args, run, live);
+    let github = to.github_options();
     let report: Box<dyn Report> = match args.format {
         Format::Text => Box::new(TextReport::new(to.writer()?, to.terminal, to.text_options())),
         Format::Json => Box::new(JsonReport::new(to.writer()?)),
@@ -103,7 +113,12 @@ pub(crate) fn open(args: &OutputArgs, run: bool, live: bool) -> Result<(Box<dyn 
         Format::Csv => Box::new(CsvReport::new(to.writer()?, to.filter)),
         Format::Markdown => Box::new(MarkdownReport::new(to.writer()?, units(args.units))),
         Format::Junit => Box::new(JunitReport::new(to.writer()?, units(args.units))),
+        Format::Github => Box::new(GithubReport::new(to.writer()?, github)),
         Format::Openmetrics => Box::new(OpenMetricsReport::new(to.place()?)),
+    };
+    let report: Box<dyn Report> = match annotates(args.format_by_default) {
+        true => Box::new(Both(report, Box::new(GithubReport::new(beside(), github)))),
+        false => report,
     };
     Ok((report, warnings(args, live)))
 }
@@ -115,16 +130,54 @@ pub(crate) fn open(args: &OutputArgs, run: bool, live: bool) -> Result<(Box<dyn 
 pub(crate) fn open_multi_process(args: &OutputArgs, run: bool) -> Result<MultiProcess, Failure> {
     let to = Opened::new(args, run, false);
     let units = units(args.units);
+    let github = to.github_options();
     let format: Box<dyn multi_process::Format> = match args.format {
         Format::Text => Box::new(multi_process::Text::new(to.writer()?, to.terminal, to.text_options())),
         Format::Json => Box::new(JsonProcesses::new(to.writer()?)),
         Format::Ndjson => multi_process::ndjson(to.writer()?, to.filter),
         Format::Csv => multi_process::csv(to.writer()?, to.filter),
-        Format::Markdown => multi_process::markdown(to.writer()?, units),
+        Format::Markdown => Box::new(MarkdownProcesses::new(to.writer()?, units)),
         Format::Junit => Box::new(JunitProcesses::new(to.writer()?, units)),
+        Format::Github => Box::new(GithubProcesses::new(to.writer()?, github)),
         Format::Openmetrics => Box::new(OpenMetricsProcesses::new(to.place()?)),
     };
+    let format: Box<dyn multi_process::Format> = match annotates(args.format_by_default) {
+        true => Box::new(Both(format, Box::new(GithubProcesses::new(beside(), github)))),
+        false => format,
+    };
     Ok(MultiProcess::new(format))
+}
+
+/// Whether to write annotations beside the text: in a workflow of GitHub, if nobody chose the format.
+fn annotates(format_by_default: bool) -> bool {
+    format_by_default && std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true")
+}
+
+/// Writes annotations to stderr, if nobody chose a format, in a workflow of GitHub.
+pub(crate) fn annotate(format_by_default: bool, annotations: &str) {
+    if annotates(format_by_default) {
+        // There is no place to report a failure.
+        let _ignored = io::stderr().write_all(annotations.as_bytes());
+    }
+}
+
+/// Where annotations go that nobody asked for: to stderr, which GitHub reads, too. Stdout may be the input of a program.
+fn beside() -> impl Write {
+    /// Stderr. Nobody is there to hear that it is closed.
+    struct Beside(io::Stderr);
+
+    impl Write for Beside {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let _ignored = self.0.write_all(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    LineWriter::new(Beside(io::stderr()))
 }
 
 /// Where warnings go: to the report in text, which is the only format that can hold them.

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::output::is_for_people;
 use super::stderr::say;
 use crate::cli::{Format, RunArgs};
 use crate::exit::{Code, Failure};
@@ -24,7 +25,7 @@ pub(super) fn run(
     once: fn(&RunArgs) -> Result<Code, Failure>,
 ) -> Result<Code, Failure> {
     let is_file = args.output.output.as_deref().is_some_and(|path| path != Path::new("-"));
-    if args.output.format != Format::Text && !is_file {
+    if !is_for_people(args.output.format) && !is_file {
         let what = "--repeat makes a document for each run, and there is no file for them";
         return Err(Failure::new(Code::USAGE, what)
             .remedy("give -o FILE, such as -o gc.json: the runs write gc-1.json, gc-2.json and so on"));

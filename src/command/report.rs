@@ -12,7 +12,7 @@ use crate::assertion::Assertions;
 use crate::cli::{Format, ReportArgs};
 use crate::exit::{Code, Failure};
 use crate::gc::facts::{Exit, Facts, Gap, Target, Watch};
-use crate::report::label;
+use crate::report::{UNREADABLE, label};
 use crate::target;
 use crate::watch::aggregator::Results;
 use crate::watch::playback::{PartEnd, Playback};
@@ -101,7 +101,8 @@ fn one(
     };
     if let Some(failure) = unread {
         let exit = Exit { gcwatch: failure.code.0, child: None, reason: UNREADABLE };
-        document_of_failure(observer, &results.facts, &exit, &args.output)?;
+        let why = (&failure, "the recording cannot be read");
+        document_of_failure(observer, &results.facts, &exit, why, &args.output)?;
         return Err(match is_document(&files[0]) {
             true => Failure { remedy: vec![DOCUMENT.to_owned()], ..failure },
             false => failure,
@@ -177,8 +178,6 @@ fn play<'f>(
 const NO_TRACE: &str = "its header is incomplete: the writer was killed, or the rest is missing";
 const DOCUMENT: &str =
     "it is a JSON document: `gcwatch diff BEFORE AFTER` compares two of them; `report` reads recordings";
-/// The reason in the document about an unreadable file.
-const UNREADABLE: &str = "unreadable";
 const CUT: &str = "it ends before its end mark: the writer was killed, or the rest is missing";
 
 /// What the report says first. This reads regular files once more, as they describe their target at their end.

@@ -12,10 +12,11 @@ use super::request::{recording, watch_request, with_live_line};
 use super::{output, verdict};
 use crate::cli::RunArgs;
 use crate::exit::{Code, Failure};
-use crate::gc::facts::{Exit, Facts};
+use crate::gc::facts::{Exit, Facts, Target};
 use crate::gc::record::Level;
 use crate::report::NOT_WATCHED;
 use crate::sys::{self, Signals};
+use crate::target;
 use crate::watch::control::{Ended, NotWatched, unless_ended};
 use crate::watch::launch::{self, NextOrExit, Program, Streams};
 use crate::watch::port::Unwatched;
@@ -111,6 +112,10 @@ fn unwatched(
         _ => failure,
     };
     let exit = Exit { gcwatch: failure.code.0, child, reason: NOT_WATCHED };
-    document_of_failure(observer, &Facts::default(), &exit, &args.output)?;
+    let command: Vec<_> = args.command.iter().map(|word| word.to_string_lossy()).collect();
+    let target = Target { title: Some(target::title_of(&command.join(" "))), ..Target::default() };
+    let facts = Facts { target, ..Facts::default() };
+    let why = (&failure, "the process was not watched");
+    document_of_failure(observer, &facts, &exit, why, &args.output)?;
     Err(failure)
 }

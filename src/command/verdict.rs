@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use crate::assertion::{Assertion, Assertions, ChangeVerdict, Verdict};
-use crate::cli::{AssertionArgs, Format, OutputArgs};
+use crate::cli::{AssertionArgs, OutputArgs};
 use crate::exit::{Code, Failure};
 use crate::report;
 use crate::settings::{self, Found};
@@ -93,7 +93,7 @@ pub(super) fn of_changes<'v>(judged: impl Iterator<Item = &'v ChangeVerdict> + C
 /// Writes to stderr which assertions failed, because only the text report shows this to people. Names the process if
 /// there are several.
 pub(super) fn say(verdicts: &[Verdict], args: &OutputArgs, process: Option<&str>) {
-    let in_report = args.format == Format::Text;
+    let in_report = output::is_for_people(args.format);
     if in_report || verdicts.iter().all(|v| v.holds == Some(true)) {
         return;
     }

@@ -10,7 +10,7 @@ mod series;
 use crate::gc::facts::Facts;
 use crate::gc::record::Gc;
 use crate::gc::summary::Summary;
-pub(crate) use model::{Evidence, Finding};
+pub(crate) use model::{Evidence, Finding, Severity};
 use rule::{Rule, Watch};
 pub(crate) use rules::IDS;
 pub(crate) use sentence::{Part, Sentence};

@@ -100,7 +100,8 @@ impl DiffReport<'_> {
         vec![side("before", &self.before), side("after", &self.after)]
     }
 
-    fn verdicts(&self) -> Vec<String> {
+    /// A line for each verdict.
+    pub(crate) fn verdicts(&self) -> Vec<String> {
         let line = |j: &ChangeVerdict| {
             let word = match j.fails {
                 Some(true) => "FAIL",

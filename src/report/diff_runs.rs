@@ -104,7 +104,8 @@ impl RunsReport<'_> {
         ))
     }
 
-    fn verdicts(&self) -> Vec<String> {
+    /// A line for each verdict.
+    pub(crate) fn verdicts(&self) -> Vec<String> {
         let one = |(judged, assertion): (&ChangeVerdict, &ChangeAssertion)| {
             let row = self.rows.iter().find(|row| row.name == judged.name);
             gate::line(judged, assertion, row.map(|row| &row.comparison))

@@ -27,8 +27,8 @@ pub(crate) struct End<'a> {
     pub(crate) exit: &'a Exit,
 }
 
-/// An output format. The calls come in this order: one `start`; any number of `gc`, `tick` and `warn`; one `end`.
-/// Every error is an error of the writer.
+/// An output format. The calls come in this order: one `start`; any number of `gc`, `tick` and `warn`; one `end`. Every
+/// error is an error of the writer.
 pub(crate) trait Report {
     /// The watch runs.
     fn start(&mut self, _facts: &Facts) -> io::Result<()> {
@@ -54,6 +54,13 @@ pub(crate) trait Report {
     /// it on stderr.
     fn warn(&mut self, _message: &str) -> io::Result<()> {
         Ok(())
+    }
+
+    /// Nothing could be watched or read: the only call. For scripts, a report without collections; people get a message
+    /// on stderr.
+    fn nothing_watched(&mut self, facts: &Facts, end: &End<'_>) -> io::Result<()> {
+        self.start(facts)?;
+        self.end(facts, end)
     }
 
     /// The watch ended.
@@ -93,6 +100,11 @@ impl<T: Forward> Report for T {
 
     fn warn(&mut self, message: &str) -> io::Result<()> {
         self.forward(&mut |report| report.warn(message))
+    }
+
+    fn nothing_watched(&mut self, facts: &Facts, end: &End<'_>) -> io::Result<()> {
+        self.ending(end)?;
+        self.forward(&mut |report| report.nothing_watched(facts, end))
     }
 
     fn end(&mut self, facts: &Facts, end: &End<'_>) -> io::Result<()> {

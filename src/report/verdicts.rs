@@ -44,13 +44,40 @@ pub(crate) fn verdict_lines(verdicts: &[Verdict], terminal: Terminal, units: Uni
     lines
 }
 
+/// One verdict in a line of plain text, whole: what it says of the value and of the collections that violate it.
+pub(super) fn in_one_line(verdict: &Verdict, units: Units) -> String {
+    let look = Terminal { columns: 400, rows: None, colour: false, live: false, unicode: true };
+    verdict_lines(std::slice::from_ref(verdict), look, units).swap_remove(0)
+}
+
+/// As [`in_one_line`], without the verdict and the assertion.
+pub(super) fn value_and_remark(verdict: &Verdict, units: Units) -> String {
+    let line = in_one_line(verdict, units);
+    line.split_once(verdict.text.as_str()).map_or("", |(_, rest)| rest).trim().to_owned()
+}
+
+/// The collections that violate the assertion, a line each.
+pub(super) fn violations(verdict: &Verdict, units: Units) -> Vec<String> {
+    let units = beside_bound(verdict, units);
+    let style = Style { colour: false, unicode: true };
+    verdict.violations.iter().map(|one| named(one, verdict.unit, style, units)).collect()
+}
+
 /// `1 of 2 assertions does not hold`.
 pub(crate) fn total(verdicts: &[Verdict]) -> String {
-    let all = verdicts.len();
     let broken = verdicts.iter().filter(|v| v.holds == Some(false)).count();
     let open = verdicts.iter().filter(|v| v.holds.is_none()).count();
-    let some = |n: usize| if n == 1 { "does" } else { "do" };
-    let text = match (broken, open) {
+    let text = total_of(verdicts.len() as u64, broken as u64, open as u64);
+    match verdicts.first().and_then(|v| v.warmup_ns) {
+        Some(ns) => format!("{text} (without the first {})", duration(ns, false)),
+        None => text,
+    }
+}
+
+/// As [`total`]: so many do not hold, and so many could not be judged.
+pub(super) fn total_of(all: u64, broken: u64, open: u64) -> String {
+    let some = |n: u64| if n == 1 { "does" } else { "do" };
+    match (broken, open) {
         (0, 0) if all == 1 => "the assertion holds".to_owned(),
         (0, 0) => format!("all {all} assertions hold"),
         (0, open) => format!("{open} of {all} assertions could not be judged"),
@@ -58,10 +85,6 @@ pub(crate) fn total(verdicts: &[Verdict]) -> String {
         (broken, open) => {
             format!("{broken} of {all} assertions {} not hold, {open} could not be judged", some(broken))
         }
-    };
-    match verdicts.first().and_then(|v| v.warmup_ns) {
-        Some(ns) => format!("{text} (without the first {})", duration(ns, false)),
-        None => text,
     }
 }
 

@@ -10,30 +10,31 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::conclude::report_failed;
-use super::spared;
+use super::{output, spared};
 use crate::cli::DiffArgs;
 use crate::exit::{Code, Failure};
 use crate::sys;
 
 pub(crate) fn run(args: &DiffArgs) -> Result<Code, Failure> {
-    let output = args.comparison.output.as_deref();
-    let (text, code) = match sides(args)? {
+    let to = args.comparison.output.as_deref();
+    let (text, annotations, code) = match sides(args)? {
         [before, after] if before.len() == 1 && after.len() == 1 => {
-            spared::inputs(output, [before[0].as_path(), after[0].as_path()])?;
+            spared::inputs(to, [before[0].as_path(), after[0].as_path()])?;
             pair::run(args, [&before[0], &after[0]])?
         }
         [before, after] => {
-            spared::inputs(output, before.iter().chain(&after).map(PathBuf::as_path))?;
+            spared::inputs(to, before.iter().chain(&after).map(PathBuf::as_path))?;
             several::run(args, [&before, &after])?
         }
     };
-    let written = match output.filter(|path| *path != Path::new("-")) {
+    output::annotate(args.comparison.format_by_default, &annotations);
+    let written = match to.filter(|path| *path != Path::new("-")) {
         Some(path) => sys::create(path).and_then(|mut file| file.write_all(text.as_bytes())),
         None => io::stdout().write_all(text.as_bytes()),
     };
     match written {
         // A closed pipe is no failure, and keeps the verdict's exit code.
-        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => report_failed(&e, output).map(|_| code),
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => report_failed(&e, to).map(|_| code),
         _ => Ok(code),
     }
 }

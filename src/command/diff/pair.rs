@@ -10,10 +10,10 @@ use crate::cli::{DiffArgs, DiffFormat};
 use crate::command::{output, verdict};
 use crate::exit::{Code, Failure};
 use crate::experiment::{FAMILY_ERROR, to_judge};
-use crate::report::DiffReport;
+use crate::report::{DiffReport, change_annotations};
 
-/// Compares two files. Returns the report and the exit code.
-pub(super) fn run(args: &DiffArgs, paths: [&Path; 2]) -> Result<(String, Code), Failure> {
+/// Compares two files. Returns the report, the annotations for GitHub and the exit code.
+pub(super) fn run(args: &DiffArgs, paths: [&Path; 2]) -> Result<(String, String, Code), Failure> {
     let options = &args.comparison;
     let wanted = wanted(&options.fail_on);
     let (before, after) = (watched(paths[0], &wanted)?, watched(paths[1], &wanted)?);
@@ -35,10 +35,12 @@ pub(super) fn run(args: &DiffArgs, paths: [&Path; 2]) -> Result<(String, Code), 
         needed_runs: to_judge(tests, FAMILY_ERROR),
         code: code.0,
     };
+    let annotations = change_annotations(&judged, &diff.verdicts());
     let text = match options.format {
         DiffFormat::Text => diff.text(output::terminal(options.color), output::units(options.units)),
         DiffFormat::Json => diff.json()?,
         DiffFormat::Markdown => diff.markdown(output::units(options.units)),
+        DiffFormat::Github => annotations.clone(),
     };
-    Ok((text, code))
+    Ok((text, annotations, code))
 }

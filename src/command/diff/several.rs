@@ -10,10 +10,10 @@ use crate::cli::{DiffArgs, DiffFormat};
 use crate::command::{output, verdict, watches};
 use crate::exit::{Code, Failure};
 use crate::experiment::{Comparison, compared, gate, judge};
-use crate::report::{RunsReport, RunsRow};
+use crate::report::{RunsReport, RunsRow, change_annotations};
 
-/// Compares two sides. Returns the report and the exit code.
-pub(super) fn run(args: &DiffArgs, files: [&[PathBuf]; 2]) -> Result<(String, Code), Failure> {
+/// Compares two sides. Returns the report, the annotations for GitHub and the exit code.
+pub(super) fn run(args: &DiffArgs, files: [&[PathBuf]; 2]) -> Result<(String, String, Code), Failure> {
     let options = &args.comparison;
     let all = files.concat();
     if let Some(twice) = all.iter().enumerate().find(|(n, file)| all[..*n].contains(file)).map(|(_, f)| f) {
@@ -47,12 +47,14 @@ pub(super) fn run(args: &DiffArgs, files: [&[PathBuf]; 2]) -> Result<(String, Co
         min_effect_percent: options.min_effect_percent(),
         code: code.0,
     };
+    let annotations = change_annotations(&judged, &report.verdicts());
     let text = match options.format {
         DiffFormat::Text => report.text(output::terminal(options.color), output::units(options.units)),
         DiffFormat::Json => report.json()?,
         DiffFormat::Markdown => report.markdown(output::units(options.units)),
+        DiffFormat::Github => annotations.clone(),
     };
-    Ok((text, code))
+    Ok((text, annotations, code))
 }
 
 fn refs(runs: &[(Watched, PathBuf)]) -> Vec<&Watched> {

@@ -15,7 +15,7 @@ use crate::cli::{DiffFormat, TryArgs};
 use crate::exit::{Code, Failure};
 use crate::experiment::{Goal, Variables, Variant, gates, winner};
 use crate::gc::record::Level;
-use crate::report::TrialReport;
+use crate::report::{TrialReport, change_annotations};
 use crate::watch::control::interrupted_by;
 
 /// Between two commands.
@@ -58,10 +58,14 @@ pub(super) fn run(args: &TryArgs) -> Result<Code, Failure> {
         code: code.0,
     };
     let units = output::units(args.comparison.units);
+    let judged = gated.iter().map(|gated| &gated.verdict);
+    let annotations = change_annotations(judged, &report.verdicts());
+    output::annotate(args.comparison.format_by_default, &annotations);
     let text = match args.comparison.format {
         DiffFormat::Text => report.text(output::terminal(args.comparison.color), units),
         DiffFormat::Json => report.json()?,
         DiffFormat::Markdown => report.markdown(units),
+        DiffFormat::Github => annotations,
     };
     let written = match &mut file {
         Some(file) => file.write_all(text.as_bytes()).and_then(|()| file.flush()),

@@ -1,17 +1,14 @@
-//! Formats that need nothing but a shared writer: NDJSON, CSV, Markdown.
+//! Formats that need nothing but a shared writer: NDJSON, CSV.
 
 use std::io::{self, Write};
 use std::mem;
 
 use super::lines::{Lines, Shared};
 use super::model::{Format, Overall};
-use super::text::total;
 use crate::gc::facts::{Exit, Target};
 use crate::report::csv::CsvReport;
 use crate::report::json::{NdjsonReport, overall_line};
-use crate::report::markdown::MarkdownReport;
 use crate::report::model::{Filter, Report};
-use crate::report::units::Units;
 
 /// A format of which `report` makes the report of one process, and `end` the last line.
 struct Simple<R, E> {
@@ -50,16 +47,4 @@ pub(crate) fn csv(out: Box<dyn Write>, filter: Filter) -> Box<dyn Format> {
         Box::new(report) as Box<dyn Report>
     };
     Box::new(Simple { out: Shared::new(out), report, end: |_: &Overall, _: &Exit| Ok(None) })
-}
-
-/// A section for each process when it ends, and one with the totals at the end.
-pub(crate) fn markdown(out: Box<dyn Write>, units: Units) -> Box<dyn Format> {
-    let report = move |lines| {
-        let mut report = MarkdownReport::new(lines, units);
-        report.one_of_several = true;
-        Box::new(report) as Box<dyn Report>
-    };
-    let end =
-        |all: &Overall, _: &Exit| Ok(Some(format!("### gcwatch: all processes\n\n{}", total(all, true))));
-    Box::new(Simple { out: Shared::new(out), report, end })
 }

@@ -15,9 +15,10 @@ use crate::gc::facts::{Exit, Lost, Target};
 use crate::gc::summary::Summary;
 use model::Overall;
 
-pub(crate) use formats::{csv, markdown, ndjson};
-pub(crate) use model::{Format, NOT_WATCHED, label};
+pub(crate) use formats::{csv, ndjson};
+pub(crate) use model::{Format, NOT_WATCHED, UNREADABLE, label};
 pub(crate) use text::Text;
+pub(super) use text::total;
 
 /// The report of several processes, and their totals.
 pub(crate) struct MultiProcess {

@@ -12,6 +12,8 @@ use crate::report::model::{End, Facts, Report};
 
 /// The exit reason of a process that was not watched.
 pub(crate) const NOT_WATCHED: &str = "not-watched";
+/// The exit reason of a recording that cannot be read.
+pub(crate) const UNREADABLE: &str = "unreadable";
 
 /// An output format for several processes.
 pub(crate) trait Format {

@@ -53,7 +53,7 @@ impl Format for Text {
 }
 
 /// `3 processes: 57 collections, paused 12.0 ms; assertions: 5 hold, 1 does not`.
-pub(super) fn total(all: &Overall, unicode: bool) -> String {
+pub(in crate::report) fn total(all: &Overall, unicode: bool) -> String {
     let processes = if all.processes == 1 { "process" } else { "processes" };
     let mut text = format!("{} {processes}", count(all.processes));
     if all.not_watched > 0 {

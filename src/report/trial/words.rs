@@ -124,6 +124,13 @@ pub(super) fn too_few(report: &TrialReport<'_>) -> Option<String> {
     })
 }
 
+impl TrialReport<'_> {
+    /// A line for each verdict on a change that must not occur.
+    pub(crate) fn verdicts(&self) -> Vec<String> {
+        gates(self)
+    }
+}
+
 /// The verdicts on changes that must not occur.
 pub(super) fn gates(report: &TrialReport<'_>) -> Vec<String> {
     let line = |gated: &Gated| {

@@ -23,8 +23,8 @@ wire! {
     Watch(to, watch: facts::Watch) {
         /// The level reached: "basic", "moves" or "roots".
         level: &'static str,
-        /// Why it is not the level that was wished; null when it is.
-        /// A recording cannot tell this.
+        /// Why it is not the level that was wished; null when it is. A recording cannot tell this.
+        /// Where nothing was watched or read: why.
         level_reason: Option<String>,
         /// RFC 3339.
         started_at: Option<String> = watch.started_at.map(|t| t.to_string()),
