@@ -247,7 +247,7 @@ fn second(clr: &Clr) -> Result<()> {
 /// Each process has its own verdict in every format, and the worst one sets the exit code.
 fn verdicts(clr: &Clr) -> Result<()> {
     let tree = "gcs=2 { early gcs=9 }";
-    for format in ["json", "ndjson", "csv", "markdown", "junit", "openmetrics", "text"] {
+    for format in ["json", "ndjson", "csv", "markdown", "junit", "github", "openmetrics", "text"] {
         let options = format!("--format {format} --assert gc.count<=5 --assert lost==0");
         let mut running = Running::start(clr, &options, tree)?;
         running.ready(2)?;
@@ -256,7 +256,7 @@ fn verdicts(clr: &Clr) -> Result<()> {
         let pid_of =
             |gcs: u64| nodes.iter().find(|(_, n)| n.gcs.iter().sum::<u64>() == gcs).map(|(pid, _)| *pid);
         let (few, many) = (pid_of(2).context("no parent")?, pid_of(9).context("no child")?);
-        if format != "text" {
+        if !["text", "github"].contains(&format) {
             let said = running.gcwatch.stderr();
             let of = |pid: u64| said.contains(&format!("tree.dll[{pid}] FAIL"));
             ensure!(of(many) && !of(few), "{format}: {said}");
@@ -314,10 +314,24 @@ fn check_format(format: &str, text: &str, few: u64, many: u64) -> Result<()> {
                 );
             }
             ensure!(having(&["2 processes: 11 collections"]) == 1, "the sum");
+            let place = |part: &str| text.find(part).with_context(|| format!("no {part}"));
+            let first = place(&format!("#### gcwatch: tree.dll (process {many})"))?;
+            ensure!(
+                place("❌ **1 of 4 assertions does not hold**")? < first,
+                "the verdict on all is not on top"
+            );
+            ensure!(first < place(&format!("(process {few})"))?, "those that fail do not come first");
         }
         "junit" => {
-            ensure!(having(&["<testsuite "]) == 2 && having(&["<failure "]) == 1, "suites");
-            ensure!(having(&["name=\"gcwatch tree.dll\""]) == 1 && having(&["tree.dll (2)"]) == 1, "names");
+            // The third is that of the command.
+            ensure!(having(&["<testsuite "]) == 3 && having(&["<failure "]) == 1, "suites");
+            let suite = |name: &str| having(&[&format!("<testsuite name=\"gcwatch {name}\"")]);
+            ensure!(["tree.dll", "tree.dll (2)", "command"].map(suite) == [1; 3], "names");
+        }
+        "github" => {
+            let title = "::error title=gcwatch%3A gc.count<=5 does not hold::";
+            ensure!(having(&[title, &format!("::tree.dll[{many}]: 9")]) == 1, "no error of {many}");
+            ensure!(having(&["::error "]) == 1, "more errors");
         }
         "openmetrics" => {
             let total = |pid: u64| -> u64 {

@@ -323,6 +323,7 @@ fn formats(clr: &Clr) -> Result<()> {
         ("ndjson", "\"findings\":[{\"id\":\"large-objects\""),
         ("markdown", "1. **"),
         ("junit", "<system-out>large-objects: "),
+        ("github", "::warning title=gcwatch%3A large-objects::diseases.dll: "),
     ] {
         let report =
             Gcwatch::new().args("report --format").arg(format).arg(&recording).output()?.expect(0)?;

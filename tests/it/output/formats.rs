@@ -78,14 +78,20 @@ fn csv(text: &str, document: &Document) -> Result<()> {
     Ok(())
 }
 
+/// A JUnit document by a reader that wants a time zone in time stamps, where Ant's schema forbids it.
+pub(crate) fn read_junit(xml: &str) -> Result<quick_junit::Report> {
+    let zoned = regex::Regex::new("timestamp=\"([0-9T:-]+)\"")?.replace_all(xml, "timestamp=\"${1}Z\"");
+    quick_junit::Report::deserialize_from_str(&zoned).with_context(|| xml.to_owned())
+}
+
 fn junit(xml: &str) -> Result<()> {
-    let report = quick_junit::Report::deserialize_from_str(xml)?;
+    let report = read_junit(xml)?;
     let cases = &report.test_suites[0].test_cases;
     let names: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
-    ensure!(names == BOUNDS, "{names:?}");
+    ensure!(names == ["watch", "gc.gen2.count", "pause.max", "heap.growth.percent"], "{names:?}");
     let good: Vec<bool> =
         cases.iter().map(|c| matches!(c.status, quick_junit::TestCaseStatus::Success { .. })).collect();
-    ensure!(good == [false, true, true] && report.failures == 1, "{good:?}: {xml}");
+    ensure!(good == [true, false, true, true] && report.failures == 1, "{good:?}: {xml}");
     Ok(())
 }
 
@@ -97,6 +103,9 @@ fn markdown(text: &str, document: &Document) -> Result<()> {
         text.contains("1 of 3 assertions does not hold") && text.contains("`gc.gen2.count<=0`"),
         "{text}"
     );
+    let place = |part: &str| text.find(part).with_context(|| format!("no {part}: {text}"));
+    let findings = place("In short: ").or_else(|_| place("1. **"))?;
+    ensure!(place("❌ **1 of 3")? < findings && findings < place("<details>")?, "{text}");
     // All rows of a table have as many cells as its header.
     for table in text.split("\n\n").filter(|part| part.starts_with('|')) {
         let widths: Vec<usize> = table.lines().map(|line| line.matches('|').count()).collect();

@@ -1,7 +1,9 @@
 //! The formats, files and pipes that a watch writes to.
 
+pub(crate) mod annotations;
 pub(crate) mod findings;
 pub(crate) mod formats;
+pub(crate) mod junit;
 pub(crate) mod live_line;
 pub(crate) mod output_files;
 pub(crate) mod run_document;
@@ -9,4 +11,4 @@ pub(crate) mod run_output;
 
 use super::suite::files;
 
-files!(findings, formats, live_line, output_files, run_document, run_output);
+files!(annotations, findings, formats, junit, live_line, output_files, run_document, run_output);

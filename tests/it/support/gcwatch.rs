@@ -205,7 +205,9 @@ fn collect(mut pipe: impl Read + Send + 'static) -> thread::JoinHandle<Vec<u8>> 
 }
 
 fn own_settings_removed(mut command: Command) -> Command {
-    let ours = |name: &str| name.starts_with("GCWATCH_") || ["NO_COLOR", "CLICOLOR_FORCE"].contains(&name);
+    let ours = |name: &str| {
+        name.starts_with("GCWATCH_") || ["NO_COLOR", "CLICOLOR_FORCE", "GITHUB_ACTIONS"].contains(&name)
+    };
     for (name, _) in std::env::vars_os().filter(|(name, _)| ours(&name.to_string_lossy())) {
         command.env_remove(name);
     }
