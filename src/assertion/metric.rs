@@ -61,6 +61,8 @@ pub(crate) struct Metric {
     pub(crate) level: Level,
     pub(crate) value: Value,
     pub(crate) about: &'static str,
+    /// What a bound on it finds.
+    pub(crate) good_for: &'static str,
 }
 
 const fn per_gc(
@@ -69,20 +71,31 @@ const fn per_gc(
     level: Level,
     value: fn(&Gc) -> Option<u64>,
     about: &'static str,
+    good_for: &'static str,
 ) -> Metric {
-    Metric { name, unit, level, value: Value::PerGc(value), about }
+    Metric { name, unit, level, value: Value::PerGc(value), about, good_for }
 }
 
-const fn count(name: &'static str, value: fn(&Gc) -> bool, about: &'static str) -> Metric {
-    Metric { name, unit: Unit::Count, level: Level::Basic, value: Value::Count(value), about }
+const fn count(
+    name: &'static str,
+    value: fn(&Gc) -> bool,
+    about: &'static str,
+    good_for: &'static str,
+) -> Metric {
+    Metric { name, unit: Unit::Count, level: Level::Basic, value: Value::Count(value), about, good_for }
 }
 
-const fn percent(name: &'static str, value: Value, about: &'static str) -> Metric {
-    Metric { name, unit: Unit::Percent, level: Level::Basic, value, about }
+const fn percent(name: &'static str, value: Value, about: &'static str, good_for: &'static str) -> Metric {
+    Metric { name, unit: Unit::Percent, level: Level::Basic, value, about, good_for }
 }
 
-const fn root(name: &'static str, value: fn(&Gc) -> Option<u64>, about: &'static str) -> Metric {
-    per_gc(name, Unit::Count, Level::Roots, value, about)
+const fn root(
+    name: &'static str,
+    value: fn(&Gc) -> Option<u64>,
+    about: &'static str,
+    good_for: &'static str,
+) -> Metric {
+    per_gc(name, Unit::Count, Level::Roots, value, about, good_for)
 }
 
 const fn per_gib(
@@ -90,8 +103,9 @@ const fn per_gib(
     unit: Unit,
     value: fn(&Gc) -> Option<u64>,
     about: &'static str,
+    good_for: &'static str,
 ) -> Metric {
-    Metric { name, unit, level: Level::Basic, value: Value::PerGib(value), about }
+    Metric { name, unit, level: Level::Basic, value: Value::PerGib(value), about, good_for }
 }
 
 /// What a collection of gen2 found alive. A background collection tells it of gen2 and of the large objects.
@@ -125,6 +139,7 @@ pub(crate) const METRICS: &[Metric] = &[
         Level::Basic,
         |gc| gc.pause_ns,
         "time the program stood still for a collection, without stops that gcwatch caused",
+        "a loose bound on stalls; the machine decides how long they are",
     ),
     per_gc(
         "pause.gen0",
@@ -132,6 +147,7 @@ pub(crate) const METRICS: &[Metric] = &[
         Level::Basic,
         |gc| pause_of(gc, Generation::GEN0),
         "the same, for collections of generation 0 only",
+        "a loose bound on the frequent, short stalls",
     ),
     per_gc(
         "pause.gen1",
@@ -139,6 +155,7 @@ pub(crate) const METRICS: &[Metric] = &[
         Level::Basic,
         |gc| pause_of(gc, Generation::GEN1),
         "the same, for collections of generation 1 only",
+        "a loose bound on the stalls of mid-life objects",
     ),
     per_gc(
         "pause.gen2",
@@ -146,6 +163,7 @@ pub(crate) const METRICS: &[Metric] = &[
         Level::Basic,
         |gc| pause_of(gc, Generation::GEN2),
         "the same, for collections of generation 2 only",
+        "a loose bound on the longest stalls",
     ),
     per_gc(
         "suspend",
@@ -153,38 +171,50 @@ pub(crate) const METRICS: &[Metric] = &[
         Level::Basic,
         |gc| gc.suspend_ns,
         "part of the pause that stopping the threads took",
+        "seeing threads that are slow to stop",
     ),
     percent(
         "pause.percent",
         Value::PausePercent,
         "share of the watch for which collections stopped the program",
+        "a loose bound on the time lost to collections",
     ),
-    count("gc.count", |_| true, "collections"),
+    count("gc.count", |_| true, "collections", "programs that always do the same work"),
     count(
         "gc.gen0.count",
         |gc| gc.generation == Some(Generation::GEN0),
         "collections of exactly generation 0",
+        "programs that always do the same work",
     ),
     count(
         "gc.gen1.count",
         |gc| gc.generation == Some(Generation::GEN1),
         "collections of exactly generation 1",
+        "objects that die soon after their first collection",
     ),
     count(
         "gc.gen2.count",
         |gc| gc.generation == Some(Generation::GEN2),
         "collections of generation 2, background ones too",
+        "objects that die old, and large objects",
     ),
     count(
         "gc.gen2.blocking.count",
         |gc| gc.generation == Some(Generation::GEN2) && gc.kind == Some(Kind::Blocking),
         "collections of generation 2 that blocked",
+        "an upper bound, often 0",
     ),
-    count("gc.background.count", |gc| gc.kind == Some(Kind::Background), "background collections"),
+    count(
+        "gc.background.count",
+        |gc| gc.kind == Some(Kind::Background),
+        "background collections",
+        "seeing whether old objects are collected in the background",
+    ),
     count(
         "gc.induced.count",
         |gc| gc.reason.is_some_and(crate::gc::record::Reason::induced),
         "collections that the program asked for",
+        "an upper bound, often 0: GC.Collect in the program",
     ),
     per_gc(
         "alloc",
@@ -192,6 +222,7 @@ pub(crate) const METRICS: &[Metric] = &[
         Level::Basic,
         |gc| gc.allocated.map(|allocated| allocated.bytes),
         "bytes that the program allocated since the collection before",
+        "more allocated for the same work (total)",
     ),
     Metric {
         name: "alloc.rate",
@@ -199,24 +230,34 @@ pub(crate) const METRICS: &[Metric] = &[
         level: Level::Basic,
         value: Value::AllocatedPerSecond,
         about: "bytes that the program allocates each second",
+        good_for: "seeing load; it changes with the speed of the machine",
     },
-    per_gib("gc.per_gib", Unit::Count, |_| Some(1), "collections for each GiB that the program allocates"),
+    per_gib(
+        "gc.per_gib",
+        Unit::Count,
+        |_| Some(1),
+        "collections for each GiB that the program allocates",
+        "more collections, however much work a run does",
+    ),
     per_gib(
         "gen2.per_gib",
         Unit::Count,
         |gc| Some(u64::from(gc.generation == Some(Generation::GEN2))),
         "collections of generation 2 for each GiB that the program allocates",
+        "objects that die old, however much work a run does",
     ),
     per_gib(
         "pause.per_gib",
         Unit::Ns,
         |gc| gc.pause_ns,
         "time the program stands still for each GiB that it allocates",
+        "more costly collections; changes with the speed of the machine",
     ),
     percent(
         "promoted.percent",
         Value::PercentOfAllocated(|gc| gc.generations.first()?.promoted_bytes),
         "part of what the program allocates that survives generation 0",
+        "objects that live longer than they need to",
     ),
     per_gc(
         "heap.live",
@@ -224,6 +265,7 @@ pub(crate) const METRICS: &[Metric] = &[
         Level::Basic,
         live_bytes,
         "bytes that a collection of generation 2 found alive",
+        "leaks, and larger caches (max)",
     ),
     per_gc(
         "heap.after",
@@ -231,24 +273,49 @@ pub(crate) const METRICS: &[Metric] = &[
         Level::Basic,
         |gc| gc.heap_after_bytes,
         "heap after a collection, free space in it included",
+        "a larger heap (max)",
     ),
-    per_gc("heap.before", Unit::Bytes, Level::Basic, |gc| gc.heap_before_bytes, "heap before a collection"),
+    per_gc(
+        "heap.before",
+        Unit::Bytes,
+        Level::Basic,
+        |gc| gc.heap_before_bytes,
+        "heap before a collection",
+        "the room that the heap needs",
+    ),
     percent(
         "heap.growth.percent",
         Value::HeapGrowthPercent,
         "growth of the heap from after the first gen2 collection to after the last",
+        "leaks in runs that are longer than their start-up",
     ),
-    per_gc("committed", Unit::Bytes, Level::Basic, |gc| gc.committed_bytes, "memory committed for the heap"),
-    per_gc("promoted", Unit::Bytes, Level::Basic, |gc| gc.promoted_bytes, "bytes that a collection promoted"),
+    per_gc(
+        "committed",
+        Unit::Bytes,
+        Level::Basic,
+        |gc| gc.committed_bytes,
+        "memory committed for the heap",
+        "the memory that the heap takes from the system (max)",
+    ),
+    per_gc(
+        "promoted",
+        Unit::Bytes,
+        Level::Basic,
+        |gc| gc.promoted_bytes,
+        "bytes that a collection promoted",
+        "objects that live longer (mean)",
+    ),
     percent(
         "frag.gen2.percent",
         Value::FragmentationPercent(Generation::GEN2),
         "free share of generation 2 after the last collection",
+        "gaps that pinned or scattered objects leave",
     ),
     percent(
         "frag.loh.percent",
         Value::FragmentationPercent(Generation::LOH),
         "free share of the large object heap after the last collection",
+        "gaps that large objects leave",
     ),
     per_gc(
         "pinned",
@@ -256,14 +323,23 @@ pub(crate) const METRICS: &[Metric] = &[
         Level::Basic,
         |gc| gc.pinned_objects.map(u64::from),
         "pinned objects that a collection found",
+        "objects that are pinned for long",
     ),
-    per_gc("handles", Unit::Count, Level::Basic, |gc| gc.handles.map(u64::from), "GC handles in use"),
+    per_gc(
+        "handles",
+        Unit::Count,
+        Level::Basic,
+        |gc| gc.handles.map(u64::from),
+        "GC handles in use",
+        "handles that are not freed",
+    ),
     per_gc(
         "moved.bytes",
         Unit::Bytes,
         Level::Moves,
         |gc| Some(gc.moved.as_ref()?.count.bytes),
         "bytes that a collection moved",
+        "the cost of compacting",
     ),
     per_gc(
         "moved.blocks",
@@ -271,6 +347,7 @@ pub(crate) const METRICS: &[Metric] = &[
         Level::Moves,
         |gc| Some(gc.moved.as_ref()?.count.blocks),
         "blocks that a collection moved",
+        "the cost of compacting scattered survivors",
     ),
     per_gc(
         "surviving.bytes",
@@ -278,6 +355,7 @@ pub(crate) const METRICS: &[Metric] = &[
         Level::Moves,
         |gc| Some(gc.surviving.as_ref()?.count.bytes),
         "bytes that survived where they lay",
+        "what stays in place in collections that sweep",
     ),
     per_gc(
         "surviving.blocks",
@@ -285,27 +363,60 @@ pub(crate) const METRICS: &[Metric] = &[
         Level::Moves,
         |gc| Some(gc.surviving.as_ref()?.count.blocks),
         "blocks that survived where they lay",
+        "how scattered survivors are",
     ),
     root(
         "roots.total",
         |gc| Some(gc.roots.as_ref()?.total()),
         "roots that point to an object, weak ones included",
+        "seeing where roots come from",
     ),
-    root("roots.holding", |gc| gc.roots.as_ref()?.holding(), "roots that keep their object alive"),
-    root("roots.stack", |gc| kind(gc, RootKind::STACK), "roots on stacks"),
-    root("roots.handle", |gc| kind(gc, RootKind::HANDLE), "roots that are GC handles"),
-    root("roots.finalizer", |gc| kind(gc, RootKind::FINALIZER), "objects that wait for their finalizer"),
-    root("roots.other", |gc| kind(gc, RootKind::OTHER), "roots of another kind"),
-    root("roots.pinning", |gc| flag(gc, RootFlags::PINNING), "roots that pin"),
-    root("roots.weak", |gc| flag(gc, RootFlags::WEAK), "weak roots"),
-    root("roots.interior", |gc| flag(gc, RootFlags::INTERIOR), "roots that point into an object"),
-    root("roots.refcounted", |gc| flag(gc, RootFlags::REFCOUNTED), "reference-counted handles"),
+    root(
+        "roots.holding",
+        |gc| gc.roots.as_ref()?.holding(),
+        "roots that keep their object alive",
+        "seeing what keeps objects alive",
+    ),
+    root("roots.stack", |gc| kind(gc, RootKind::STACK), "roots on stacks", "deep recursion, many threads"),
+    root(
+        "roots.handle",
+        |gc| kind(gc, RootKind::HANDLE),
+        "roots that are GC handles",
+        "handles that are not freed",
+    ),
+    root(
+        "roots.finalizer",
+        |gc| kind(gc, RootKind::FINALIZER),
+        "objects that wait for their finalizer",
+        "finalizers that do not keep up",
+    ),
+    root(
+        "roots.other",
+        |gc| kind(gc, RootKind::OTHER),
+        "roots of another kind",
+        "seeing the rest of the roots",
+    ),
+    root("roots.pinning", |gc| flag(gc, RootFlags::PINNING), "roots that pin", "too many pins"),
+    root("roots.weak", |gc| flag(gc, RootFlags::WEAK), "weak roots", "weak references that are not freed"),
+    root(
+        "roots.interior",
+        |gc| flag(gc, RootFlags::INTERIOR),
+        "roots that point into an object",
+        "spans and references into objects",
+    ),
+    root(
+        "roots.refcounted",
+        |gc| flag(gc, RootFlags::REFCOUNTED),
+        "reference-counted handles",
+        "COM objects that are not released",
+    ),
     Metric {
         name: "lost",
         unit: Unit::Count,
         level: Level::Basic,
         value: Value::Lost,
         about: "collections, events, ranges and roots that were lost on the way",
+        good_for: "knowing that the figures are complete",
     },
 ];
 
@@ -317,7 +428,8 @@ mod tests {
     fn names_are_unique_single_words() {
         for (n, metric) in METRICS.iter().enumerate() {
             assert!(METRICS[..n].iter().all(|other| other.name != metric.name), "{}", metric.name);
-            assert!(!metric.about.is_empty() && !metric.name.contains(char::is_whitespace));
+            assert!(!metric.about.is_empty() && !metric.good_for.is_empty());
+            assert!(!metric.name.contains(char::is_whitespace));
         }
     }
 }

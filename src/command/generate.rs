@@ -1,4 +1,4 @@
-//! Prints what gcwatch knows of itself: schema, options in force, metrics, completions, manual page.
+//! Prints what gcwatch knows of itself: schema, options in force, completions, manual page.
 
 use std::io::{self, Write};
 
@@ -6,7 +6,6 @@ use clap::CommandFactory;
 use clap_complete::Shell;
 
 use super::conclude::report_failed;
-use crate::assertion::{METRICS, Statistic, Value};
 use crate::cli::Cli;
 use crate::cli::config::{self, Config};
 use crate::escape::escape_untrusted;
@@ -49,19 +48,6 @@ fn refused(said: &str) -> Failure {
     let failure = Failure::new(Code::USAGE, first.strip_prefix("error: ").unwrap_or(first));
     let others = lines.take_while(|line| !line.starts_with("For more information"));
     others.fold(failure, |failure, line| failure.remedy(line.trim_start_matches('[').trim_end_matches(']')))
-}
-
-/// `gcwatch metrics`.
-pub(super) fn metrics() -> Result<Code, Failure> {
-    let mut text = String::new();
-    for m in METRICS {
-        let statistic = if matches!(m.value, Value::PerGc(_)) { ".max" } else { "" };
-        let name = format!("{}{statistic}", m.name);
-        text += &format!("{name:<24} {:<8} {:<6} {}\n", m.unit.name(), m.level.name(), m.about);
-    }
-    let statistics = Statistic::ALL.map(|(name, _)| name).join(" ");
-    text += &format!("\ninstead of .max, use any of: {statistics}\n");
-    print(text.as_bytes())
 }
 
 /// `gcwatch completions`. For bash, zsh and fish, the script also completes the process ids for `attach`.

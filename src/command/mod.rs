@@ -8,6 +8,7 @@ mod follow;
 mod followed;
 mod generate;
 mod input;
+mod metrics;
 pub(crate) mod observer;
 mod output;
 mod ps;
@@ -38,7 +39,7 @@ pub(crate) fn dispatch(cli: &Cli, config: Option<&Config>) -> Result<Code, Failu
         Command::Diff(args) => diff::run(args),
         Command::Try(args) => try_gc::run(args),
         Command::Config { of } => generate::config(config, of),
-        Command::Metrics => generate::metrics(),
+        Command::Metrics => metrics::run(),
         Command::Schema => generate::schema(),
         Command::Completions { shell } => generate::completions(*shell),
         Command::Man => generate::man(),

@@ -17,7 +17,7 @@ pub(crate) use comparison::{Comparison, FAMILY_ERROR, MIN_EFFECT_PERCENT, Outcom
 pub(crate) use gate::{Gated, gate, gates};
 pub(crate) use goal::{Goal, Winner, winner};
 pub(crate) use measure::{Direction, Measure, OWN, Source, measures, without_collections};
-pub(crate) use needed::to_judge;
+pub(crate) use needed::{for_change as runs_for_change, to_judge};
 pub(crate) use results::{Results, Run, Side};
 pub(crate) use setting::{Variables, fragment};
 pub(crate) use shift::{median, spread};

@@ -63,6 +63,37 @@ fn churn_stops_on_request() -> Result<()> {
     })
 }
 
+/// Each change of `gate` is what it says, by what its runtime says.
+#[test]
+fn gate_changes_as_it_says() -> Result<()> {
+    for clr in clr::find_all()? {
+        let run = |change: &str| -> Result<Target> {
+            let env = [("DOTNET_GCgen0size", "400000"), ("DOTNET_gcServer", "0")];
+            let mut gate = Target::app(&clr, "gate", &[change], &env)?;
+            ensure!(gate.wait(DEADLINE)?.success(), "{gate:?}");
+            Ok(gate)
+        };
+        let unchanged = run("unchanged")?;
+        let ratio = |changed: &Target, key: &str| -> Result<f64> {
+            Ok(number(changed, key)? as f64 / number(&unchanged, key)? as f64)
+        };
+        let is_same = |changed: &Target| changed.fact("checksum") == unchanged.fact("checksum");
+        ensure!(is_same(&run("unchanged")?), "the work is not the same each time");
+        let more = run("more")?;
+        ensure!(is_same(&more) && (1.18..1.22).contains(&ratio(&more, "allocated")?), "{more:?}");
+        let large = run("large")?;
+        ensure!(is_same(&large) && (1.03..1.07).contains(&ratio(&large, "allocated")?), "{large:?}");
+        ensure!(number(&large, "gc2")? > number(&unchanged, "gc2")?, "{large:?}");
+        let old = run("old")?;
+        ensure!(ratio(&old, "heap_bytes")? > 1.3 && ratio(&old, "allocated")? < 1.05, "{old:?}");
+        let collect = run("collect")?;
+        ensure!(number(&collect, "gc2")? >= number(&unchanged, "gc2")? + 8, "{collect:?}");
+        let midlife = run("midlife")?;
+        ensure!(is_same(&midlife) && number(&midlife, "gc1")? > number(&unchanged, "gc1")?, "{midlife:?}");
+    }
+    Ok(())
+}
+
 #[test]
 fn roots_answers_every_command() -> Result<()> {
     everywhere(|clr, env| {

@@ -6,6 +6,7 @@ pub(crate) mod configuration;
 pub(crate) mod diff;
 pub(crate) mod errors_input;
 pub(crate) mod errors_target;
+pub(crate) mod gate_study;
 pub(crate) mod ps;
 pub(crate) mod repeat;
 pub(crate) mod try_gc;
@@ -20,6 +21,7 @@ files!(
     diff,
     errors_input,
     errors_target,
+    gate_study,
     ps,
     repeat,
     try_gc,

@@ -6,7 +6,6 @@ mod callbacks;
 mod figure;
 mod kestrel;
 mod load;
-mod machine;
 pub(crate) mod markdown;
 mod paced;
 mod process;
@@ -23,7 +22,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 use xtask::clr::{self, Clr};
-use xtask::workspace;
+use xtask::{machine, workspace};
 
 use crate::command::bench::Bench as Options;
 

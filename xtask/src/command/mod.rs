@@ -7,6 +7,7 @@ mod clr;
 mod demo;
 mod dist;
 mod fuzz;
+mod gate_study;
 mod matrix;
 
 use std::process::ExitCode;
@@ -32,6 +33,8 @@ enum Command {
     Apps,
     /// Measure what gcwatch costs, compared with no tool, with the least that any profiler costs, and with other tools.
     Bench(bench::Bench),
+    /// Measure how often a gate raises a false alarm, how often it finds a real change, and how well each metric repeats.
+    GateStudy(gate_study::GateStudy),
     /// Run the fuzz targets, or replay the inputs in fuzz/corpus.
     Fuzz(fuzz::Fuzz),
     /// Make the packages of a release, in target/dist.
@@ -49,6 +52,7 @@ impl Cli {
             Command::Clr => clr::run(),
             Command::Apps => apps::run(),
             Command::Bench(bench) => bench.run(),
+            Command::GateStudy(study) => study.run(),
             Command::Fuzz(fuzz) => fuzz.run(),
             Command::Dist(dist) => dist.run(),
             Command::CheckTargets => check_targets::run(),
