@@ -115,7 +115,7 @@ pub(super) fn man() -> Result<Code, Failure> {
     print(&page)
 }
 
-fn print(bytes: &[u8]) -> Result<Code, Failure> {
+pub(super) fn print(bytes: &[u8]) -> Result<Code, Failure> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(Code::OK),

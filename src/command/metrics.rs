@@ -1,8 +1,6 @@
 //! `gcwatch metrics`.
 
-use std::io;
-
-use super::conclude::report_failed;
+use super::generate::print;
 use crate::assertion::{METRICS, Metric, Statistic, Value, variation_percent};
 use crate::exit::{Code, Failure};
 use crate::experiment::{FAMILY_ERROR, runs_for_change};
@@ -22,10 +20,7 @@ shown. Instead of them, use any of:";
 
 /// Lists all metrics.
 pub(super) fn run() -> Result<Code, Failure> {
-    match io::Write::write_all(&mut io::stdout(), listed().as_bytes()) {
-        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => report_failed(&e, None),
-        _ => Ok(Code::SUCCESS),
-    }
+    print(listed().as_bytes())
 }
 
 fn listed() -> String {
@@ -76,7 +71,7 @@ mod tests {
         let text = listed();
         for metric in METRICS {
             let first = names(metric).remove(0);
-            let rows = text.lines().skip_while(|line| line.split_whitespace().next() != Some(&first));
+            let rows = text.lines().skip_while(|line| line.split_whitespace().next() != Some(first.as_str()));
             let words: Vec<&str> = rows.take(4).map(str::trim).collect();
             assert!(words.contains(&metric.about) && words.contains(&&*format!("for {}", metric.good_for)));
         }

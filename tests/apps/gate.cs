@@ -3,11 +3,11 @@
 //
 //   gate unchanged|midlife|old|more|collect|large [requests=N] [threads=N] [items=N] [seed=N]
 //
-//   midlife  one reply in eight is kept until 250 others were kept, instead of 8: it dies in gen1 or gen2
+//   midlife  one reply in eight is kept until 100 others were kept, instead of 8: it dies in gen1 or gen2
 //   old      the store holds twice as many items
 //   more     each request allocates a fifth more
-//   collect  GC.Collect after each 2,000th request
-//   large    the buffer that one request in 24 takes grows from 80,000 bytes to 88,000: a large object
+//   collect  GC.Collect after each 5,000th request of one thread
+//   large    the buffer that one request in 96 takes grows from 80,000 bytes to 88,000: a large object
 //
 // stdout: "ready pid=N", at the end "done requests= checksum= gc0= gc1= gc2= allocated= pause_ns= heap_bytes= total_memory=
 // committed= working_set= wall_ns=": what the runtime tells any program of itself.
@@ -43,7 +43,7 @@ static class Gate
         string change = args[0];
         if (!new[] { "unchanged", "midlife", "old", "more", "collect", "large" }.Contains(change)) throw new ArgumentException(change);
         int threads = App.Number(args, "threads", 2);
-        int requests = App.Number(args, "requests", 40_000) / threads;
+        int requests = App.Number(args, "requests", 60_000) / threads;
         int seed = App.Number(args, "seed", 1);
         var store = new Item[App.Number(args, "items", 20_000) * (change == "old" ? 2 : 1)];
         ulong state = (ulong)seed * 0x9E3779B97F4A7C15 | 1;
@@ -87,7 +87,7 @@ static class Gate
         public Worker(int number, int threads, Item[] store, string change, int seed)
         {
             (this.number, this.threads, this.store, this.change) = (number, threads, store, change);
-            recent = new Reply[change == "midlife" ? 250 : 8];
+            recent = new Reply[change == "midlife" ? 100 : 8];
             state = (ulong)(seed + number + 1) * 0xBF58476D1CE4E5B9 | 1;
         }
 
@@ -103,7 +103,7 @@ static class Gate
                     ulong own = App.Random(ref state) % (ulong)(store.Length / threads) * (ulong)threads + (ulong)number;
                     store[own] = NewItem((int)own, ref state);
                 }
-                if (change == "collect" && number == 0 && i % 2_000 == 0) GC.Collect();
+                if (change == "collect" && number == 0 && i % 5_000 == 0) GC.Collect();
             }
         }
 
@@ -120,8 +120,8 @@ static class Gate
             }
             reply.Text = string.Join(", ", "request", request.ToString(), sum.ToString(), reply.Lines.Item.Name);
             for (int i = 0; i < reply.Body.Length; i += 16) reply.Body[i] = (byte)(sum + i);
-            if (request % 24 == 0) Use(new byte[change == "large" ? 88_000 : 80_000]);
-            if (change == "more") Use(new byte[1_400]);
+            if (request % 96 == 0) Use(new byte[change == "large" ? 88_000 : 80_000]);
+            if (change == "more") Use(new byte[900]);
             Checksum = Checksum * 0x100000001B3 ^ (ulong)sum ^ (ulong)reply.Text.Length ^ reply.Body[reply.Body.Length / 32 * 16];
             return reply;
         }

@@ -34,7 +34,8 @@ fn finds_a_change(clr: &Clr) -> Result<()> {
     let results = study::run(&options)?;
     // What the runs found: the change is one of the live set, which the program doubles, and of nothing that it allocates.
     let gate = "heap.after.max > +10%";
-    ensure!(cell(&results, "one run", gate, 1, "old")? == Count { alarms: 4, judged: 4, n: 4 });
+    let count = cell(&results, "one run", gate, 1, "old")?;
+    ensure!(count == Count { alarms: 4, judged: 4, n: 4 }, "{count:?}");
     ensure!(results.changes["old"]["heap.after.max"] > 20.0, "{:?}", results.changes["old"]);
     ensure!(results.changes["old"]["alloc.total"].abs() < 10.0, "{:?}", results.changes["old"]);
     let allocated = "MemoryDiagnoser: Allocated";
@@ -72,7 +73,7 @@ fn finds_a_change(clr: &Clr) -> Result<()> {
     // Its page.
     let text = study::markdown(&again);
     for words in
-        ["unchanged 2", "| `heap.after.max > +10%` | 1 | ", "| `roots.stack.max` | ", "too few runs, n = 2"]
+        ["unchanged 2", "| `heap.after.max > +10%` | 1 | ", "| `roots.stack.max` | ", "too few runs (n = 2)"]
     {
         ensure!(text.contains(words), "{words}:\n{text}");
     }

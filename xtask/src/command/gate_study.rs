@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use clap::builder::PossibleValuesParser;
 use xtask::study::{self, Options, Size};
 use xtask::{clr, workspace};
 
@@ -18,6 +19,10 @@ pub(crate) struct GateStudy {
     /// Pairs of the unchanged program with each of five changes
     #[arg(long, value_name = "N", default_value_t = 30)]
     detect: usize,
+
+    /// Only these changes
+    #[arg(long, value_name = "CHANGE", value_delimiter = ',', value_parser = PossibleValuesParser::new(study::CHANGES))]
+    only: Vec<String>,
 
     /// Runs of each side of a pair
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = at_least_one)]
@@ -43,11 +48,14 @@ fn at_least_one(text: &str) -> Result<usize, String> {
 impl GateStudy {
     /// Prints the tables.
     pub(crate) fn run(self) -> Result<ExitCode> {
+        let wanted = |change: &&str| self.only.is_empty() || self.only.iter().any(|only| only == change);
+        let dir = self.dir.unwrap_or_else(|| workspace::target_dir().join("gate-study"));
         let options = Options {
             gcwatch: workspace::release_gcwatch()?,
             clr: clr::find_all()?.pop().context("no runtime was found")?,
-            dir: self.dir.unwrap_or_else(|| workspace::target_dir().join("gate-study")),
+            dir: std::path::absolute(dir)?,
             size: Size { pairs: self.pairs, detect: self.detect, runs: self.runs, repeats: self.repeats },
+            changes: study::CHANGES.into_iter().filter(wanted).collect(),
         };
         let results = study::run(&options)?;
         io::stdout().write_all(study::markdown(&results).as_bytes())?;

@@ -60,7 +60,7 @@ pub(super) fn judge(options: &Options, store: &Store) -> Result<Results> {
     for runs in [runs].into_iter().chain(MORE_RUNS.into_iter().filter(|more| *more > runs)) {
         for pair in joined(&pairs, runs) {
             together(options, store, &pair, &mut jointly)?;
-            if runs > options.size.runs {
+            if runs == MORE_RUNS[MORE_RUNS.len() - 1] {
                 gates_alone(options, store, &pair, &mut alone)?;
             }
         }

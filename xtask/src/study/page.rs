@@ -99,19 +99,18 @@ fn table(section: &Section, columns: &[&'static str]) -> String {
     text + "\n"
 }
 
-/// A share with its interval, as `3 % [1, 9] of 100`.
+/// A share with its interval in percent.
 fn cell(count: Option<Count>) -> String {
     let Some(count) = count.filter(|count| count.n > 0) else { return "-".to_owned() };
     if count.judged == 0 {
-        return format!("too few runs, n = {}", count.n);
+        return format!("too few runs (n = {})", count.n);
     }
     let (low, high) = count.interval();
-    let share = count.alarms as f64 / count.n as f64 * 100.0;
     let unjudged = match count.n - count.judged {
         0 => String::new(),
         some => format!(", {some} not judged"),
     };
-    format!("{share:.0} % [{:.0}, {:.0}], n = {}{unjudged}", low * 100.0, high * 100.0, count.n)
+    format!("{}/{} [{:.0}, {:.0}]{unjudged}", count.alarms, count.n, low * 100.0, high * 100.0)
 }
 
 fn gate(name: &str) -> String {
@@ -186,10 +185,10 @@ mod tests {
     #[test]
     fn cells_say_share_interval_and_n() {
         let count = |alarms, judged, n| cell(Some(Count { alarms, judged, n }));
-        assert_eq!(count(0, 100, 100), "0 % [0, 4], n = 100");
-        assert_eq!(count(30, 30, 30), "100 % [88, 100], n = 30");
-        assert_eq!(count(1, 9, 10), "10 % [0, 45], n = 10, 1 not judged");
-        assert_eq!(count(0, 0, 10), "too few runs, n = 10");
+        assert_eq!(count(0, 100, 100), "0/100 [0, 4]");
+        assert_eq!(count(30, 30, 30), "30/30 [88, 100]");
+        assert_eq!(count(1, 9, 10), "1/10 [0, 45], 1 not judged");
+        assert_eq!(count(0, 0, 10), "too few runs (n = 10)");
         assert_eq!((cell(None), count(0, 0, 0)), ("-".to_owned(), "-".to_owned()));
     }
 
@@ -220,7 +219,7 @@ mod tests {
         let text = markdown(&results);
         for line in [
             "### A script\n\n| gate | runs | unchanged | old |\n|---|--:|--:|--:|\n",
-            "| `heap.after.max > +10%` | 5 | 0 % [0, 98], n = 1 | 100 % [2, 100], n = 1 |",
+            "| `heap.after.max > +10%` | 5 | 0/1 [0, 98] | 1/1 [2, 100] |",
             "| `lost` | 1.3 % | 1.3 % |",
             "| `lost` | - | - |",
         ] {

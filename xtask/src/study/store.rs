@@ -38,12 +38,13 @@ impl Store {
     pub(super) fn open(dir: &Path) -> Result<Self> {
         let path = dir.join("runs.ndjson");
         let text = fs::read_to_string(&path).unwrap_or_default();
-        // The last line of a study that was stopped can be incomplete.
-        let records: Vec<Record> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        let records = records.into_iter().filter(|record: &Record| document(dir, &record.key).is_file());
         let mut store = Self { dir: dir.to_owned(), file: File::create(path)?, records: BTreeMap::new() };
-        for record in records {
-            store.add(record)?;
+        for line in text.lines() {
+            // The last line of a study that was stopped can be incomplete.
+            let Ok(record) = serde_json::from_str::<Record>(line) else { continue };
+            if store.document(&record).is_file() {
+                store.keep(line, record)?;
+            }
         }
         Ok(store)
     }
@@ -53,7 +54,12 @@ impl Store {
     }
 
     pub(super) fn add(&mut self, record: Record) -> Result<()> {
-        writeln!(self.file, "{}", serde_json::to_string(&record)?)?;
+        let line = serde_json::to_string(&record)?;
+        self.keep(&line, record)
+    }
+
+    fn keep(&mut self, line: &str, record: Record) -> Result<()> {
+        writeln!(self.file, "{line}")?;
         self.records.insert(record.key.clone(), record);
         Ok(())
     }
