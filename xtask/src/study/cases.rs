@@ -11,18 +11,30 @@ pub const CHANGES: [&str; 5] = ["midlife", "old", "more", "collect", "large"];
 pub(super) const ENVIRONMENT: [(&str, &str); 2] = [("DOTNET_GCgen0size", "400000"), ("DOTNET_gcServer", "0")];
 
 /// The gates that are tried, each alone: a metric, and by how much it may rise.
-pub(super) const GATES: [&str; 8] = [
+pub(super) const GATES: [&str; 11] = [
     "heap.after.max > +10%",
+    "heap.after.mean > +10%",
     "committed.max > +10%",
     "promoted.mean > +10%",
+    "promoted.percent > +1%",
+    "gc.gen2.count > +10%",
     "gen2.per_gib > +10%",
     "gc.per_gib > +10%",
     "alloc.total > +10%",
     "pause.per_gib > +10%",
     "pause.p99 > +10%",
 ];
-/// How many of the first gates are also tried together.
-pub(super) const TOGETHER: usize = 4;
+/// Gates that are also tried together.
+pub(super) const FAMILIES: [&[&str]; 2] = [
+    &["heap.after.max > +10%", "committed.max > +10%", "promoted.mean > +10%", "gen2.per_gib > +10%"],
+    &[
+        "heap.after.mean > +10%",
+        "committed.max > +10%",
+        "promoted.mean > +10%",
+        "gc.gen2.count > +10%",
+        "alloc.total > +10%",
+    ],
+];
 
 /// The programs of which is measured how well the metrics repeat: a name, and how it is called.
 pub(super) const REPEATED: [(&str, &str); 3] =

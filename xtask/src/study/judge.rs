@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::cases::{EARLIER, GATES, TOGETHER, UNCHANGED};
+use super::cases::{EARLIER, FAMILIES, GATES, UNCHANGED};
 use super::diff::{Compared, diff};
 use super::options::Options;
 use super::plan::Side;
@@ -152,9 +152,12 @@ fn gates_alone(options: &Options, store: &Store, pair: &Pair<'_>, section: &mut 
 }
 
 fn together(options: &Options, store: &Store, pair: &Pair<'_>, section: &mut Section) -> Result<()> {
-    let gates = pair.diff(options, store, &GATES[..TOGETHER])?;
-    let names: Vec<&str> = GATES[..TOGETHER].iter().filter_map(|gate| gate.split(' ').next()).collect();
-    section.add(&format!("any of {}", names.join(", ")), pair.runs(), pair.case, gates.any_gate_breaks());
+    for family in FAMILIES {
+        let gates = pair.diff(options, store, family)?;
+        let names: Vec<&str> = family.iter().filter_map(|gate| gate.split(' ').next()).collect();
+        let names = names.join("`, `");
+        section.add(&format!("any of `{names}`"), pair.runs(), pair.case, gates.any_gate_breaks());
+    }
     let all = pair.diff(options, store, &[])?;
     section.add(ANY_METRIC, pair.runs(), pair.case, all.any_beyond_noise());
     Ok(())

@@ -81,7 +81,9 @@ fn table_of_changes(results: &Results, columns: &[&'static str]) -> String {
     for name in GATES.iter().filter_map(|gate| gate.split(' ').next()) {
         let cell = |case: &&str| {
             let change = results.changes.get(*case).and_then(|metrics| metrics.get(name));
-            change.map_or_else(|| "-".to_owned(), |change| format!("{change:+.1} %"))
+            // Adding nothing makes 0 of -0.
+            let rounded = change.map(|change| (change * 10.0).round() / 10.0 + 0.0);
+            rounded.map_or_else(|| "-".to_owned(), |change| format!("{change:+.1} %"))
         };
         let cells: Vec<String> = columns.iter().map(cell).collect();
         let _ = writeln!(text, "| `{name}` | {} |", cells.join(" | "));
