@@ -56,7 +56,7 @@ fn finds_a_change(clr: &Clr) -> Result<()> {
     let runs = fs::read_to_string(dir.path().join("runs.ndjson"))?;
     ensure!(runs.lines().count() == 8 + 8 + 2 * 9, "{} runs", runs.lines().count());
     let first: Value =
-        serde_json::from_str(runs.lines().find(|line| line.contains("\"old\"")).context("no run")?)?;
+        serde_json::from_str(runs.lines().find(|line| line.contains("\"case\":\"old\"")).context("no run")?)?;
     let (own, seen) = (first["own"]["allocated"].as_f64(), first["metrics"]["alloc.total"].as_f64());
     let share = seen.context("no alloc.total")? / own.context("no allocated")?;
     ensure!((0.85..1.02).contains(&share), "gcwatch saw {share} of what the program allocated");
