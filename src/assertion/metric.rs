@@ -273,7 +273,7 @@ pub(crate) const METRICS: &[Metric] = &[
         Level::Basic,
         |gc| gc.heap_after_bytes,
         "heap after a collection, free space in it included",
-        "a larger heap (max)",
+        "a larger heap",
     ),
     per_gc(
         "heap.before",

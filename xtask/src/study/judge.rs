@@ -141,12 +141,13 @@ fn one_run(options: &Options, store: &Store, pair: &Pair<'_>, section: &mut Sect
     Ok(())
 }
 
-/// Judges each gate by itself. Returns a comparison of all metrics.
+/// Judges each gate by itself. Returns a comparison of all metrics, those of the gates too.
 fn gates_alone(options: &Options, store: &Store, pair: &Pair<'_>, section: &mut Section) -> Result<Compared> {
     let mut all = Compared::default();
     for gate in GATES {
-        all = pair.diff(options, store, &[gate])?;
-        section.add(gate, pair.runs(), pair.case, all.any_gate_breaks());
+        let compared = pair.diff(options, store, &[gate])?;
+        section.add(gate, pair.runs(), pair.case, compared.any_gate_breaks());
+        all.metrics.extend(compared.metrics);
     }
     Ok(all)
 }

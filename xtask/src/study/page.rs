@@ -23,7 +23,12 @@ pub fn write(results: &Results, root: &Path) -> Result<()> {
     let page = root.join(PAGE);
     let text = fs::read_to_string(&page).context(PAGE)?;
     fs::write(&page, replaced(&text, &markdown(results))?)?;
-    fs::write(root.join(REPEATS), repeats_csv(&results.repeats)).context(REPEATS)
+    let (file, rows) = (root.join(REPEATS), repeats_csv(&results.repeats));
+    // A file that is written again has gcwatch built again.
+    if fs::read_to_string(&file).is_ok_and(|before| before == rows) {
+        return Ok(());
+    }
+    fs::write(file, rows).context(REPEATS)
 }
 
 fn replaced(text: &str, tables: &str) -> Result<String> {
