@@ -59,7 +59,8 @@ fn finds_a_change(clr: &Clr) -> Result<()> {
         serde_json::from_str(runs.lines().find(|line| line.contains("\"case\":\"old\"")).context("no run")?)?;
     let (own, seen) = (first["own"]["allocated"].as_f64(), first["metrics"]["alloc.total"].as_f64());
     let share = seen.context("no alloc.total")? / own.context("no allocated")?;
-    ensure!((0.85..1.02).contains(&share), "gcwatch saw {share} of what the program allocated");
+    // Where threads really run at once, gcwatch sees up to an eighth more: the heap that allocations take, with gaps.
+    ensure!((0.9..1.2).contains(&share), "gcwatch saw {share} of what the program allocated");
 
     // Without one of its runs a study makes that run again, and no other.
     let removed = dir.path().join("documents/old-1-after-0.json");
