@@ -236,6 +236,14 @@ impl std::str::FromStr for ChangeAssertion {
         let assertion: Assertion =
             if percent { Assertion::parse_as(text, Unit::Percent)? } else { text.parse()? };
         let name = text.split(['<', '>', '=', '!']).next().unwrap_or_default().trim().to_owned();
+        // Who thinks of `--assert` would get a bound that no regression breaks.
+        let is_growth = matches!(assertion.op, Op::Lt | Op::Le) && assertion.limit >= 0.0;
+        if is_growth || assertion.op == Op::Eq {
+            return Err(InvalidAssertion {
+                what: format!("`{}` names no change that must not occur", escape_untrusted(text)),
+                remedy: "give what must not occur: `> +10%` for growth, `< -10%` for a drop".to_owned(),
+            });
+        }
         // A metric in percent changes by percentage points.
         let relative = percent && assertion.metric.unit != Unit::Percent;
         Ok(ChangeAssertion {

@@ -30,6 +30,10 @@ pub(super) fn run(
         return Err(Failure::new(Code::USAGE, what)
             .remedy("give -o FILE, such as -o gc.json: the runs write gc-1.json, gc-2.json and so on"));
     }
+    let outputs = [args.output.output.as_deref(), args.watch.record.as_deref()];
+    for path in outputs.into_iter().flatten().filter(|path| *path != Path::new("-")) {
+        prepare(path)?;
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut signals = runtime.block_on(async { Signals::listen() })?;
     let mut codes = Vec::new();
@@ -57,9 +61,48 @@ pub(super) fn run(
     Ok(worst(&codes))
 }
 
+/// The files of the runs need a directory, and a name that can have a number.
+fn prepare(path: &Path) -> Result<(), Failure> {
+    if path.exists() && !path.is_file() {
+        let what = format!("{} is no file: the runs write files with numbers in their names", path.display());
+        return Err(Failure::new(Code::USAGE, what).remedy("give a name, such as gc/run.json"));
+    }
+    if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+        // If it cannot be made, the first run says so.
+        let _ = std::fs::create_dir(directory);
+    }
+    Ok(())
+}
+
+/// Files of an earlier and longer series, which a comparison of the directory would take for runs of this one.
+fn left_over(files: &[PathBuf]) -> Vec<String> {
+    let Some(first) = files.first() else { return Vec::new() };
+    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let parts = name(first).and_then(|name| {
+        let end = first.extension().map_or_else(String::new, |e| format!(".{}", e.to_string_lossy()));
+        let stem = name.strip_suffix(&end)?.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
+        Some((stem, end))
+    });
+    let Some((stem, end)) = parts else { return Vec::new() };
+    let of_a_series = |name: &String| {
+        let number = name.strip_prefix(&stem).and_then(|rest| rest.strip_suffix(&end));
+        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
+    };
+    let directory = first.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
+    let ours: Vec<String> = files.iter().filter_map(|path| name(path)).collect();
+    let mut others: Vec<String> = entries
+        .filter_map(|entry| name(&entry.ok()?.path()))
+        .filter(|name| of_a_series(name) && !ours.contains(name))
+        .collect();
+    others.sort();
+    others
+}
+
 fn why(code: Code) -> String {
     match code {
         Code::OK | Code::BROKEN | Code::INCOMPLETE => "a signal came".to_owned(),
+        Code::INTERRUPTED | Code::TERMINATED | Code::HUNG_UP => "a signal ended it".to_owned(),
         Code(n) => format!("it failed with exit code {n}"),
     }
 }
@@ -77,6 +120,13 @@ fn sum_up(codes: &[Code], files: &[PathBuf], args: &RunArgs) {
         line += &format!(": {}", names.join(" "));
     }
     say(&line);
+    let others = left_over(files);
+    if !others.is_empty() {
+        say(&format!(
+            "gcwatch: of an earlier series there are also {}: remove them before you compare the directory",
+            others.join(" ")
+        ));
+    }
 }
 
 /// What failed outweighs a broken assertion, and that one which could not be judged.

@@ -21,7 +21,7 @@ pub(super) fn assertions(args: &AssertionArgs) -> Result<Assertions, Failure> {
     if let Some(path) = &args.assert_file {
         exprs.extend(from_file(path, args)?);
     }
-    Ok(Assertions::new(exprs).after(args.warmup))
+    Ok(Assertions::new(exprs).after(args.warmup.filter(|warmup| !warmup.is_zero())))
 }
 
 fn from_file(path: &Path, args: &AssertionArgs) -> Result<Vec<Assertion>, Failure> {

@@ -77,11 +77,11 @@ impl RunsReport<'_> {
     fn method(&self) -> String {
         let judged = self.rows.iter().filter(|row| row.is_judged).count();
         format!(
-            "medians of the runs; beyond noise: by the exact rank-sum test (Mann-Whitney, two-sided) across runs, at {:.0} % for {} together (Holm); change: by the median of all ratios between runs (Hodges-Lehmann), with its 95 % interval; better and worse from {} %",
+            "medians of the runs; beyond noise: by the exact rank-sum test (Mann-Whitney, two-sided) across runs, at {:.0} % for {} (Holm); change: by the median of all ratios between runs (Hodges-Lehmann), with its 95 % interval; better and worse from {} %",
             FAMILY_ERROR * 100.0,
             match judged {
                 1 => "the one metric judged".to_owned(),
-                n => format!("the {n} metrics judged"),
+                n => format!("the {n} metrics judged together"),
             },
             self.min_effect_percent
         )

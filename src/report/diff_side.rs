@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::escape::cut;
 use crate::gc::record::Level;
 
 /// A run.
@@ -24,6 +25,8 @@ fn level_name<S: serde::Serializer>(level: &Level, to: S) -> Result<S::Ok, S::Er
 
 /// Findings of a run that are kept. A document of a stranger may have any number.
 const MAX_FINDINGS: usize = 64;
+/// Characters of one that are kept.
+const MAX_FINDING_CHARS: usize = 500;
 
 /// A finding of one run, in words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -35,5 +38,7 @@ pub(crate) struct Found {
 
 /// The findings of a document: id and title of each.
 pub(crate) fn told(findings: Vec<(String, String)>) -> Vec<Found> {
-    findings.into_iter().take(MAX_FINDINGS).map(|(id, title)| Found { id, title }).collect()
+    let short = |text: String| cut(text, MAX_FINDING_CHARS);
+    let found = |(id, title)| Found { id: short(id), title: short(title) };
+    findings.into_iter().take(MAX_FINDINGS).map(found).collect()
 }

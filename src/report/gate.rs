@@ -52,7 +52,11 @@ fn why(judged: &ChangeVerdict, assertion: &ChangeAssertion, comparison: &Compari
     let change = change(comparison, assertion.unit());
     match (judged.fails, comparison.outcome) {
         (None, Outcome::TooFew) => {
-            format!("could not be judged: it takes {} runs a side", comparison.needed_runs)
+            let [before, after] = comparison.runs;
+            format!(
+                "could not be judged: it takes {} runs a side with this figure, and there are {before} and {after}",
+                comparison.needed_runs
+            )
         }
         (None, _) => "could not be judged: a side has no data".to_owned(),
         (Some(true), _) => format!("{change}  (beyond noise)"),

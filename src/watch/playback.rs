@@ -248,6 +248,8 @@ struct Part {
     payloads: Option<Payloads>,
     /// The decoder gets no more bytes of it.
     over: bool,
+    /// It has the beginning of a recording.
+    is_trace: bool,
     end: PartEnd,
 }
 
@@ -278,7 +280,7 @@ impl Player {
             }
             let payloads = source.payloads().filter(|_| self.defers);
             let end = PartEnd { clean: false, broken: None };
-            self.part = Some(Part { source, payloads, over: false, end });
+            self.part = Some(Part { source, payloads, over: false, is_trace: false, end });
         }
         let Some(part) = &mut self.part else { return false };
         loop {
@@ -312,6 +314,7 @@ impl Part {
                     continue;
                 }
                 Some(StreamItem::Trace(trace)) => {
+                    self.is_trace = true;
                     batch.entries.push(Entry::Trace(Box::new(trace.clone())));
                     continue;
                 }
@@ -325,7 +328,11 @@ impl Part {
                 }
                 Some(StreamItem::Lost(lost)) => StreamItem::Lost(lost),
                 Some(StreamItem::Truncated) => StreamItem::Truncated,
-                Some(StreamItem::Damaged(error)) => StreamItem::Damaged(error),
+                Some(StreamItem::Damaged(error)) => {
+                    // What is no recording may never end, such as a device.
+                    self.over |= !self.is_trace;
+                    StreamItem::Damaged(error)
+                }
                 Some(StreamItem::Unread | StreamItem::Other) => continue,
             };
             batch.entries.push(Entry::Other(Box::new(item)));

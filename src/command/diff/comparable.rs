@@ -124,7 +124,17 @@ pub(super) fn doubts(sides: [&[&Watched]; 2]) -> Doubts {
     }
     lengths(sides, &mut doubts);
     let runs = || sides.into_iter().flatten();
-    let cut = runs().filter(|run| run.cut).count();
+    let failed = runs().filter(|run| run.failed).count();
+    if failed > 0 {
+        let what = if failed == 1 { "1 run has" } else { &format!("{failed} runs have") };
+        doubts
+            .incomplete
+            .push(format!("{what} ended with a failure of the program, which may have done less"));
+    }
+    if sides.iter().any(|side| side.len() > 1) {
+        doubts.incomplete.extend(copies(sides));
+    }
+    let cut = runs().filter(|run| run.cut || run.lost.gap.is_some()).count();
     if cut > 0 {
         doubts.incomplete.push(format!("{} cut off: what is there was compared", runs_are(cut)));
     }
@@ -135,6 +145,15 @@ pub(super) fn doubts(sides: [&[&Watched]; 2]) -> Doubts {
         doubts.incomplete.push(what);
     }
     doubts
+}
+
+/// Documents and recordings of one run are no independent runs.
+fn copies(sides: [&[&Watched]; 2]) -> Option<String> {
+    let mut seen = BTreeSet::new();
+    let known = sides.into_iter().flatten().filter_map(|run| Some((run.target.pid?, run.watch.started_at?)));
+    let copies = known.filter(|run| !seen.insert(*run)).count();
+    (copies > 0)
+        .then(|| format!("{} a copy of another one: each counts as a run of its own", runs_are(copies)))
 }
 
 fn runs_are(n: usize) -> String {

@@ -24,6 +24,8 @@ pub(super) struct Watched {
     pub(super) target: Target,
     /// The recording or document is incomplete.
     pub(super) cut: bool,
+    /// The program ended with a failure. A recording cannot tell this.
+    pub(super) failed: bool,
     findings: Findings,
 }
 
@@ -90,6 +92,7 @@ fn document(path: &Path, input: impl Read, wanted: &[Wanted]) -> Result<Watched,
         lost: read.lost,
         target: read.target,
         cut: !read.complete,
+        failed: read.failed,
         findings: Findings::Read(read.findings.map(report::told)),
     })
 }
@@ -152,5 +155,13 @@ fn recording(path: &Path, inputs: Vec<Source>, wanted: &[Wanted]) -> Result<Watc
     }
     let cut = !clean || damage.is_some();
     let findings = Findings::Judged(collect.1.findings(&facts, &summary));
-    Ok(Watched { side: collect.0, watch: facts.watch, lost, target: facts.target, cut, findings })
+    Ok(Watched {
+        side: collect.0,
+        watch: facts.watch,
+        lost,
+        target: facts.target,
+        cut,
+        failed: false,
+        findings,
+    })
 }

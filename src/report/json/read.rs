@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::types::document::SCHEMA;
-use crate::gc::facts::{BackgroundGc, GcSettings, Lost, Target, Watch};
+use crate::gc::facts::{BackgroundGc, Gap, GcSettings, Lost, Target, Watch};
 use crate::gc::generation::Generation;
 use crate::gc::named::Named;
 use crate::gc::record::{
@@ -19,6 +19,8 @@ pub(crate) struct Read {
     pub(crate) gcs: Vec<Gc>,
     pub(crate) watch: Watch,
     pub(crate) lost: Lost,
+    /// The program ended with a failure.
+    pub(crate) failed: bool,
     /// It has a summary: it was not truncated.
     pub(crate) complete: bool,
     /// Id and title of each finding; `None`: it has no list of them.
@@ -28,13 +30,20 @@ pub(crate) struct Read {
 #[derive(Deserialize)]
 struct Document {
     schema: String,
-    #[serde(default)]
-    gcs: Vec<GcIn>,
+    gcs: Option<Vec<GcIn>>,
+    /// Only in a document of several processes.
+    processes: Option<serde::de::IgnoredAny>,
+    exit: Option<ExitIn>,
     watch: Option<WatchIn>,
     lost: Option<LostIn>,
     summary: Option<serde::de::IgnoredAny>,
     target: Option<TargetIn>,
     findings: Option<Vec<FindingIn>>,
+}
+
+#[derive(Deserialize)]
+struct ExitIn {
+    child: Option<i32>,
 }
 
 #[derive(Deserialize)]
@@ -45,6 +54,7 @@ struct FindingIn {
 
 #[derive(Deserialize)]
 struct TargetIn {
+    pid: Option<u32>,
     command_line: Option<String>,
     runtime: RuntimeIn,
     /// Documents of earlier versions have none.
@@ -73,10 +83,12 @@ struct LostIn {
     events: u64,
     ranges: u64,
     roots: u64,
+    gap: Option<String>,
 }
 
 #[derive(Deserialize)]
 struct WatchIn {
+    started_at: Option<String>,
     level: String,
     duration_ns: Option<u64>,
     background_gc: String,
@@ -151,13 +163,26 @@ pub(crate) fn read(input: impl std::io::Read) -> Result<Read, String> {
     if document.schema != SCHEMA {
         return Err(format!("it is {}, and this gcwatch reads {SCHEMA}", document.schema));
     }
+    if document.processes.is_some() {
+        return Err("it holds several processes (--follow), and `diff` compares single ones".to_owned());
+    }
+    // What was cut off has no summary, and may lack more.
+    let is_whole = document.gcs.is_some()
+        && document.watch.is_some()
+        && document.lost.is_some()
+        && document.target.is_some();
+    if document.summary.is_some() && !is_whole {
+        return Err("a part of it is missing: gcs, watch, lost or target".to_owned());
+    }
     let watch = document.watch;
     let lost = document.lost;
     Ok(Read {
         target: document.target.map_or_else(Target::default, target),
-        gcs: document.gcs.into_iter().map(gc).collect(),
+        gcs: document.gcs.unwrap_or_default().into_iter().map(gc).collect(),
+        failed: document.exit.is_some_and(|exit| exit.child.is_some_and(|code| code != 0)),
         watch: watch.map_or_else(Watch::default, |w| Watch {
             level: Level::named(&w.level).unwrap_or_default(),
+            started_at: w.started_at.and_then(|time| time.parse().ok()),
             duration_ns: w.duration_ns,
             background_gc: BackgroundGc::named(&w.background_gc).unwrap_or_default(),
             ..Watch::default()
@@ -167,7 +192,8 @@ pub(crate) fn read(input: impl std::io::Read) -> Result<Read, String> {
             events: l.events,
             ranges: l.ranges,
             roots: l.roots,
-            gap: None,
+            // Which one it is does not matter here.
+            gap: l.gap.map(|_| Gap::Truncated),
         }),
         complete: document.summary.is_some(),
         findings: document.findings.map(|all| all.into_iter().map(|f| (f.id, f.title)).collect()),
@@ -176,6 +202,7 @@ pub(crate) fn read(input: impl std::io::Read) -> Result<Read, String> {
 
 fn target(of: TargetIn) -> Target {
     Target {
+        pid: of.pid,
         command_line: of.command_line,
         runtime_version: of.runtime.version,
         arch: of.runtime.arch,

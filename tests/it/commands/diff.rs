@@ -264,6 +264,8 @@ fn differs(clr: &Clr) -> Result<()> {
         ("level", "/watch/level", "moves".into(), "level differs: basic before, moves after"),
         ("length", "/watch/duration_ns", (duration_ns * 3).into(), "before lasted"),
         ("events", "/lost/events", 7.into(), "events were lost"),
+        ("end", "/lost/gap", "target-killed".into(), "cut off"),
+        ("crash", "/exit/child", 134.into(), "ended with a failure of the program"),
     ] {
         let after = changed(name, pointer, value)?;
         let named = diff(&one, &after, &[], 0)?;
@@ -299,6 +301,9 @@ fn many_files(clr: &Clr) -> Result<()> {
         ensure!(document["before"].as_array().map(Vec::len) == Some(5), "{document}");
         ensure!(document["fail_on"][0]["fails"] == true, "{document}");
     }
+    // All of them are copies of one run.
+    let gcwatch = Gcwatch::new().args("diff --strict").arg(&before).arg(&after);
+    gcwatch.output()?.expect(11)?.says(&["9 runs are a copy of another one"])?;
     // The bound is the smallest change that breaks it; --min-effect only decides what is called worse.
     let text = diff(&before, &after, &["--fail-on", "pause.p50 > +10%", "--min-effect", "50%"], 10)?;
     ensure!(text.out()?.contains("differs, below 50 %"), "{}", text.out()?);
@@ -325,12 +330,17 @@ fn mistakes() -> Result<()> {
         file("cut.json", "{\"schema\":\"gcwatch/1\",\"gcs\":[")?,
         file("other.json", "{\"schema\":\"gcwatch/9\",\"gcs\":[]}")?,
         file("some.json", "{\"a\":1}")?,
+        file("several.json", "{\"schema\":\"gcwatch/1\",\"processes\":[],\"summary\":{}}")?,
+        file("parts.json", "{\"schema\":\"gcwatch/1\",\"gcs\":[],\"summary\":{}}")?,
     ] {
         let ended = diff(&bad, &bad, &[], 12)?;
         ended.says(&[&bad.display().to_string(), "do:"])?;
     }
     let any = file("any", "x")?;
     diff(&any, &any, &["--fail-on", "puase.max > 1%"], 2)?.says(&["pause"])?;
+    for never in ["pause.max < +10%", "pause.max <= 0ms", "gc.count == 0"] {
+        diff(&any, &any, &["--fail-on", never], 2)?.says(&["names no change that must not occur"])?;
+    }
     diff(&any, &any, &["--fail-on", "pause.max > +1MiB"], 2)?.says(&["it is a time"])?;
     Ok(())
 }

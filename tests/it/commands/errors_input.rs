@@ -64,6 +64,10 @@ fn unreadable() -> Result<()> {
     Gcwatch::new().arg("report").arg(&document).output()?.expect(12)?.says(&["gcwatch diff BEFORE AFTER"])?;
     Gcwatch::new().args("attach --pid 1").output()?.expect(2)?.says(&["'--process-id'"])?;
     Gcwatch::new().args("report -").feed(b"words".to_vec())?.expect(12)?;
+    // A device never ends.
+    for command in ["report /dev/zero", "diff /dev/zero /dev/zero"] {
+        Gcwatch::new().args(command).output()?.expect(12)?.says(&["not start with", "do:"])?;
+    }
     Ok(())
 }
 

@@ -32,10 +32,12 @@ fn names(dir: &Path) -> Result<Vec<String>> {
 
 /// Each document is that of another process, and its recording replays to the same collections.
 fn documents(clr: &Clr) -> Result<()> {
-    let dir = tempfile::tempdir()?;
-    let files = [("-o", &*dir.path().join("gc.json")), ("--record", &*dir.path().join("app.nettrace"))];
+    let parent = tempfile::tempdir()?;
+    let dir = parent.path().join("gc");
+    let files = [("-o", &*dir.join("gc.json")), ("--record", &*dir.join("app.nettrace"))];
     let ended = repeated(clr, "--format json", &files).app(clr, "churn", "work=60000 live=5000")?;
     let ended = ended.output()?.expect(0)?.says(&["gcwatch: 3 runs: ", "gc-1.json", "gc-3.json"])?;
+    ensure!(!ended.stderr.contains("earlier series"), "{}", ended.stderr);
     let of_itself: BTreeSet<u64> = ended
         .out()?
         .lines()
@@ -43,20 +45,25 @@ fn documents(clr: &Clr) -> Result<()> {
         .collect();
     ensure!(of_itself.len() == 3, "{}", ended.out()?);
     let all = ["app-1.nettrace", "app-2.nettrace", "app-3.nettrace", "gc-1.json", "gc-2.json", "gc-3.json"];
-    ensure!(names(dir.path())? == all, "{:?}", names(dir.path())?);
+    ensure!(names(&dir)? == all, "{:?}", names(&dir)?);
     let mut pids = BTreeSet::new();
     for n in 1..=3 {
-        let document = Document::read(&dir.path().join(format!("gc-{n}.json")))?;
+        let document = Document::read(&dir.join(format!("gc-{n}.json")))?;
         pids.insert(document.0["target"]["pid"].as_u64().context("no pid")?);
         let replayed = Gcwatch::new()
             .args("report --format json")
-            .arg(dir.path().join(format!("app-{n}.nettrace")))
+            .arg(dir.join(format!("app-{n}.nettrace")))
             .output()?
             .expect(0)?;
         let replayed: serde_json::Value = serde_json::from_slice(&replayed.stdout)?;
         ensure!(replayed["gcs"] == document.0["gcs"], "run {n}");
     }
     ensure!(pids == of_itself, "{pids:?} {of_itself:?}");
+    // A shorter series leaves files of the longer one, and says so.
+    let fewer =
+        Gcwatch::on(clr).args("run --repeat 2 --level basic --format json -o").arg(dir.join("gc.json"));
+    let fewer = fewer.app(clr, "churn", "work=60000 live=5000")?.output()?.expect(0)?;
+    fewer.says(&["of an earlier series there are also gc-3.json"])?;
     Ok(())
 }
 
@@ -109,6 +116,8 @@ fn mistakes() -> Result<()> {
         let ended = Gcwatch::new().args("run --repeat 2").args(options).args("-- x").output()?.expect(2)?;
         ended.says(&["there is no file for them", "gc-1.json"])?;
     }
+    let device = Gcwatch::new().args("run --repeat 2 --format json -o /dev/null -- x").output()?.expect(2)?;
+    device.says(&["/dev/null is no file", "gc/run.json"])?;
     Gcwatch::new().args("run --repeat 0 -- x").output()?.expect(2)?.says(&["1..=1000"])?;
     Ok(())
 }

@@ -66,7 +66,7 @@ wire! {
         /// A recording cannot tell this.
         executable: Option<String>,
         runtime: Runtime = to.wire(target),
-        /// Processors that the runtime sees.
+        /// Processors that the runtime sees. The first line of NDJSON of a live watch is written before this is known.
         processors: Option<u32>,
         /// How its garbage collector is set up; each null until known.
         /// A recording cannot tell this.
