@@ -54,30 +54,34 @@ impl Doubts {
 
 /// Something that all runs should have in common.
 struct Fact {
-    name: &'static str,
+    /// That it differs.
+    says: &'static str,
     of: fn(&Watched) -> Option<String>,
     /// What to do, if it is not plain.
     remedy: &'static str,
 }
 
+const PROGRAM: &str = "the program differs";
+const ARGUMENTS: &str = "the arguments differ";
+
 const FACTS: [Fact; 8] = [
-    Fact { name: "program", of: program, remedy: "" },
-    Fact { name: "arguments", of: arguments, remedy: "" },
-    Fact { name: "runtime", of: |run| run.target.runtime_version.clone(), remedy: "" },
-    Fact { name: "system", of: system, remedy: "" },
-    Fact { name: "GC", of: gc, remedy: "" },
+    Fact { says: PROGRAM, of: program, remedy: "" },
+    Fact { says: ARGUMENTS, of: arguments, remedy: "" },
+    Fact { says: "the runtime differs", of: |run| run.target.runtime_version.clone(), remedy: "" },
+    Fact { says: "the system differs", of: system, remedy: "" },
+    Fact { says: "the GC differs", of: gc, remedy: "" },
     Fact {
-        name: "number of processors",
+        says: "the number of processors differs",
         of: |run| run.target.processors.map(|n| n.to_string()),
         remedy: "pauses and budgets of the GC depend on it",
     },
     Fact {
-        name: "level",
+        says: "the level differs",
         of: |run| Some(run.watch.level.name().to_owned()),
         remedy: "watch all at the same --level",
     },
     Fact {
-        name: "background GC while watched",
+        says: "background GC while watched differs",
         of: |run| Some(if run.background_gc_off() { "off" } else { "as it was" }.to_owned()),
         remedy: "their pauses and counts are those of different collectors",
     },
@@ -115,11 +119,11 @@ pub(super) fn doubts(sides: [&[&Watched]; 2]) -> Doubts {
     let mut program_differs = false;
     for fact in &FACTS {
         // Another program has other arguments.
-        if fact.name == "arguments" && program_differs {
+        if fact.says == ARGUMENTS && program_differs {
             continue;
         }
         let difference = difference(fact, sides);
-        program_differs |= fact.name == "program" && difference.is_some();
+        program_differs |= fact.says == PROGRAM && difference.is_some();
         doubts.different.extend(difference);
     }
     lengths(sides, &mut doubts);
@@ -181,9 +185,7 @@ fn difference(fact: &Fact, sides: [&[&Watched]; 2]) -> Option<String> {
         }
     };
     let remedy = if fact.remedy.is_empty() { String::new() } else { format!(" ({})", fact.remedy) };
-    Some(
-        format!("the {} differs: {what}{remedy}", fact.name).replace("arguments differs", "arguments differ"),
-    )
+    Some(format!("{}: {what}{remedy}", fact.says))
 }
 
 fn lengths(sides: [&[&Watched]; 2], doubts: &mut Doubts) {
