@@ -13,23 +13,20 @@ use super::conclude::report_failed;
 use super::{output, spared};
 use crate::cli::DiffArgs;
 use crate::exit::{Code, Failure};
-use crate::sys;
 
 pub(crate) fn run(args: &DiffArgs) -> Result<Code, Failure> {
     let to = args.comparison.output.as_deref();
-    let (text, annotations, code) = match sides(args)? {
-        [before, after] if before.len() == 1 && after.len() == 1 => {
-            spared::inputs(to, [before[0].as_path(), after[0].as_path()])?;
-            pair::run(args, [&before[0], &after[0]])?
-        }
-        [before, after] => {
-            spared::inputs(to, before.iter().chain(&after).map(PathBuf::as_path))?;
-            several::run(args, [&before, &after])?
-        }
+    let [before, after] = sides(args)?;
+    spared::inputs(to, before.iter().chain(&after).map(PathBuf::as_path))?;
+    // Before the files are read, which may take long.
+    let mut file = to.filter(|path| *path != Path::new("-")).map(output::create).transpose()?;
+    let (text, annotations, code) = match (before.as_slice(), after.as_slice()) {
+        ([before], [after]) => pair::run(args, [before, after])?,
+        _ => several::run(args, [&before, &after])?,
     };
     output::annotate(args.comparison.format_by_default, &annotations);
-    let written = match to.filter(|path| *path != Path::new("-")) {
-        Some(path) => sys::create(path).and_then(|mut file| file.write_all(text.as_bytes())),
+    let written = match &mut file {
+        Some(file) => file.write_all(text.as_bytes()).and_then(|()| file.flush()),
         None => io::stdout().write_all(text.as_bytes()),
     };
     match written {

@@ -308,6 +308,8 @@ fn many_files(clr: &Clr) -> Result<()> {
     let text = diff(&before, &after, &["--fail-on", "pause.p50 > +10%", "--min-effect", "50%"], 10)?;
     ensure!(text.out()?.contains("differs, below 50 %"), "{}", text.out()?);
     diff(&before, &after, &["--min-effect", "x"], 2)?.says(&["is not a percentage"])?;
+    let unwritable = ["-o", "/nonexistent/diff.txt"];
+    diff(&before, &after, &unwritable, 1)?.says(&["cannot write /nonexistent", "choose another --output"])?;
     let empty = dir.path().join("empty");
     std::fs::create_dir(&empty)?;
     diff(&before, &empty, &[], 12)?.says(&["no recording and no document in", "do:"])?;
