@@ -10,7 +10,8 @@ use crate::target;
 
 /// Sides whose lengths differ by more than this share are named.
 const MAX_LENGTH_DIFFERENCE: f64 = 0.1;
-/// From this factor on `--strict` does not compare them.
+/// From this factor on `--strict` does not compare watches that something else than the program has ended. A program that
+/// was watched from its start to its own end has done its work, however long that took.
 const MAX_LENGTH_FACTOR: f64 = 2.0;
 /// Values of a fact that are listed.
 const MAX_VALUES: usize = 4;
@@ -198,7 +199,8 @@ fn lengths(sides: [&[&Watched]; 2], doubts: &mut Doubts) {
     if long - short <= MAX_LENGTH_DIFFERENCE * long {
         return;
     }
-    doubts.is_far_longer = long > MAX_LENGTH_FACTOR * short;
+    let all_whole = sides.into_iter().flatten().all(|run| run.whole_program);
+    doubts.is_far_longer = long > MAX_LENGTH_FACTOR * short && !all_whole;
     let (medians, scale) = match sides.map(<[_]>::len) {
         [1, 1] => ("", "compared per second"),
         _ => (" (medians)", "those of whole runs"),

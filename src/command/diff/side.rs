@@ -26,6 +26,8 @@ pub(super) struct Watched {
     pub(super) cut: bool,
     /// The program ended with a failure. A recording cannot tell this.
     pub(super) failed: bool,
+    /// The program was watched from its start to its own end. A recording cannot tell this.
+    pub(super) whole_program: bool,
     findings: Findings,
 }
 
@@ -93,6 +95,7 @@ fn document(path: &Path, input: impl Read, wanted: &[Wanted]) -> Result<Watched,
         target: read.target,
         cut: !read.complete,
         failed: read.failed,
+        whole_program: read.whole_program,
         findings: Findings::Read(read.findings.map(report::told)),
     })
 }
@@ -162,6 +165,7 @@ fn recording(path: &Path, inputs: Vec<Source>, wanted: &[Wanted]) -> Result<Watc
         target: facts.target,
         cut,
         failed: false,
+        whole_program: false,
         findings,
     })
 }

@@ -21,6 +21,8 @@ pub(crate) struct Read {
     pub(crate) lost: Lost,
     /// The program ended with a failure.
     pub(crate) failed: bool,
+    /// gcwatch started the program and watched it to its own end.
+    pub(crate) whole_program: bool,
     /// It has a summary: it was not truncated.
     pub(crate) complete: bool,
     /// Id and title of each finding; `None`: it has no list of them.
@@ -44,6 +46,7 @@ struct Document {
 #[derive(Deserialize)]
 struct ExitIn {
     child: Option<i32>,
+    reason: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -176,10 +179,13 @@ pub(crate) fn read(input: impl std::io::Read) -> Result<Read, String> {
     }
     let watch = document.watch;
     let lost = document.lost;
+    let child = document.exit.as_ref().and_then(|exit| exit.child);
+    let reason = document.exit.and_then(|exit| exit.reason);
     Ok(Read {
         target: document.target.map_or_else(Target::default, target),
         gcs: document.gcs.unwrap_or_default().into_iter().map(gc).collect(),
-        failed: document.exit.is_some_and(|exit| exit.child.is_some_and(|code| code != 0)),
+        failed: child.is_some_and(|code| code != 0),
+        whole_program: child.is_some() && reason.as_deref() == Some("target-ended"),
         watch: watch.map_or_else(Watch::default, |w| Watch {
             level: Level::named(&w.level).unwrap_or_default(),
             started_at: w.started_at.and_then(|time| time.parse().ok()),
