@@ -7,11 +7,10 @@ use std::fs::File;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use dotnet_diagnostics_client::{Client, EventSession, Provider, Rundown, SessionConfig, discovery};
+use dotnet_diagnostics_client::{
+    Client, EventSession, Keywords, Level, Provider, Rundown, SessionConfig, discovery,
+};
 use tokio::io::AsyncReadExt;
-
-const GC_KEYWORD: u64 = 0x1;
-const INFORMATIONAL: u32 = 4;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -21,15 +20,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     };
     let duration = Duration::from_secs(seconds.parse()?);
     let client = Client::new(discovery::find(pid.parse()?)?);
-    let session = client
-        .collect_tracing(&SessionConfig {
-            buffer_mb: 256,
-            providers: vec![Provider::new("Microsoft-Windows-DotNETRuntime", GC_KEYWORD, INFORMATIONAL)],
-            rundown: Rundown::Keyword(0x1),
-            stacks: false,
-        })
-        .await?;
-    println!("CollectTracing{} accepted", session.command().version());
+    let gc = Provider::new(Provider::RUNTIME, Level::Informational).keywords(Keywords::GC);
+    let config = SessionConfig::new([gc]).rundown(Rundown::Keyword(Keywords::GC));
+    let session = client.collect_tracing(&config).await?;
+    println!("CollectTracing{} accepted", session.version().number());
     let id = session.id();
     let (read, stop_time) = tokio::join!(save(session, File::create(path)?), async {
         tokio::time::sleep(duration).await;

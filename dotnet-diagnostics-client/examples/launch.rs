@@ -5,7 +5,7 @@
 
 use std::error::Error;
 
-use dotnet_diagnostics_client::{Endpoint, Port, PortClient, Provider, Rundown, SessionConfig};
+use dotnet_diagnostics_client::{Client, DiagnosticPort, Endpoint, Keywords, Level, Provider, SessionConfig};
 use tokio::process::Command;
 
 const PORTS: &str = "DOTNET_DiagnosticPorts";
@@ -15,7 +15,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args_os().skip(1);
     let program = arguments.next().ok_or("usage: launch COMMAND [ARGUMENT...]")?;
     let directory = tempfile::tempdir()?;
-    let port = Port::bind(Endpoint::socket(directory.path().join("port")))?;
+    let port = DiagnosticPort::bind(Endpoint::socket(directory.path().join("port")))?;
     let mut child = Command::new(program).args(arguments).env(PORTS, port.setting()).spawn()?;
     let runtime = tokio::select! {
         runtime = port.accept() => runtime?,
@@ -23,7 +23,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         status = child.wait() => return Err(format!("{} without connecting", status?).into()),
     };
     tokio::select! {
-        bytes = trace(&runtime) => println!("{} bytes", bytes?),
+        bytes = trace(runtime.client()) => println!("{} bytes", bytes?),
         failed = resume_others(&port) => failed?,
     }
     println!("{}", child.wait().await?);
@@ -31,28 +31,24 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Reads the events until the process ends. Returns their size in bytes.
-async fn trace(runtime: &PortClient) -> Result<u64, Box<dyn Error>> {
+async fn trace(runtime: &Client) -> Result<u64, Box<dyn Error>> {
     let info = runtime.process_info().await?;
     println!("process {}, {:?} on .NET {:?}", info.pid, info.entry_assembly, info.clr_version);
     // So that child processes do not connect. NativeAOT cannot remove a variable.
-    let value = (!runtime.supports_profilers().await?).then_some("");
-    runtime.set_environment_variable(PORTS, value).await?;
-    let mut session = runtime
-        .collect_tracing(&SessionConfig {
-            buffer_mb: 64,
-            providers: vec![Provider::new("Microsoft-Windows-DotNETRuntime", 0x1, 4)],
-            rundown: Rundown::None,
-            stacks: false,
-        })
-        .await?;
+    match runtime.supports_profilers().await? {
+        true => runtime.remove_environment_variable(PORTS).await?,
+        false => runtime.set_environment_variable(PORTS, "").await?,
+    }
+    let gc = Provider::new(Provider::RUNTIME, Level::Informational).keywords(Keywords::GC);
+    let mut session = runtime.collect_tracing(&SessionConfig::new([gc])).await?;
     runtime.resume_runtime().await?;
     Ok(tokio::io::copy(&mut session, &mut tokio::io::sink()).await?)
 }
 
-async fn resume_others(port: &Port) -> Result<(), Box<dyn Error>> {
+async fn resume_others(port: &DiagnosticPort) -> Result<(), Box<dyn Error>> {
     loop {
         let other = port.accept().await?;
-        println!("resuming process {}", other.transport().pid());
-        other.resume_runtime().await?;
+        println!("resuming process {}", other.connections().pid());
+        other.client().resume_runtime().await?;
     }
 }

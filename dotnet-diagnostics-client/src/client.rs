@@ -6,9 +6,10 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::{Instant, timeout_at};
 
-use crate::endpoint::Endpoint;
 use crate::error::{Error, Result};
-use crate::message::{self, CommandCode, HEADER_SIZE, PayloadWriter, ProtocolError, ReplyKind, Request};
+use crate::message::{
+    self, Command, HEADER_SIZE, Operation, PayloadWriter, ProtocolError, ReplyKind, Request,
+};
 use crate::transport::{Stream, Transport};
 
 /// Timeout of a command, unless [`Client::with_timeout`] sets another.
@@ -20,23 +21,28 @@ pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 /// applies to the whole command, including retries and older variants of the command. A runtime serves one connection
 /// at a time, so run commands one after another.
 ///
-/// `T` is the way to the runtime: to connect to an [`Endpoint`], or to take the connections that the runtime opens to a
-/// diagnostic port ([`PortConnections`](crate::PortConnections)).
+/// The way to the runtime is an [`Endpoint`](crate::Endpoint) that the client connects to, one that a certain process
+/// must listen on ([`Dial`](crate::Dial)), or the connections that the runtime opens to a diagnostic port
+/// ([`PortConnections`](crate::PortConnections)).
+///
+/// Every method is cancel safe in that dropping its future closes the connection. Whether the runtime has executed the
+/// command is then not known.
 ///
 /// # Errors of every command
-/// Those of [`Transport::connect`]; [`Error::Timeout`], [`Error::Closed`] and [`Error::Io`] from the connection;
+/// [`Error::Stale`], [`Error::PermissionDenied`] and [`Error::Impostor`] from connecting; [`Error::Timeout`], [`Error::Closed`] and [`Error::Io`] from the connection;
 /// [`Error::InvalidRequest`] for values that must not be sent; [`Error::Runtime`] if the runtime refuses; and
 /// [`Error::Protocol`] if the answer is not understood.
 #[derive(Debug, Clone)]
-pub struct Client<T = Endpoint> {
-    transport: T,
+pub struct Client {
+    transport: Transport,
     timeout: Duration,
 }
 
-impl<T: Transport> Client<T> {
+impl Client {
     /// A client with the [default timeout](DEFAULT_TIMEOUT). It does not connect yet.
-    pub fn new(transport: T) -> Self {
-        Self { transport, timeout: DEFAULT_TIMEOUT }
+    #[must_use]
+    pub fn new(transport: impl Into<Transport>) -> Self {
+        Self { transport: transport.into(), timeout: DEFAULT_TIMEOUT }
     }
 
     /// The same client with another timeout per command.
@@ -46,7 +52,7 @@ impl<T: Transport> Client<T> {
     }
 
     /// The way to the runtime.
-    pub fn transport(&self) -> &T {
+    pub fn transport(&self) -> &Transport {
         &self.transport
     }
 
@@ -67,8 +73,8 @@ impl<T: Transport> Client<T> {
 
     /// Sends a request on a new connection. Returns the payload of the OK reply, and the connection.
     pub(crate) async fn run(&self, request: &Request, deadline: Deadline) -> Result<(Vec<u8>, Stream)> {
-        let mut stream = deadline.bound("connect", self.transport.connect()).await?;
-        let payload = deadline.bound(request.name, exchange(&mut stream, request)).await?;
+        let mut stream = deadline.bound(Operation::Connect, self.transport.connect()).await?;
+        let payload = deadline.bound(request.command.into(), exchange(&mut stream, request)).await?;
         Ok((payload, stream))
     }
 
@@ -92,14 +98,14 @@ impl<T: Transport> Client<T> {
 
 /// Frames a command whose payload `write` encodes.
 pub(crate) fn prepare(
-    code: CommandCode,
+    code: Command,
     write: impl FnOnce(&mut PayloadWriter) -> &mut PayloadWriter,
 ) -> Result<Request> {
-    Request::new(code, write).map_err(|source| Error::InvalidRequest { operation: code.name, source })
+    Request::new(code, write).map_err(|source| Error::InvalidRequest { operation: code.into(), source })
 }
 
 /// A command without payload.
-pub(crate) fn prepare_empty(code: CommandCode) -> Result<Request> {
+pub(crate) fn prepare_empty(code: Command) -> Result<Request> {
     prepare(code, |payload| payload)
 }
 
@@ -113,7 +119,7 @@ pub(crate) struct Deadline {
 impl Deadline {
     pub(crate) async fn bound<R>(
         &self,
-        operation: &'static str,
+        operation: Operation,
         work: impl Future<Output = Result<R>>,
     ) -> Result<R> {
         timeout_at(self.at, work).await.unwrap_or(Err(Error::Timeout { operation, after: self.after }))
@@ -125,7 +131,7 @@ pub(crate) async fn exchange<S>(stream: &mut S, request: &Request) -> Result<Vec
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let operation = request.name;
+    let operation: Operation = request.command.into();
     let written = match stream.write_all(&request.bytes).await {
         Ok(()) => stream.flush().await,
         failed => failed,
@@ -145,13 +151,14 @@ where
     match kind {
         ReplyKind::Ok => Ok(payload),
         ReplyKind::Error => {
-            Err(Error::Runtime { operation, code: decode(operation, message::decode_code(&payload))? })
+            let (code, text) = decode(operation, message::decode_error(&payload))?;
+            Err(Error::Runtime { operation, code, text })
         }
     }
 }
 
 /// Fills the buffer. If the connection ends before, the error is [`Error::Closed`].
-pub(crate) async fn read_exact<S>(stream: &mut S, buffer: &mut [u8], operation: &'static str) -> Result<()>
+pub(crate) async fn read_exact<S>(stream: &mut S, buffer: &mut [u8], operation: Operation) -> Result<()>
 where
     S: AsyncRead + Unpin,
 {
@@ -168,15 +175,15 @@ fn is_disconnect(error: &std::io::Error) -> bool {
 }
 
 /// Adds the name of the command to a decoding error.
-pub(crate) fn decode<R>(operation: &'static str, decoded: Result<R, ProtocolError>) -> Result<R> {
+pub(crate) fn decode<R>(operation: Operation, decoded: Result<R, ProtocolError>) -> Result<R> {
     decoded.map_err(|source| Error::Protocol { operation, source })
 }
 
 /// Decodes the result code that some commands put into the payload of an OK reply.
-pub(crate) fn decode_result(operation: &'static str, payload: &[u8]) -> Result<()> {
+pub(crate) fn decode_result(operation: Operation, payload: &[u8]) -> Result<()> {
     match decode(operation, message::decode_code(payload))? {
         code if code.is_success() => Ok(()),
-        code => Err(Error::Runtime { operation, code }),
+        code => Err(Error::Runtime { operation, code, text: None }),
     }
 }
 
@@ -184,7 +191,7 @@ pub(crate) fn decode_result(operation: &'static str, payload: &[u8]) -> Result<(
 mod tests {
     use super::*;
 
-    const PROBE: CommandCode = CommandCode { set: 4, id: 0, name: "Probe" };
+    const PROBE: Command = Command::PROCESS_INFO;
 
     fn block_on<F: Future>(future: F) -> F::Output {
         tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(future)
@@ -205,7 +212,10 @@ mod tests {
         assert_eq!(answered(whole).unwrap(), [1, 2, 3, 4]);
         for cut in 0..whole.len() {
             assert!(
-                matches!(answered(&whole[..cut]), Err(Error::Closed { operation: "Probe" })),
+                matches!(
+                    answered(&whole[..cut]),
+                    Err(Error::Closed { operation: Operation::Command(PROBE) })
+                ),
                 "cut at {cut}"
             );
         }
@@ -218,8 +228,8 @@ mod tests {
             let after = Duration::from_millis(20);
             let deadline = Deadline { at: Instant::now() + after, after };
             let request = prepare_empty(PROBE).unwrap();
-            deadline.bound("Probe", exchange(&mut near, &request)).await.unwrap_err()
+            deadline.bound(PROBE.into(), exchange(&mut near, &request)).await.unwrap_err()
         });
-        assert_eq!(error.to_string(), "no answer to Probe within 0.02 s");
+        assert_eq!(error.to_string(), "no answer to ProcessInfo within 0.02 s");
     }
 }

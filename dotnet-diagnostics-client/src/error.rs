@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::discovery::{NotFound, owner_suffix};
 use crate::endpoint::Endpoint;
 use crate::hresult::HResult;
-use crate::message::{InvalidRequest, ProtocolError};
+use crate::message::{InvalidRequest, Operation, ProtocolError};
 
 /// Result of the diagnostics IPC.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -51,8 +51,8 @@ pub enum Error {
     /// The runtime did not answer in time. It serves one connection at a time, and another tool may hold that.
     #[error("no answer to {operation} within {} s", .after.as_secs_f64())]
     Timeout {
-        /// The command, or "connect".
-        operation: &'static str,
+        /// What it was asked.
+        operation: Operation,
         /// The timeout.
         after: Duration,
     },
@@ -60,13 +60,13 @@ pub enum Error {
     #[error("the connection ended before {operation} was answered: the process has probably ended")]
     Closed {
         /// The command.
-        operation: &'static str,
+        operation: Operation,
     },
     /// The answer does not follow the diagnostics protocol.
     #[error("the answer to {operation} is not understood")]
     Protocol {
         /// The command.
-        operation: &'static str,
+        operation: Operation,
         /// What is wrong with the answer.
         #[source]
         source: ProtocolError,
@@ -75,18 +75,20 @@ pub enum Error {
     #[error("invalid {operation} request")]
     InvalidRequest {
         /// The command.
-        operation: &'static str,
+        operation: Operation,
         /// The invalid value.
         #[source]
         source: InvalidRequest,
     },
     /// The runtime answered with an error code.
-    #[error("{operation} was refused by the runtime: {code}")]
+    #[error("{operation} was refused by the runtime: {code}{}", after(.text.as_deref()))]
     Runtime {
         /// The command.
-        operation: &'static str,
+        operation: Operation,
         /// The code of the runtime, or for AttachProfiler possibly that of the profiler.
         code: HResult,
+        /// What the runtime says about it. Only WriteCoreDump3 has a text.
+        text: Option<String>,
     },
     /// No endpoint was found for a process.
     #[error(transparent)]
@@ -101,6 +103,11 @@ pub enum Error {
         /// The longest path allowed, in bytes.
         max: usize,
     },
+}
+
+/// The runtime chooses the text, so it is quoted and escaped.
+fn after(text: Option<&str>) -> String {
+    text.map_or_else(String::new, |text| format!(": {text:?}"))
 }
 
 fn peer_name(pid: Option<u32>, uid: u32) -> String {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::endpoint::Endpoint;
 use crate::error::{Error, Result};
 use crate::sys;
-use crate::transport::{self, Stream, Transport};
+use crate::transport::{self, Stream};
 
 /// A process, identified by its id and its start time, and on Linux by a pidfd.
 ///
@@ -27,7 +27,7 @@ impl Pinned {
     /// Pins the process that listens at an endpoint. `None` if the operating system does not tell which one that is.
     ///
     /// # Errors
-    /// Those of [`Transport::connect`]; [`Error::Stale`] if the process has just ended.
+    /// [`Error::PermissionDenied`] or [`Error::Io`]; [`Error::Stale`] if the process has ended.
     pub async fn behind(endpoint: &Endpoint) -> Result<Option<Self>> {
         let pid = endpoint.connect().await?.peer().and_then(|peer| peer.pid);
         pid.map(Self::new).transpose().map_err(|_| Error::Stale { endpoint: endpoint.clone() })
@@ -60,7 +60,7 @@ impl fmt::Debug for Pinned {
 
 /// An endpoint, and the process that must listen there, if that is known.
 ///
-/// If it is known, [`connect`](Transport::connect) fails for any other process with [`Error::Impostor`]. On Linux it
+/// If it is known, every command fails for any other process with [`Error::Impostor`]. On Linux it
 /// connects with the rights of that process.
 #[derive(Debug, Clone)]
 pub struct Dial {
@@ -87,8 +87,8 @@ impl From<Endpoint> for Dial {
     }
 }
 
-impl Transport for Dial {
-    async fn connect(&self) -> Result<Stream> {
+impl Dial {
+    pub(crate) async fn connect(&self) -> Result<Stream> {
         let Some(process) = &self.process else {
             return self.endpoint.connect().await;
         };

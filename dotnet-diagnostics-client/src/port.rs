@@ -4,7 +4,7 @@
 //! advertisement. It takes one command per connection and connects again within a millisecond. It is suspended at its
 //! start until it gets the command to resume; with `nosuspend` it is not.
 
-mod advertisement;
+mod advertise;
 mod router;
 
 use std::fmt;
@@ -20,14 +20,14 @@ use crate::endpoint::Endpoint;
 use crate::error::{Error, Result};
 use crate::transport::{BoundName, Peer, RawListener, Stream};
 
-pub use advertisement::Advertised;
+pub use advertise::Advertise;
 pub use router::PortConnections;
 use router::Router;
 
 /// How long a peer may take to send its advertisement.
 const ADVERTISEMENT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The listening end of a diagnostic port. It gives single connections; [`Port`] sorts them by runtime.
+/// The listening end of a diagnostic port. It gives single connections; [`DiagnosticPort`] sorts them by runtime.
 ///
 /// The socket has mode 0600. Put it into a directory that only this user may enter. Its file is removed on drop.
 pub struct Listener {
@@ -81,7 +81,7 @@ impl Listener {
     /// # Errors
     /// [`Error::Io`] from the socket. [`Error::Timeout`], [`Error::Closed`] and [`Error::Protocol`] for a peer that is
     /// no runtime; the listener can then still be used.
-    pub async fn accept(&mut self) -> Result<Advertised> {
+    pub async fn accept(&mut self) -> Result<Advertise> {
         let stream = self.accept_raw().await?;
         advertised(stream).await
     }
@@ -101,10 +101,10 @@ impl Listener {
     }
 }
 
-async fn advertised(stream: Stream) -> Result<Advertised> {
-    let read = timeout(ADVERTISEMENT_TIMEOUT, Advertised::read(stream));
+async fn advertised(stream: Stream) -> Result<Advertise> {
+    let read = timeout(ADVERTISEMENT_TIMEOUT, Advertise::read(stream));
     read.await
-        .unwrap_or(Err(Error::Timeout { operation: advertisement::OPERATION, after: ADVERTISEMENT_TIMEOUT }))
+        .unwrap_or(Err(Error::Timeout { operation: advertise::OPERATION, after: ADVERTISEMENT_TIMEOUT }))
 }
 
 /// A diagnostic port for any number of runtimes. Each is a [`PortClient`], which runs its commands one after another on
@@ -117,7 +117,7 @@ async fn advertised(stream: Stream) -> Result<Advertised> {
 /// Dropping the port removes its socket and closes the connections that no `PortClient` can use any more. Sessions
 /// continue, and a `PortClient` can still run one command if its runtime has connected already.
 #[derive(Debug)]
-pub struct Port {
+pub struct DiagnosticPort {
     endpoint: Endpoint,
     setting: String,
     /// New runtimes, or why there can be no more.
@@ -127,10 +127,36 @@ pub struct Port {
     name: Arc<BoundName>,
 }
 
-/// Client of a runtime that has connected to a [`Port`].
-pub type PortClient = Client<PortConnections>;
+/// A runtime that has connected to a [`DiagnosticPort`].
+#[derive(Debug, Clone)]
+pub struct PortClient {
+    client: Client,
+    connections: PortConnections,
+}
 
-impl Port {
+impl PortClient {
+    fn new(connections: PortConnections) -> Self {
+        Self { client: Client::new(connections.clone()), connections }
+    }
+
+    /// Sends commands to the runtime.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// The same with another timeout per command.
+    #[must_use]
+    pub fn with_timeout(self, timeout: Duration) -> Self {
+        Self { client: self.client.with_timeout(timeout), ..self }
+    }
+
+    /// Who the runtime is.
+    pub fn connections(&self) -> &PortConnections {
+        &self.connections
+    }
+}
+
+impl DiagnosticPort {
     /// Listens, and accepts connections in a task of the current tokio runtime.
     ///
     /// # Errors
@@ -168,12 +194,12 @@ impl Port {
     /// # Errors
     /// [`Error::Io`] if the port cannot accept more connections.
     pub async fn accept(&self) -> Result<PortClient> {
-        let closed = Error::Closed { operation: advertisement::OPERATION };
-        self.runtimes.lock().await.recv().await.unwrap_or(Err(closed)).map(Client::new)
+        let closed = Error::Closed { operation: advertise::OPERATION };
+        self.runtimes.lock().await.recv().await.unwrap_or(Err(closed)).map(PortClient::new)
     }
 }
 
-impl Drop for Port {
+impl Drop for DiagnosticPort {
     fn drop(&mut self) {
         // The task, and with it the listener, may be dropped later.
         self.name.remove();

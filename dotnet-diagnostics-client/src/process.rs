@@ -4,9 +4,9 @@ use std::ffi::{OsStr, OsString};
 
 use crate::sys;
 
-pub use crate::process_facts::ProcessFacts;
+pub use crate::process_status::ProcessStatus;
 
-impl ProcessFacts {
+impl ProcessStatus {
     /// Reads what can be read. The rest is `None`.
     pub fn read(pid: u32) -> Self {
         sys::facts(pid)
@@ -20,7 +20,7 @@ pub fn exists(pid: u32) -> bool {
 
 /// The environment with which a process was started, in its order. `None` if it cannot be read.
 ///
-/// This is [`ProcessFacts::environ`] alone, at less cost.
+/// This is [`ProcessStatus::environ`] alone, at less cost.
 pub fn environ(pid: u32) -> Option<Vec<(OsString, OsString)>> {
     sys::environ(pid)
 }

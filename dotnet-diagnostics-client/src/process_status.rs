@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// | all others | yes | yes | no | no |
 #[derive(Clone, Default)]
 #[non_exhaustive]
-pub struct ProcessFacts {
+pub struct ProcessStatus {
     /// The process id that was asked for.
     pub pid: u32,
     /// Whether the process is running. `false` for a zombie.
@@ -45,7 +45,7 @@ pub struct ProcessFacts {
 /// The setting that switches off all diagnostics.
 const ALL_DIAGNOSTICS: &str = "EnableDiagnostics";
 
-impl ProcessFacts {
+impl ProcessStatus {
     /// The value of a variable in [`environ`](Self::environ).
     pub fn variable(&self, name: &str) -> Option<&OsStr> {
         let environ = self.environ.as_ref()?;
@@ -81,10 +81,10 @@ impl ProcessFacts {
 
 /// Shows only the number of environment variables: their values can be secrets, and errors with these facts get into
 /// logs.
-impl fmt::Debug for ProcessFacts {
+impl fmt::Debug for ProcessStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let environ = self.environ.as_ref().map(Vec::len);
-        f.debug_struct("ProcessFacts")
+        f.debug_struct("ProcessStatus")
             .field("pid", &self.pid)
             .field("exists", &self.exists)
             .field("uid", &self.uid)
@@ -112,9 +112,9 @@ fn is_zero(value: &OsStr) -> bool {
 mod tests {
     use super::*;
 
-    fn with(environ: &[(&str, &str)]) -> ProcessFacts {
+    fn with(environ: &[(&str, &str)]) -> ProcessStatus {
         let pairs = environ.iter().map(|(k, v)| (k.into(), v.into()));
-        ProcessFacts { environ: Some(pairs.collect()), ..ProcessFacts::default() }
+        ProcessStatus { environ: Some(pairs.collect()), ..ProcessStatus::default() }
     }
 
     #[test]
@@ -134,7 +134,7 @@ mod tests {
             with(&[("DOTNET_EnableDiagnostics_Profiler", "0")]).profiler_disabled_by().as_deref(),
             Some("DOTNET_EnableDiagnostics_Profiler")
         );
-        assert_eq!(ProcessFacts::default().ipc_disabled_by(), None);
+        assert_eq!(ProcessStatus::default().ipc_disabled_by(), None);
     }
 
     #[test]
@@ -145,7 +145,8 @@ mod tests {
 
     #[test]
     fn the_installation_directory_names_the_version() {
-        let of = |path: &str| ProcessFacts { runtime_library: Some(path.into()), ..ProcessFacts::default() };
+        let of =
+            |path: &str| ProcessStatus { runtime_library: Some(path.into()), ..ProcessStatus::default() };
         let installed = of("/usr/share/dotnet/shared/Microsoft.NETCore.App/10.0.12/libcoreclr.so");
         assert_eq!(installed.runtime_version(), Some("10.0.12"));
         assert_eq!(of("/opt/app/libcoreclr.so").runtime_version(), None);

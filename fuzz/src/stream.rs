@@ -1,6 +1,7 @@
 //! Reads a recording into its head and a list of events, which a mutator changes and writes again.
 
-use dotnet_diagnostics_client::nettrace::{BlockKind, EventBlock, Item, Reader, RepeatedEvent};
+use dotnet_diagnostics_client::nettrace::raw::{EventBlock, RawReader, RepeatedEvent};
+use dotnet_diagnostics_client::nettrace::{BlockKind, Item, Reader};
 
 /// All events get the same capture thread, so that they keep their order.
 const CAPTURE_THREAD: u64 = 1;

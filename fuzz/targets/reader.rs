@@ -1,7 +1,8 @@
 //! Fuzzes the nettrace reader alone: any bytes, in pieces, with and without deferred payloads.
 #![no_main]
 
-use dotnet_diagnostics_client::nettrace::{Item, Reader};
+use dotnet_diagnostics_client::nettrace::raw::RawReader;
+use dotnet_diagnostics_client::nettrace::{Item, Reader, Symbols};
 use gcwatch_fuzz::bounded;
 use libfuzzer_sys::fuzz_target;
 
@@ -20,6 +21,7 @@ fn read(mut bytes: &[u8], piece: usize, defer: bool) -> (u64, u64, u64, u64) {
     if defer {
         reader.defer(|_| true);
     }
+    let mut symbols = Symbols::new();
     let (mut events, mut sum, mut errors, mut ended) = (0_u64, 0_u64, 0_u64, false);
     loop {
         loop {
@@ -28,6 +30,13 @@ fn read(mut bytes: &[u8], piece: usize, defer: bool) -> (u64, u64, u64, u64) {
                 Ok(Some(Item::Event(event))) => {
                     assert!(event.deferred.is_some() <= defer);
                     events += 1;
+                    symbols.add(&event);
+                    let mut fields = event.fields();
+                    let text: usize = fields.by_ref().map(|(_, value)| value.to_string().len()).sum();
+                    assert!(text <= 64 * (event.payload.len() + 1), "a value is larger than its payload");
+                    for address in event.stack().addresses().take(64) {
+                        let _ = symbols.resolve(address);
+                    }
                     let end = event.payload.last().copied().unwrap_or(0);
                     sum = sum.wrapping_mul(31).wrapping_add(event.timestamp as u64 ^ u64::from(end));
                 }

@@ -7,7 +7,7 @@ use std::process::ExitStatus;
 use std::rc::Rc;
 use std::time::Duration;
 
-use dotnet_diagnostics_client::{Port, PortClient, process};
+use dotnet_diagnostics_client::{DiagnosticPort, PortClient, process};
 use tokio::process::Child;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinSet, LocalSet};
@@ -120,7 +120,12 @@ struct Tree {
 }
 
 impl Tree {
-    async fn watch(&mut self, mut child: Child, port: Port, signals: &mut Signals) -> Result<Code, Failure> {
+    async fn watch(
+        &mut self,
+        mut child: Child,
+        port: DiagnosticPort,
+        signals: &mut Signals,
+    ) -> Result<Code, Failure> {
         let mut at_once: Option<Code> = None;
         let mut signalled = false;
         let mut look = interval(LOOK_INTERVAL);
@@ -143,7 +148,7 @@ impl Tree {
                 },
                 client = port.accept() => {
                     let client = client.map_err(io::Error::other)?;
-                    let pid = client.transport().pid();
+                    let pid = client.connections().pid();
                     u32::try_from(pid).ok().into_iter().for_each(|pid| self.unreachable.reported(pid));
                     match self.end {
                         None => self.follow(client, pid),

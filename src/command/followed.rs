@@ -5,7 +5,7 @@ use std::io;
 use std::process::ExitStatus;
 use std::rc::Rc;
 
-use dotnet_diagnostics_client::{PortClient, ProcessFacts, ProcessInfo};
+use dotnet_diagnostics_client::{PortClient, ProcessInfo, ProcessStatus};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
@@ -91,13 +91,14 @@ impl Followed {
     /// Watches the process that connected, until its report is complete.
     pub(super) async fn watch(self, client: PortClient) -> Done {
         let Followed { setup, multi_process, orders, mut status } = self;
-        let pid = client.transport().pid();
+        let pid = client.connections().pid();
         let mut control = FromTree(orders);
         let seen = facts(pid);
         let mut target = target::describe(None, seen.as_ref());
         target.pid = target.pid.or(u32::try_from(pid).ok());
         let info = async {
-            let info = unless_gone(pid, client.process_info()).await.ok_or_else(launch::ended_early)?;
+            let info =
+                unless_gone(pid, client.client().process_info()).await.ok_or_else(launch::ended_early)?;
             info.map_err(|e| target::command_failed(&e, None))
         };
         let info = match unless_ended(&mut control, None, info).await {
@@ -153,6 +154,6 @@ async fn root_status(
 }
 
 /// What gcwatch sees of a process from outside; `None` if it does not see it.
-fn facts(pid: u64) -> Option<ProcessFacts> {
-    u32::try_from(pid).ok().map(ProcessFacts::read).filter(|facts| facts.exists)
+fn facts(pid: u64) -> Option<ProcessStatus> {
+    u32::try_from(pid).ok().map(ProcessStatus::read).filter(|facts| facts.exists)
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use comfy_table::{CellAlignment, Table, presets};
-use dotnet_diagnostics_client::{Error, ProcessFacts, discovery, process};
+use dotnet_diagnostics_client::{Error, ProcessStatus, discovery, process};
 use serde::Serialize;
 
 use super::conclude::report_failed;
@@ -49,9 +49,9 @@ pub(crate) fn run(args: &PsArgs) -> Result<Code, Failure> {
 async fn rows(why: bool) -> Vec<Row> {
     let found = discovery::list().found;
     let pids: Vec<u32> = found.iter().map(|found| found.pid).collect();
-    let read = || pids.into_iter().map(ProcessFacts::read).collect::<Vec<_>>();
+    let read = || pids.into_iter().map(ProcessStatus::read).collect::<Vec<_>>();
     let (asked, facts) = target::ask_all(found, target::LIMIT, read).await;
-    let answered = |((_, info), facts): (target::Asked, ProcessFacts)| match info {
+    let answered = |((_, info), facts): (target::Asked, ProcessStatus)| match info {
         Ok(info) => row(&facts, Some(&info)),
         Err(e) if e.is_unknown_command() => row(&facts, None),
         Err(e) => Row { level: None, why: Some(why_not(&e, &facts)), ..row(&facts, None) },
@@ -61,7 +61,7 @@ async fn rows(why: bool) -> Vec<Row> {
         // Add processes that have a runtime but no endpoint.
         let known: Vec<u32> = rows.iter().map(|r| r.pid).collect();
         for pid in process::pids().into_iter().filter(|pid| !known.contains(pid)) {
-            let facts = ProcessFacts::read(pid);
+            let facts = ProcessStatus::read(pid);
             if facts.runtime_library.is_none() {
                 continue;
             }
@@ -76,7 +76,7 @@ async fn rows(why: bool) -> Vec<Row> {
     rows
 }
 
-fn why_not(error: &Error, facts: &ProcessFacts) -> String {
+fn why_not(error: &Error, facts: &ProcessStatus) -> String {
     match error {
         Error::Timeout { .. } if process::is_stopped(facts.pid) => {
             "no answer: it is stopped (by SIGSTOP, SIGTSTP or a debugger)".to_owned()
@@ -85,7 +85,7 @@ fn why_not(error: &Error, facts: &ProcessFacts) -> String {
     }
 }
 
-fn row(facts: &ProcessFacts, info: Option<&dotnet_diagnostics_client::ProcessInfo>) -> Row {
+fn row(facts: &ProcessStatus, info: Option<&dotnet_diagnostics_client::ProcessInfo>) -> Row {
     let described = target::describe(info, Some(facts));
     let (level, why) = match (info, facts.profiler_disabled_by()) {
         // A runtime that answers without a runtime library is linked into the executable, and is not CoreCLR.

@@ -1,7 +1,7 @@
 //! Explains why a process cannot be watched: what gcwatch saw, and what the user can do.
 
 use dotnet_diagnostics_client::discovery::{NotFound, NotFoundReason};
-use dotnet_diagnostics_client::{Error, process::ProcessFacts};
+use dotnet_diagnostics_client::{Error, process::ProcessStatus};
 
 use crate::exit::{Code, Failure};
 
@@ -63,7 +63,7 @@ pub(crate) fn not_found(e: &NotFound) -> Failure {
 }
 
 /// macOS does not show the variables of some programs, so their `TMPDIR` is unknown.
-fn hidden_variables(facts: &ProcessFacts, os: &str) -> Option<&'static str> {
+fn hidden_variables(facts: &ProcessStatus, os: &str) -> Option<&'static str> {
     (os == "macos" && facts.exists && facts.environ.is_none()).then_some(
         "macOS hides its environment (System Integrity Protection, or another user's process), so that its \
          TMPDIR is not known",
@@ -78,7 +78,7 @@ pub(crate) fn stopped(pid: u32) -> Failure {
 }
 
 /// The failure for an endpoint that refuses, does not answer, or answers wrongly.
-pub(crate) fn unreachable(error: &Error, facts: &ProcessFacts) -> Failure {
+pub(crate) fn unreachable(error: &Error, facts: &ProcessStatus) -> Failure {
     let what = chain(error);
     match error {
         Error::NotFound(e) => not_found(e),
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn only_macos_hides_variables() {
-        let mut facts = ProcessFacts::default();
+        let mut facts = ProcessStatus::default();
         facts.exists = true;
         assert!(hidden_variables(&facts, "macos").is_some());
         assert_eq!(hidden_variables(&facts, "linux"), None);

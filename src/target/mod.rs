@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use dotnet_diagnostics_client::{
-    Client, Dial, Endpoint, Error, Pinned, ProcessFacts, ProcessInfo, discovery, process,
+    Client, Dial, Endpoint, Error, Pinned, ProcessInfo, ProcessStatus, discovery, process,
 };
 use tokio::task::{JoinSet, yield_now};
 
@@ -31,11 +31,11 @@ pub(crate) enum Wanted {
 /// A process with a runtime that answers.
 #[derive(Debug)]
 pub(crate) struct Found {
-    pub(crate) client: Client<Dial>,
+    pub(crate) client: Client,
     /// `None`: the runtime is too old to say (.NET Core 3).
     pub(crate) info: Option<ProcessInfo>,
     /// What gcwatch sees of the process from outside; `None` if the user named a socket by its path.
-    pub(crate) facts: Option<ProcessFacts>,
+    pub(crate) facts: Option<ProcessStatus>,
 }
 
 /// Finds the process and asks its runtime for its process info.
@@ -53,7 +53,7 @@ pub(crate) async fn find(wanted: &Wanted) -> Result<Found, Failure> {
 async fn by_pid(pid: u32) -> Result<Found, Failure> {
     // Pin it before reading anything, so that all that follows is of this process and not of a later one with its id.
     let pinned = Pinned::new(pid);
-    let facts = ProcessFacts::read(pid);
+    let facts = ProcessStatus::read(pid);
     let endpoint = discovery::find(pid).map_err(|e| not_found(&e))?;
     let pinned = pinned.map_err(|_| unreachable(&Error::Stale { endpoint: endpoint.clone() }, &facts))?;
     let client = Client::new(pinned.dial(endpoint));
@@ -73,7 +73,7 @@ async fn by_port(text: &str) -> Result<Found, Failure> {
         .remedy("to start a program and have it connect, use gcwatch run -- <command>"));
     }
     let endpoint = absolute(path.parse().unwrap_or_else(|never| match never {}));
-    let unknown = ProcessFacts::default();
+    let unknown = ProcessStatus::default();
     // Root must know which process it works for, to take on its rights. Other users have only their own rights.
     let behind = match sys::is_root() {
         true => Pinned::behind(&endpoint).await.map_err(|e| unreachable(&e, &unknown))?,
@@ -93,7 +93,7 @@ fn absolute(endpoint: Endpoint) -> Endpoint {
     }
 }
 
-async fn ask(client: &Client<Dial>, facts: &ProcessFacts) -> Result<Option<ProcessInfo>, Failure> {
+async fn ask(client: &Client, facts: &ProcessStatus) -> Result<Option<ProcessInfo>, Failure> {
     match client.process_info().await {
         Ok(info) => Ok(Some(info)),
         Err(e) if e.is_unknown_command() => Ok(None),
@@ -150,7 +150,7 @@ async fn named(name: &str) -> Result<u32, Failure> {
             }
             // The runtime does not answer, but gcwatch can read the command line.
             Err(_) => {
-                let facts = ProcessFacts::read(found.pid);
+                let facts = ProcessStatus::read(found.pid);
                 if is_it(title(None, Some(&facts))) {
                     let args = facts.command_line.as_deref().unwrap_or_default();
                     silent.push((found.pid, kept(args).join(" ")));
@@ -179,7 +179,7 @@ async fn named(name: &str) -> Result<u32, Failure> {
 }
 
 /// The short name of a process: `app.dll`, or the executable's file name.
-pub(crate) fn title(info: Option<&ProcessInfo>, facts: Option<&ProcessFacts>) -> Option<String> {
+pub(crate) fn title(info: Option<&ProcessInfo>, facts: Option<&ProcessStatus>) -> Option<String> {
     let args = facts.and_then(|f| f.command_line.as_ref());
     match args {
         Some(args) => Some(title_of_words(args.iter().map(|a| a.to_string_lossy().into_owned()))),
@@ -239,7 +239,7 @@ pub(crate) fn has_our_profiler(pid: u32) -> bool {
 }
 
 /// Everything that gcwatch knows of a target before its first event.
-pub(crate) fn describe(info: Option<&ProcessInfo>, facts: Option<&ProcessFacts>) -> Target {
+pub(crate) fn describe(info: Option<&ProcessInfo>, facts: Option<&ProcessStatus>) -> Target {
     let args = facts.and_then(|f| f.command_line.as_ref()).map(|args| kept(args));
     let version = info
         .and_then(|i| i.clr_version.clone())
@@ -300,8 +300,8 @@ pub(crate) fn own_arch() -> &'static str {
 }
 
 /// The failure of a command to a target that answered before.
-pub(crate) fn command_failed(error: &Error, facts: Option<&ProcessFacts>) -> Failure {
-    unreachable(error, facts.unwrap_or(&ProcessFacts::default()))
+pub(crate) fn command_failed(error: &Error, facts: Option<&ProcessStatus>) -> Failure {
+    unreachable(error, facts.unwrap_or(&ProcessStatus::default()))
 }
 
 #[cfg(test)]
@@ -338,7 +338,7 @@ mod tests {
         let long = OsString::from("é".repeat(2 * MAX_LINE_CHARS));
         let all = kept(&[long.clone(), long.clone()]);
         assert_eq!(all.iter().map(|arg| arg.chars().count()).collect::<Vec<_>>(), [MAX_LINE_CHARS, 1]);
-        let mut facts = ProcessFacts::default();
+        let mut facts = ProcessStatus::default();
         facts.command_line = Some(vec![long]);
         let target = describe(None, Some(&facts));
         assert_eq!(target.title.map(|title| title.chars().count()), Some(MAX_NAME_CHARS));

@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use dotnet_diagnostics_client::process::ProcessFacts;
+use dotnet_diagnostics_client::process::ProcessStatus;
 use serde_json::Value;
 
 use crate::gc::facts::GcSettings;
 use crate::sys;
 
 /// The settings from environment and file; unknown if gcwatch cannot read them.
-pub(crate) fn gc_settings(facts: Option<&ProcessFacts>) -> GcSettings {
+pub(crate) fn gc_settings(facts: Option<&ProcessStatus>) -> GcSettings {
     let Some(facts) = facts else { return GcSettings::default() };
     let config = runtime_config(facts);
     let setting = |variable: &str, property: &str| {
@@ -33,7 +33,7 @@ pub(crate) fn gc_settings(facts: Option<&ProcessFacts>) -> GcSettings {
 }
 
 /// A GC setting from the environment, which is a hexadecimal number.
-fn from_environment(facts: &ProcessFacts, name: &str) -> Option<bool> {
+fn from_environment(facts: &ProcessStatus, name: &str) -> Option<bool> {
     ["DOTNET_", "COMPlus_"].iter().find_map(|prefix| {
         let value = facts.variable(&format!("{prefix}{name}"))?.to_str()?.trim();
         u64::from_str_radix(value.trim_start_matches("0x"), 16).ok().map(|n| n != 0)
@@ -48,7 +48,7 @@ fn as_bool(value: &Value) -> Option<bool> {
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
 /// Reads `app.runtimeconfig.json` beside `app.dll`, or beside the executable `app`.
-fn runtime_config(facts: &ProcessFacts) -> Option<Value> {
+fn runtime_config(facts: &ProcessStatus) -> Option<Value> {
     let args = facts.command_line.as_ref()?;
     let app = args.iter().map(Path::new).find(|a| a.extension().is_some_and(|e| e == "dll"));
     let app: PathBuf = app.map(Path::to_owned).or_else(|| facts.executable.clone())?;
@@ -58,7 +58,7 @@ fn runtime_config(facts: &ProcessFacts) -> Option<Value> {
 
 /// Whether the GC uses regions: since .NET 7, on 64 bits, except in `libclrgc`, which still uses segments. Unknown for
 /// a GC that is not part of .NET.
-fn regions(facts: &ProcessFacts, config: Option<&Value>) -> Option<bool> {
+fn regions(facts: &ProcessStatus, config: Option<&Value>) -> Option<bool> {
     let major: u32 = facts.runtime_version()?.split('.').next()?.parse().ok()?;
     if major < 7 {
         return Some(false);
@@ -73,7 +73,7 @@ fn regions(facts: &ProcessFacts, config: Option<&Value>) -> Option<bool> {
 
 /// The name of the target's standalone GC, without prefix and suffix; empty for the runtime's built-in GC. `None` if
 /// gcwatch cannot read the environment.
-fn standalone_gc(facts: &ProcessFacts, config: Option<&Value>) -> Option<String> {
+fn standalone_gc(facts: &ProcessStatus, config: Option<&Value>) -> Option<String> {
     facts.environ.as_ref()?;
     let variable = |name: &str| {
         ["DOTNET_", "COMPlus_"].iter().find_map(|p| facts.variable(&format!("{p}{name}"))?.to_str())
@@ -102,7 +102,7 @@ mod tests {
     fn settings_are_read_from_a_file_of_limited_size() -> Result<(), Box<dyn std::error::Error>> {
         let dir = tempfile::tempdir()?;
         let app = dir.path().join("app.dll");
-        let mut facts = ProcessFacts::default();
+        let mut facts = ProcessStatus::default();
         facts.pid = std::process::id();
         facts.command_line = Some(vec!["dotnet".into(), app.clone().into()]);
         let config = app.with_extension("runtimeconfig.json");

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use dotnet_diagnostics_client::{Error, Listener, Port, process};
+use dotnet_diagnostics_client::{DiagnosticPort, Error, Listener, process};
 
 use crate::sys::{self, PortPlace};
 
@@ -31,13 +31,13 @@ impl Admission {
     ///
     /// # Errors
     /// Those of [`Listener::bind`].
-    pub(crate) fn open(place: PortPlace) -> Result<(Port, Admission), Error> {
+    pub(crate) fn open(place: PortPlace) -> Result<(DiagnosticPort, Admission), Error> {
         let users = Arc::new(Mutex::new(HashSet::new()));
         let known = Arc::clone(&users);
         // Root can connect whatever the socket's mode is, and is trusted.
         let admit = move |uid: u32| uid == 0 || uid == sys::own_uid() || lock(&known).contains(&uid);
         let listener = Listener::bind(place.endpoint())?.admitting(move |peer| admit(peer.uid));
-        Ok((Port::serve(listener), Admission { place, users }))
+        Ok((DiagnosticPort::serve(listener), Admission { place, users }))
     }
 
     /// Looks at all processes of the tree below `root`.

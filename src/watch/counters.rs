@@ -3,22 +3,20 @@
 //! The runtime sends all counters of a provider or none. They make the target allocate (`docs/levels.md` says how
 //! much), so a session asks for them only if something shows them.
 
-use dotnet_diagnostics_client::Provider;
-use dotnet_diagnostics_client::nettrace::{Event, Field, FieldType};
+use dotnet_diagnostics_client::nettrace::{Event, Fields, Value};
+use dotnet_diagnostics_client::{Keywords, Level, Provider};
 
 use crate::gc::facts::Counters;
 
 /// The provider of the counters.
 pub(super) const PROVIDER: &str = "System.Runtime";
 const EVENT: &str = "EventCounters";
-/// The counters come at this level.
-const INFORMATIONAL: u32 = 4;
 
 /// The provider as a session asks for it: no events of its own, and its counters once a second.
 pub(super) fn provider() -> Provider {
-    let mut provider = Provider::new(PROVIDER, 0, INFORMATIONAL);
-    provider.filter_args = Some("EventCounterIntervalSec=1".to_owned());
-    provider
+    Provider::new(PROVIDER, Level::Informational)
+        .keywords(Keywords::NONE)
+        .arguments("EventCounterIntervalSec=1")
 }
 
 /// The last value of each counter that is of use.
@@ -37,9 +35,8 @@ impl CounterReader {
             return;
         }
         let mut counter = Counter::default();
-        let mut payload = event.payload;
         // What follows a field of an unknown type cannot be read; what came before it counts.
-        let _ = counter.read(&event.metadata.fields, &mut payload);
+        counter.read(event.fields());
         match counter.name.as_str() {
             "gc-heap-size" => {
                 // In units of 1,000,000 bytes.
@@ -75,50 +72,16 @@ struct Counter {
 const MAX_NAME_CHARS: usize = 64;
 
 impl Counter {
-    /// Reads the fields in order. `None`: the rest cannot be read.
-    fn read(&mut self, fields: &[Field], payload: &mut &[u8]) -> Option<()> {
-        for field in fields {
-            match field.field_type {
-                FieldType::OBJECT => self.read(&field.fields, payload)?,
-                FieldType::UTF16_STRING => {
-                    let text = utf16(payload)?;
-                    if &*field.name == "Name" {
-                        self.name = text;
-                    }
-                }
-                FieldType::INT32 => drop(take::<4>(payload)?),
-                FieldType::FLOAT32 => self.number(&field.name, f32::from_le_bytes(take(payload)?).into()),
-                FieldType::FLOAT64 => self.number(&field.name, f64::from_le_bytes(take(payload)?)),
-                _ => return None,
+    fn read(&mut self, fields: Fields<'_>) {
+        for (name, value) in fields {
+            match (name, value) {
+                (_, Value::Struct(inside)) => self.read(inside),
+                ("Name", Value::Text(text)) => self.name = text.chars().take(MAX_NAME_CHARS).collect(),
+                ("Mean", value) => self.mean = value.as_f64(),
+                ("Increment", value) => self.increment = value.as_f64(),
+                ("IntervalSec", value) => self.interval_s = value.as_f64(),
+                _ => {}
             }
-        }
-        Some(())
-    }
-
-    fn number(&mut self, name: &str, value: f64) {
-        match name {
-            "Mean" => self.mean = Some(value),
-            "Increment" => self.increment = Some(value),
-            "IntervalSec" => self.interval_s = Some(value),
-            _ => {}
-        }
-    }
-}
-
-fn take<const N: usize>(payload: &mut &[u8]) -> Option<[u8; N]> {
-    let (head, rest) = payload.split_first_chunk::<N>()?;
-    *payload = rest;
-    Some(*head)
-}
-
-/// A text that ends with a zero.
-fn utf16(payload: &mut &[u8]) -> Option<String> {
-    let mut units = Vec::new();
-    loop {
-        match u16::from_le_bytes(take(payload)?) {
-            0 => return Some(String::from_utf16_lossy(&units)),
-            unit if units.len() < MAX_NAME_CHARS => units.push(unit),
-            _ => {}
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Decodes the bytes of a stream into items in the terms of the GC model. Every reader of a stream uses it: a live
 //! watch, a replay, the look ahead of a replay, and the estimate before an attach.
 
+use dotnet_diagnostics_client::nettrace::raw::RawReader;
 use dotnet_diagnostics_client::nettrace::{Error, Event, Item, Lost, Reader, TraceInfo};
 
 use super::recording::REPEATED_THREAD;
@@ -102,6 +103,6 @@ fn stream_event<'a>(event: &Event<'a>, clock: &TraceInfo) -> StreamEvent<'a> {
         thread: event.thread_id,
         at_ns: nanoseconds(clock, event.timestamp),
         payload: event.payload,
-        stack: event.stack,
+        stack: event.stack().as_bytes(),
     }
 }

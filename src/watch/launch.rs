@@ -7,7 +7,9 @@ use std::io;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use dotnet_diagnostics_client::{Error, HResult, InvalidRequest, Port, PortClient, ProcessInfo, process};
+use dotnet_diagnostics_client::{
+    Client, DiagnosticPort, Error, HResult, InvalidRequest, PortClient, ProcessInfo, process,
+};
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep};
 
@@ -25,7 +27,7 @@ const SDK_PROGRAMS: [&str; 4] = ["dotnet", "MSBuild", "VBCSCompiler", "csc"];
 pub(crate) struct Launched {
     pub(crate) child: Child,
     pub(crate) pid: u32,
-    port: Port,
+    port: DiagnosticPort,
     admission: Admission,
     unwatched: Unwatched,
     /// The first runtime was the `dotnet` command itself.
@@ -44,7 +46,7 @@ pub(crate) struct Suspended {
 impl Suspended {
     /// Its process id in our namespace. `None`: the operating system does not say.
     pub(crate) fn pid(&self) -> Option<u32> {
-        self.client.transport().peer().and_then(|peer| peer.pid)
+        self.client.connections().peer().and_then(|peer| peer.pid)
     }
 }
 
@@ -129,7 +131,7 @@ impl Launched {
                 never = keep_looking(&self.admission, self.pid, admission::STARTUP_INTERVAL) => match never {},
             };
             let since = Instant::now();
-            let info = match client.process_info().await {
+            let info = match client.client().process_info().await {
                 Ok(info) => info,
                 Err(e) => {
                     tracing::debug!("a runtime connected and did not answer: {e}");
@@ -150,7 +152,7 @@ impl Launched {
     }
 
     /// The parts, for a caller that handles every runtime itself.
-    pub(crate) fn into_parts(self) -> (Child, Port, Admission) {
+    pub(crate) fn into_parts(self) -> (Child, DiagnosticPort, Admission) {
         (self.child, self.port, self.admission)
     }
 
@@ -206,12 +208,16 @@ const NO_SUCH_VARIABLE: [HResult; 2] =
 ///
 /// # Errors
 /// The target has gone.
-pub(crate) async fn hide_port(client: &PortClient) -> Result<(), Error> {
+pub(crate) async fn hide_port(client: &Client) -> Result<(), Error> {
     let theirs = std::env::var(PORTS).ok().filter(|v| !v.is_empty());
-    match client.set_environment_variable(PORTS, theirs.as_deref()).await {
+    let done = match theirs {
+        Some(theirs) => client.set_environment_variable(PORTS, &theirs).await,
+        None => client.remove_environment_variable(PORTS).await,
+    };
+    match done {
         // NativeAOT would crash if the variable were removed. An empty value names no port either.
         Err(Error::InvalidRequest { source: InvalidRequest::RemovalWouldCrash { .. }, .. }) => {
-            client.set_environment_variable(PORTS, Some("")).await
+            client.set_environment_variable(PORTS, "").await
         }
         Err(e) if e.hresult().is_some_and(|code| NO_SUCH_VARIABLE.contains(&code)) => Ok(()),
         done => done,

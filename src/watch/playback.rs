@@ -5,7 +5,8 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
-use dotnet_diagnostics_client::nettrace::{Deferred, Reader, TraceInfo};
+use dotnet_diagnostics_client::nettrace::raw::{Deferred, RawReader};
+use dotnet_diagnostics_client::nettrace::{Reader, TraceInfo};
 use netcore_profiler::wire;
 
 use super::decoder::{Decoder, StreamItem};

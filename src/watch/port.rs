@@ -28,9 +28,9 @@ impl Unwatched {
 }
 
 async fn resume(client: PortClient) {
-    let peer = client.transport().peer().and_then(|peer| peer.pid);
+    let peer = client.connections().peer().and_then(|peer| peer.pid);
     loop {
-        let resumed = client.resume_runtime().await;
+        let resumed = client.client().resume_runtime().await;
         tracing::debug!("resuming process {peer:?}: {resumed:?}");
         // A stopped process (SIGSTOP, a debugger) answers when it continues.
         let stopped = matches!(resumed, Err(Error::Timeout { .. }));

@@ -4,6 +4,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use dotnet_diagnostics_client::nettrace::raw::RawReader;
+
 use super::aggregator::{Aggregator, Results};
 use super::counters::{self, CounterReader};
 use super::decoder::{Decoder, StreamItem};

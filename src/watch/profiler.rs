@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use dotnet_diagnostics_client::{Client, Guid, HResult, Pinned, Transport};
+use dotnet_diagnostics_client::{Client, Guid, HResult, Pinned};
 use netcore_profiler::config::Config;
 use netcore_profiler::{hresult, wire};
 use tokio::time::{Instant, sleep};
@@ -16,7 +16,7 @@ use crate::exit::Code;
 use crate::sys::{self, Lease, Meeting};
 
 /// How long a background collection may delay an attach before the runtime gives up.
-const MAX_GC_DELAY_MS: u32 = 10_000;
+const MAX_GC_DELAY: Duration = Duration::from_secs(10);
 /// An earlier profiler of ours may still be leaving: for 0.3 s as a rule, for 5 s if a check was missed.
 const LEAVING_TIMEOUT: Duration = Duration::from_secs(7);
 
@@ -89,9 +89,9 @@ impl Ready {
     ///
     /// # Errors
     /// What the answer of the runtime or of the profiler means.
-    pub(crate) async fn attach<T: Transport>(
+    pub(crate) async fn attach(
         &mut self,
-        client: &Client<T>,
+        client: &Client,
         detail: Detail,
         window: Option<wire::Window>,
     ) -> Result<(), Refusal> {
@@ -102,7 +102,7 @@ impl Ready {
             if let Some(process) = &self.process {
                 process.check().map_err(|e| Refusal::gone(&e))?;
             }
-            let attach = client.attach_profiler(MAX_GC_DELAY_MS, clsid(), &library, config.as_bytes());
+            let attach = client.attach_profiler(MAX_GC_DELAY, clsid(), &library, config.as_bytes());
             let error = match attach.await {
                 Ok(()) => break,
                 Err(e) => e,
@@ -150,13 +150,13 @@ fn has_our_profiler(pid: u32) -> bool {
 }
 
 /// Why a runtime has no level `moves`: NativeAOT and Mono send the ranges of generations, but none of their blocks.
-pub(crate) async fn no_moves<T: Transport>(client: &Client<T>) -> Option<String> {
+pub(crate) async fn no_moves(client: &Client) -> Option<String> {
     let takes_profilers = client.supports_profilers().await.unwrap_or(true);
     (!takes_profilers).then(|| "this runtime tells no blocks (NativeAOT or Mono)".to_owned())
 }
 
 /// Refuses a runtime that cannot load any profiler.
-pub(crate) async fn takes_profilers<T: Transport>(client: &Client<T>) -> Result<(), Refusal> {
+pub(crate) async fn takes_profilers(client: &Client) -> Result<(), Refusal> {
     match client.supports_profilers().await {
         Ok(false) => Err(Refusal::no_profilers()),
         _ => Ok(()),

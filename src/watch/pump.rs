@@ -4,7 +4,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
-use dotnet_diagnostics_client::{Client, EventSession, Transport};
+use dotnet_diagnostics_client::nettrace::raw::RawReader;
+use dotnet_diagnostics_client::{Client, EventSession};
 use tokio::io::AsyncReadExt;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 
@@ -32,13 +33,13 @@ const GOODBYE_TIMEOUT: Duration = Duration::from_millis(1500);
 const BUFFER_BYTES: usize = 256 * 1024;
 
 /// An open session, and what belongs to it.
-pub(crate) struct Connection<'a, T: Transport> {
+pub(crate) struct Connection<'a> {
     pub(crate) stream: EventSession,
     /// The client that can stop the session.
-    pub(crate) control: &'a Client<T>,
+    pub(crate) control: &'a Client,
     pub(crate) lease: Option<Lease>,
     /// Set if the profiler is loaded in windows.
-    pub(crate) sampler: Option<Sampler<'a, T>>,
+    pub(crate) sampler: Option<Sampler<'a>>,
     /// What was already read of the stream.
     pub(crate) beginning: Beginning,
     /// The target's process id, to see whether it runs. `None`: not known for certain.
@@ -73,8 +74,8 @@ enum Event {
 }
 
 /// The loop of one live watch.
-pub(crate) struct Pump<'a, T: Transport> {
-    connection: Connection<'a, T>,
+pub(crate) struct Pump<'a> {
+    connection: Connection<'a>,
     limits: Limits,
     phase: Phase<'a>,
     /// Why the watch must end, until it begins to end.
@@ -89,9 +90,9 @@ pub(crate) struct Pump<'a, T: Transport> {
     heartbeat: Interval,
 }
 
-impl<'a, T: Transport> Pump<'a, T> {
+impl<'a> Pump<'a> {
     /// `stop`: an order to end that has already come.
-    pub(crate) fn new(connection: Connection<'a, T>, limits: Limits, stop: Option<Ended>) -> Pump<'a, T> {
+    pub(crate) fn new(connection: Connection<'a>, limits: Limits, stop: Option<Ended>) -> Pump<'a> {
         let now = Instant::now();
         let mut heartbeat = interval(HEARTBEAT_INTERVAL);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -411,7 +412,7 @@ async fn stop_answer(phase: &mut Phase<'_>) {
     }
 }
 
-async fn sampler_event<T: Transport>(sampler: &mut Option<Sampler<'_, T>>) -> SamplerEvent {
+async fn sampler_event(sampler: &mut Option<Sampler<'_>>) -> SamplerEvent {
     match sampler {
         Some(sampler) => sampler.happens().await,
         None => std::future::pending().await,

@@ -5,7 +5,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use dotnet_diagnostics_client::nettrace::{Deferred, Limits, Metadata, Reader};
+use dotnet_diagnostics_client::nettrace::raw::{Deferred, RawReader};
+use dotnet_diagnostics_client::nettrace::{Limits, Metadata, Reader};
 use netcore_profiler::wire;
 
 use super::decoder::{Decoder, StreamItem};

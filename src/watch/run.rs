@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dotnet_diagnostics_client::{Client, Transport};
+use dotnet_diagnostics_client::Client;
 
 use super::aggregator::Results;
 use super::control::{Control, Ended, NotWatched, unless_ended};
@@ -77,19 +77,19 @@ pub(crate) async fn run(
             let (started, target): (StartedWatch, Target) =
                 unless_ended(control, Some(&mut stop), started).await??;
             let facts = Facts { watch: started.facts(request, target.gc.concurrent, true), target };
-            let connection = connect(started, request, &suspended.client, suspended.pid());
+            let connection = connect(started, request, suspended.client.client(), suspended.pid());
             let outcome = observe(request, facts, connection, stop, observer, control).await;
             Ok(Outcome { suspended_for, ..outcome })
         }
     }
 }
 
-fn connect<'a, T: Transport>(
+fn connect<'a>(
     started: StartedWatch,
     request: &WatchRequest,
-    client: &'a Client<T>,
+    client: &'a Client,
     pid: Option<u32>,
-) -> Connection<'a, T> {
+) -> Connection<'a> {
     let StartedWatch { stream, beginning, lease, ready, roots, .. } = started;
     let sampler = roots.sampling.zip(ready).map(|(sample, ready)| {
         let sampler = Sampler::new(sample, request.detail, ready, client);
@@ -102,10 +102,10 @@ fn connect<'a, T: Transport>(
     Connection { stream, control: client, lease, sampler, beginning, pid }
 }
 
-async fn observe<T: Transport>(
+async fn observe(
     request: &WatchRequest,
     facts: Facts,
-    connection: Connection<'_, T>,
+    connection: Connection<'_>,
     stop: Option<Ended>,
     observer: &mut dyn Observer,
     control: &mut impl Control,

@@ -10,7 +10,7 @@
 use std::pin::Pin;
 use std::time::Duration;
 
-use dotnet_diagnostics_client::{Client, Error, HResult, Transport};
+use dotnet_diagnostics_client::{Client, Error, HResult};
 use netcore_profiler::{hresult, wire};
 use tokio::time::Instant;
 
@@ -22,7 +22,7 @@ use crate::gc::facts::{Sample, WindowLength};
 /// How long a background collection may delay a window before the window is skipped.
 const MAX_DELAY: Duration = Duration::from_secs(1);
 /// How long a background collection that the stream does not show yet may delay the runtime's answer.
-const BACKGROUND_GC_TIMEOUT_MS: u32 = 20;
+const BACKGROUND_GC_TIMEOUT: Duration = Duration::from_millis(20);
 /// A window for a number of collections is closed after this time, whether they came or not.
 const MAX_WINDOW: Duration = Duration::from_secs(5);
 /// A profiler that leaves is detached after 0.3 s as a rule, after steps of 5 s if the runtime found it in use.
@@ -61,11 +61,11 @@ enum OpensAfter {
 }
 
 /// Opens and closes the sampling windows of one watch.
-pub(crate) struct Sampler<'a, T: Transport> {
+pub(crate) struct Sampler<'a> {
     sample: Sample,
     detail: Detail,
     ready: Ready,
-    control: &'a Client<T>,
+    control: &'a Client,
     state: State<'a>,
     /// The number of the last window, taken or not.
     number: u32,
@@ -101,14 +101,9 @@ pub(crate) enum SampleOutcome {
     Refused(String),
 }
 
-impl<'a, T: Transport> Sampler<'a, T> {
+impl<'a> Sampler<'a> {
     /// The first window is due at once.
-    pub(crate) fn new(
-        sample: Sample,
-        detail: Detail,
-        ready: Ready,
-        control: &'a Client<T>,
-    ) -> Sampler<'a, T> {
+    pub(crate) fn new(sample: Sample, detail: Detail, ready: Ready, control: &'a Client) -> Sampler<'a> {
         Sampler {
             sample,
             detail,
@@ -126,14 +121,14 @@ impl<'a, T: Transport> Sampler<'a, T> {
 
     /// Each window opens right after a collection of generation 2 has ended.
     #[must_use]
-    pub(crate) fn after_gen2(mut self) -> Sampler<'a, T> {
+    pub(crate) fn after_gen2(mut self) -> Sampler<'a> {
         self.opens = OpensAfter::Gen2 { seen: 0 };
         self
     }
 
     /// The profiler is already loaded, in a window without an end until [`Sampler::step_back`].
     #[must_use]
-    pub(crate) fn staying(mut self) -> Sampler<'a, T> {
+    pub(crate) fn staying(mut self) -> Sampler<'a> {
         self.number = 1;
         self.state = State::Open { until: None, roots: None };
         self.next(Instant::now());
@@ -239,7 +234,7 @@ impl<'a, T: Transport> Sampler<'a, T> {
         self.try_at = now;
         self.state = State::Entering(Box::pin(async move {
             let (clsid, config) = (profiler::clsid(), config.as_bytes());
-            control.attach_profiler(BACKGROUND_GC_TIMEOUT_MS, clsid, &library, config).await
+            control.attach_profiler(BACKGROUND_GC_TIMEOUT, clsid, &library, config).await
         }));
     }
 
@@ -384,7 +379,7 @@ mod tests {
     }
 
     /// `client` leads to no process, so an attach fails without an answer of a runtime.
-    async fn sampler(client: &Client<Endpoint>, sample: Sample) -> Sampler<'_, Endpoint> {
+    async fn sampler(client: &Client, sample: Sample) -> Sampler<'_> {
         let ready =
             profiler::prepare(None, None, &std::env::temp_dir()).await.expect("a temporary directory");
         let detail = Detail {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use dotnet_diagnostics_client::{EventSession, Pinned, ProcessFacts};
+use dotnet_diagnostics_client::{EventSession, Pinned, ProcessStatus};
 use netcore_profiler::config::VARIABLE as CONFIG_VARIABLE;
 use tokio::time::timeout;
 
@@ -40,7 +40,7 @@ pub(crate) struct Resumed {
 /// # Errors
 /// The process has ended, or the user demanded roots and they are not possible.
 pub(crate) async fn resume(suspended: &Suspended, request: &WatchRequest) -> Result<Resumed, Failure> {
-    let client = &suspended.client;
+    let client = suspended.client.client();
     let failed = |e| target::command_failed(&e, None);
     if !request.children_dial {
         launch::hide_port(client).await.map_err(failed)?;
@@ -67,8 +67,8 @@ pub(crate) async fn resume(suspended: &Suspended, request: &WatchRequest) -> Res
 
 /// Names the profiler to the runtime, unless it is loaded in windows. The runtime's OK does not mean that it loads it.
 async fn name_profiler(suspended: &Suspended, request: &WatchRequest) -> Result<Ready, Refusal> {
-    let (client, info) = (&suspended.client, &suspended.info);
-    let environment = suspended.pid().map(ProcessFacts::read).filter(|facts| facts.environ.is_some());
+    let (client, info) = (suspended.client.client(), &suspended.info);
+    let environment = suspended.pid().map(ProcessStatus::read).filter(|facts| facts.environ.is_some());
     let refusal = launch::refusal_from_environment(|name| match &environment {
         Some(facts) => facts.variable(name).map(ToOwned::to_owned),
         None => std::env::var_os(name),
@@ -80,14 +80,14 @@ async fn name_profiler(suspended: &Suspended, request: &WatchRequest) -> Result<
         return Err(Refusal::other_arch(&info.arch, target::own_arch()));
     }
     // If the program has become another user, use that user's rights, as in an attach.
-    let stranger = client.transport().peer().filter(|peer| peer.uid != sys::own_uid());
+    let stranger = suspended.client.connections().peer().filter(|peer| peer.uid != sys::own_uid());
     let process = match stranger.and_then(|peer| peer.pid) {
         Some(pid) => Some(Pinned::new(pid).map_err(|e| Refusal::gone(&e))?),
         None => None,
     };
     let temp_dir = match &process {
         Some(process) => {
-            let facts = ProcessFacts::read(process.pid());
+            let facts = ProcessStatus::read(process.pid());
             facts.variable("TMPDIR").filter(|dir| !dir.is_empty()).map_or("/tmp".into(), PathBuf::from)
         }
         None => std::env::temp_dir(),
@@ -101,7 +101,7 @@ async fn name_profiler(suspended: &Suspended, request: &WatchRequest) -> Result<
     let unset = (!request.children_dial).then_some(PORTS);
     let config = ready.config(request.detail, unset, None);
     let refused = |e| Refusal::of(&e);
-    client.set_environment_variable(CONFIG_VARIABLE, Some(&config)).await.map_err(refused)?;
+    client.set_environment_variable(CONFIG_VARIABLE, &config).await.map_err(refused)?;
     client.set_startup_profiler(profiler::clsid(), &ready.library()).await.map_err(refused)?;
     Ok(ready)
 }
@@ -138,7 +138,7 @@ async fn profiler_came(ready: &mut Ready, suspended: &Suspended) -> bool {
         if ready.came(PROFILER_TIMEOUT).await {
             return true;
         }
-        let answer = launch::unless_gone(suspended.info.pid, suspended.client.process_info());
+        let answer = launch::unless_gone(suspended.info.pid, suspended.client.client().process_info());
         match timeout(DESCRIBE_TIMEOUT, answer).await {
             Ok(Some(Ok(info))) if info.entry_assembly.as_deref().is_none_or(str::is_empty) => {}
             // It is too busy to answer.
@@ -156,7 +156,7 @@ async fn without_silent_profiler(
     request: &WatchRequest,
 ) -> Result<StartedWatch, Failure> {
     // The profiler would have removed this variable by itself.
-    let removed = suspended.client.set_environment_variable(CONFIG_VARIABLE, None);
+    let removed = suspended.client.client().remove_environment_variable(CONFIG_VARIABLE);
     let removed = launch::unless_gone(suspended.info.pid, removed).await;
     tracing::debug!("{CONFIG_VARIABLE} removed from the program's environment: {removed:?}");
     let (_, reason) = request.fall_back(Refusal::new(
@@ -165,7 +165,7 @@ async fn without_silent_profiler(
         "can the program's user read and execute files in the temporary directory?",
     ))?;
     // If this fails, the process has ended meanwhile, and the first session has all that there is.
-    let moves = stream::open(&suspended.client, Level::Moves, request.detail).await.ok();
+    let moves = stream::open(suspended.client.client(), Level::Moves, request.detail).await.ok();
     let level = if moves.is_some() { Level::Moves } else { Level::Basic };
     let stream = moves.unwrap_or(started.stream);
     Ok(StartedWatch::without_profiler(stream, level, Some(reason)))
@@ -173,9 +173,9 @@ async fn without_silent_profiler(
 
 /// Describes a process that was resumed. Only now does its runtime know the whole command line.
 pub(crate) async fn describe(suspended: &Suspended) -> Target {
-    let answer = launch::unless_gone(suspended.info.pid, suspended.client.process_info());
+    let answer = launch::unless_gone(suspended.info.pid, suspended.client.client().process_info());
     let answer = timeout(DESCRIBE_TIMEOUT, answer).await.ok().flatten().and_then(Result::ok);
     let info = answer.unwrap_or_else(|| suspended.info.clone());
-    let facts = u32::try_from(info.pid).ok().map(ProcessFacts::read).filter(|facts| facts.exists);
+    let facts = u32::try_from(info.pid).ok().map(ProcessStatus::read).filter(|facts| facts.exists);
     target::describe(Some(&info), facts.as_ref())
 }

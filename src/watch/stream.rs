@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use dotnet_diagnostics_client::{Client, Error, EventSession, Provider, Rundown, SessionConfig, Transport};
+use dotnet_diagnostics_client::{
+    Client, Error, EventSession, Keywords, Level as Verbosity, Provider, Rundown, SessionConfig,
+};
 use netcore_profiler::wire;
 use tokio::io::AsyncReadExt;
 use tokio::time::timeout;
@@ -21,10 +23,10 @@ const LOADER: u64 = 0x8;
 const JIT: u64 = 0x10;
 /// Keyword AllocationSampling (.NET 10).
 const ALLOCATION_SAMPLING: u64 = 0x800_0000_0000;
-/// Level 5 would add an event per finalized object.
-const INFORMATIONAL: u32 = 4;
+/// Verbose would add an event per finalized object.
+const INFORMATIONAL: Verbosity = Verbosity::Informational;
 /// The level of AllocationTick.
-const VERBOSE: u32 = 5;
+const VERBOSE: Verbosity = Verbosity::Verbose;
 /// Keywords of the rundown: the GC's settings, modules, methods compiled at run time and ahead, at the session's end.
 const SETTINGS: u64 = 0x1;
 const METHODS: u64 = 0x8 | 0x10 | 0x20 | 0x100;
@@ -72,18 +74,21 @@ pub(crate) fn config(level: Level, detail: Detail) -> SessionConfig {
         Some(AllocationEvents::Sampled) => (LOADER | JIT | ALLOCATION_SAMPLING, INFORMATIONAL),
         Some(AllocationEvents::Ticks | AllocationEvents::Either) => (LOADER, VERBOSE),
     };
-    let mut providers = vec![Provider::new(RUNTIME_PROVIDER, GC | ranges | more, verbosity)];
+    let mut providers = vec![Provider::new(RUNTIME_PROVIDER, verbosity).keywords(GC | ranges | more)];
     if level == Level::Roots {
         let raw = if detail.blocks { wire::KEYWORD_RAW } else { 0 };
         let names = if detail.names { wire::KEYWORD_NAMES } else { 0 };
-        providers.push(Provider::new(wire::PROVIDER_NAME, wire::KEYWORD_TOTALS | raw | names, wire::LEVEL));
+        let profiler = Provider::new(wire::PROVIDER_NAME, INFORMATIONAL);
+        providers.push(profiler.keywords(wire::KEYWORD_TOTALS | raw | names));
     }
     if detail.counters {
         providers.push(counters::provider());
     }
-    let rundown =
-        if stacks { Rundown::KeywordOrFull(SETTINGS | METHODS) } else { Rundown::Keyword(SETTINGS) };
-    SessionConfig { buffer_mb: BUFFER_MB, providers, rundown, stacks }
+    let rundown = match stacks {
+        true => Rundown::KeywordOrDefault(Keywords(SETTINGS | METHODS)),
+        false => Rundown::Keyword(Keywords(SETTINGS)),
+    };
+    SessionConfig::new(providers).circular_buffer_mb(BUFFER_MB).rundown(rundown).stackwalk(stacks)
 }
 
 impl AllocationEvents {
@@ -99,11 +104,7 @@ impl AllocationEvents {
 }
 
 /// Opens the session.
-pub(crate) async fn open<T: Transport>(
-    client: &Client<T>,
-    level: Level,
-    mut detail: Detail,
-) -> Result<EventSession, Error> {
+pub(crate) async fn open(client: &Client, level: Level, mut detail: Detail) -> Result<EventSession, Error> {
     if detail.allocations == Some(AllocationEvents::Either) {
         let version = client.process_info().await?.clr_version;
         detail.allocations = Some(AllocationEvents::of(version.as_deref()));
@@ -116,7 +117,7 @@ pub(crate) async fn open<T: Transport>(
 /// Otherwise the runtime would notice some time later that nobody reads, while another session is being opened. After
 /// each change it passes the keywords of all sessions to its garbage collector. Two changes at once can arrive in the
 /// wrong order, and the garbage collector then stays without the keywords of the new session.
-pub(crate) async fn close<T: Transport>(client: &Client<T>, mut stream: EventSession) {
+pub(crate) async fn close(client: &Client, mut stream: EventSession) {
     let id = stream.id();
     // Before it answers, the runtime writes what it still holds, so that has to be read meanwhile.
     let read = async {

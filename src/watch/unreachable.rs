@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::time::{Duration, Instant};
 
-use dotnet_diagnostics_client::{ProcessFacts, process};
+use dotnet_diagnostics_client::{ProcessStatus, process};
 
 use super::port::{PORTS, names_port};
 
@@ -25,7 +25,7 @@ pub(crate) struct Unreachable {
 /// A process that cannot be watched, and why.
 #[derive(Debug)]
 pub(crate) struct UnreachableProcess {
-    pub(crate) facts: ProcessFacts,
+    pub(crate) facts: ProcessStatus,
     pub(crate) why: String,
     pub(crate) remedy: &'static str,
 }
@@ -59,7 +59,7 @@ impl Unreachable {
             if !process::has_variable(pid, PORTS, |value| names_port(value, &self.port)) {
                 continue;
             }
-            let facts = ProcessFacts::read(pid);
+            let facts = ProcessStatus::read(pid);
             if facts.runtime_library.is_none() {
                 continue;
             }

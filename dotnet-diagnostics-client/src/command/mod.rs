@@ -1,10 +1,9 @@
 //! The commands, one file per command set.
 
+mod dump;
 mod event_pipe;
 mod process;
 mod profiler;
 
-pub use event_pipe::{
-    CollectCommand, EventFilter, EventSession, Provider, Rundown, SessionConfig, SessionId,
-};
-pub use process::ProcessInfo;
+pub use dump::{CoreDump, DumpKind};
+pub use process::{PerfMap, ProcessInfo};

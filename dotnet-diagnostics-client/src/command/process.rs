@@ -3,19 +3,7 @@
 use crate::client::{Client, decode, decode_result, prepare, prepare_empty, read_exact};
 use crate::error::{Error, Result};
 use crate::guid::Guid;
-use crate::message::{CommandCode, InvalidRequest, PayloadReader, ProtocolError};
-use crate::transport::Transport;
-
-const fn code(id: u8, name: &'static str) -> CommandCode {
-    CommandCode { set: 4, id, name }
-}
-
-const PROCESS_INFO: CommandCode = code(0, "ProcessInfo");
-const RESUME_RUNTIME: CommandCode = code(1, "ResumeRuntime");
-const GET_PROCESS_ENVIRONMENT: CommandCode = code(2, "GetProcessEnvironment");
-const SET_ENVIRONMENT_VARIABLE: CommandCode = code(3, "SetEnvironmentVariable");
-const PROCESS_INFO_2: CommandCode = code(4, "ProcessInfo2");
-const PROCESS_INFO_3: CommandCode = code(8, "ProcessInfo3");
+use crate::message::{Command, InvalidRequest, Operation, PayloadReader, ProtocolError, Request};
 
 /// Environments are far smaller. The length in the reply is not trusted.
 const MAX_ENVIRONMENT_BYTES: u32 = 16 << 20;
@@ -44,9 +32,9 @@ pub struct ProcessInfo {
 }
 
 impl ProcessInfo {
-    fn decode(variant: CommandCode, payload: &[u8]) -> Result<Self, ProtocolError> {
+    fn decode(variant: Command, payload: &[u8]) -> Result<Self, ProtocolError> {
         let mut reader = PayloadReader::new(payload);
-        if variant == PROCESS_INFO_3 {
+        if variant == Command::PROCESS_INFO_3 {
             // Version of the structure. Later versions append fields and keep these.
             reader.u32()?;
         }
@@ -61,11 +49,11 @@ impl ProcessInfo {
             rid: None,
         };
         let known = |text: String| Some(text).filter(|text| !text.is_empty());
-        if variant != PROCESS_INFO {
+        if variant != Command::PROCESS_INFO {
             info.entry_assembly = known(reader.str16()?);
             info.clr_version = known(reader.str16()?);
         }
-        if variant == PROCESS_INFO_3 {
+        if variant == Command::PROCESS_INFO_3 {
             info.rid = known(reader.str16()?);
         }
         Ok(info)
@@ -73,16 +61,16 @@ impl ProcessInfo {
 }
 
 /// The Process command set, absent before .NET 5.
-impl<T: Transport> Client<T> {
+impl Client {
     /// Reads the process information, with the newest variant of the command that the runtime knows.
     ///
     /// # Errors
     /// Those of [every command](Client#errors-of-every-command). .NET Core 3.x knows no variant
     /// ([`Error::is_unknown_command`](crate::Error::is_unknown_command)).
     pub async fn process_info(&self) -> Result<ProcessInfo> {
-        let older = [PROCESS_INFO_2, PROCESS_INFO];
-        let (variant, payload, _) = self.run_newest(PROCESS_INFO_3, &older, prepare_empty).await?;
-        decode(variant.name, ProcessInfo::decode(variant, &payload))
+        let older = [Command::PROCESS_INFO_2, Command::PROCESS_INFO];
+        let (variant, payload, _) = self.run_newest(Command::PROCESS_INFO_3, &older, prepare_empty).await?;
+        decode(variant.into(), ProcessInfo::decode(variant, &payload))
     }
 
     /// Resumes a runtime that is suspended at its start. It has no effect on a runtime that is not suspended.
@@ -92,7 +80,7 @@ impl<T: Transport> Client<T> {
     /// # Errors
     /// Those of [every command](Client#errors-of-every-command).
     pub async fn resume_runtime(&self) -> Result<()> {
-        self.run(&prepare_empty(RESUME_RUNTIME)?, self.deadline()).await.map(drop)
+        self.run(&prepare_empty(Command::RESUME_RUNTIME)?, self.deadline()).await.map(drop)
     }
 
     /// Reads the environment as managed code sees it, in the runtime's order. Invalid UTF-16 becomes U+FFFD.
@@ -100,45 +88,118 @@ impl<T: Transport> Client<T> {
     /// # Errors
     /// Those of [every command](Client#errors-of-every-command).
     pub async fn environment(&self) -> Result<Vec<(String, String)>> {
-        let operation = GET_PROCESS_ENVIRONMENT.name;
+        let operation = Operation::Command(Command::GET_PROCESS_ENVIRONMENT);
         let deadline = self.deadline();
-        let (payload, mut stream) = self.run(&prepare_empty(GET_PROCESS_ENVIRONMENT)?, deadline).await?;
+        let (payload, mut stream) =
+            self.run(&prepare_empty(Command::GET_PROCESS_ENVIRONMENT)?, deadline).await?;
         let length = decode(operation, environment_length(&payload))?;
         let mut block = vec![0; length];
         deadline.bound(operation, read_exact(&mut stream, &mut block, operation)).await?;
         decode(operation, decode_environment(&block))
     }
 
-    /// Sets an environment variable, or removes it if `value` is `None` (.NET 6 and later).
+    /// Sets an environment variable (.NET 6 and later).
     ///
     /// Managed code and `ICorProfilerInfo11::GetEnvironmentVariable` see the change. The `getenv` of the C library and
     /// processes that native code starts do not.
     ///
-    /// NativeAOT crashes when a variable is removed. A removal is therefore sent only to a runtime that
-    /// [supports profilers](Self::supports_profilers), which needs one more connection.
+    /// # Errors
+    /// Those of [every command](Client#errors-of-every-command).
+    pub async fn set_environment_variable(&self, name: &str, value: &str) -> Result<()> {
+        let request = variable_request(name, Some(value))?;
+        let (payload, _) = self.run(&request, self.deadline()).await?;
+        decode_result(Command::SET_ENVIRONMENT_VARIABLE.into(), &payload)
+    }
+
+    /// Removes an environment variable (.NET 6 and later), with the same effect as
+    /// [`set_environment_variable`](Self::set_environment_variable).
+    ///
+    /// NativeAOT crashes when a variable is removed. **So this first asks whether the runtime
+    /// [supports profilers](Self::supports_profilers)**, which needs one more connection and sends an AttachProfiler
+    /// command with a path that cannot exist.
     ///
     /// # Errors
     /// Those of [every command](Client#errors-of-every-command);
-    /// [`HResult::ENVIRONMENT_VARIABLE_NOT_FOUND`](crate::HResult::ENVIRONMENT_VARIABLE_NOT_FOUND) if the variable to
-    /// remove does not exist; [`InvalidRequest::RemovalWouldCrash`] for NativeAOT and Mono.
-    pub async fn set_environment_variable(&self, name: &str, value: Option<&str>) -> Result<()> {
-        let operation = SET_ENVIRONMENT_VARIABLE.name;
-        let request = prepare(SET_ENVIRONMENT_VARIABLE, |payload| {
-            if name.contains('=') {
-                payload.refuse(InvalidRequest::EqualsSign { name: name.to_owned() });
-            }
-            payload.required_str16("variable name", name).str16("variable value", value)
-        })?;
+    /// [`HResult::ENVIRONMENT_VARIABLE_NOT_FOUND`](crate::HResult::ENVIRONMENT_VARIABLE_NOT_FOUND) if the variable does
+    /// not exist; [`InvalidRequest::RemovalWouldCrash`] for NativeAOT and Mono.
+    pub async fn remove_environment_variable(&self, name: &str) -> Result<()> {
+        let operation = Operation::Command(Command::SET_ENVIRONMENT_VARIABLE);
+        let request = variable_request(name, None)?;
         let deadline = self.deadline();
-        if value.is_none() && !self.probe_profilers(deadline).await? {
-            return Err(Error::InvalidRequest {
-                operation,
-                source: InvalidRequest::RemovalWouldCrash { name: name.to_owned() },
-            });
+        if !self.probe_profilers(deadline).await? {
+            let source = InvalidRequest::RemovalWouldCrash { name: name.to_owned() };
+            return Err(Error::InvalidRequest { operation, source });
         }
         let (payload, _) = self.run(&request, deadline).await?;
         decode_result(operation, &payload)
     }
+
+    /// Lets the runtime write the addresses of compiled methods for `perf` (.NET 8 and later, Linux): a file
+    /// `perf-PID.map` or `jit-PID.dump` in the directory that `DOTNET_PerfMapJitDumpPath` names, else in `TMPDIR`, else
+    /// in `/tmp`.
+    ///
+    /// A runtime that is suspended at its start crashes on this command (.NET 8 and 9). So this first asks whether it is
+    /// suspended, which needs one more connection and sends an AttachProfiler command with a path that cannot exist.
+    ///
+    /// # Errors
+    /// Those of [every command](Client#errors-of-every-command); [`InvalidRequest::Suspended`] for a runtime that is
+    /// suspended; [`HResult::NOT_SUPPORTED`](crate::HResult::NOT_SUPPORTED) where the operating system has no perf maps.
+    pub async fn enable_perf_map(&self, kind: PerfMap) -> Result<()> {
+        let operation = Operation::Command(Command::ENABLE_PERF_MAP);
+        let request = prepare(Command::ENABLE_PERF_MAP, |payload| payload.u32(kind as u32))?;
+        let deadline = self.deadline();
+        if self.is_suspended(deadline).await? {
+            return Err(Error::InvalidRequest { operation, source: InvalidRequest::Suspended });
+        }
+        let (payload, _) = self.run(&request, deadline).await?;
+        decode_result(operation, &payload)
+    }
+
+    /// Ends what [`enable_perf_map`](Self::enable_perf_map) began (.NET 8 and later, Linux). It has no effect if nothing
+    /// was begun.
+    ///
+    /// # Errors
+    /// Those of [every command](Client#errors-of-every-command).
+    pub async fn disable_perf_map(&self) -> Result<()> {
+        let (payload, _) = self.run(&prepare_empty(Command::DISABLE_PERF_MAP)?, self.deadline()).await?;
+        decode_result(Command::DISABLE_PERF_MAP.into(), &payload)
+    }
+
+    /// Runs a startup hook (.NET 8 and later): loads an assembly and calls `StartupHook.Initialize`. In a runtime that is
+    /// suspended at its start it runs when the runtime is resumed.
+    ///
+    /// - `path`: path of the assembly as the target sees it. **An assembly that cannot be loaded ends the process** with
+    ///   an unhandled exception.
+    ///
+    /// # Errors
+    /// Those of [every command](Client#errors-of-every-command).
+    pub async fn apply_startup_hook(&self, path: &str) -> Result<()> {
+        let request =
+            prepare(Command::APPLY_STARTUP_HOOK, |payload| payload.required_str16("startup hook", path))?;
+        let (payload, _) = self.run(&request, self.deadline()).await?;
+        decode_result(Command::APPLY_STARTUP_HOOK.into(), &payload)
+    }
+}
+
+/// What [`Client::enable_perf_map`] writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PerfMap {
+    /// Both files.
+    All = 1,
+    /// `jit-PID.dump`, with the machine code.
+    JitDump = 2,
+    /// `perf-PID.map`, with names only.
+    PerfMap = 3,
+}
+
+fn variable_request(name: &str, value: Option<&str>) -> Result<Request> {
+    prepare(Command::SET_ENVIRONMENT_VARIABLE, |payload| {
+        if name.contains('=') {
+            payload.refuse(InvalidRequest::EqualsSign { name: name.to_owned() });
+        }
+        payload.required_str16("variable name", name).str16("variable value", value)
+    })
 }
 
 /// Length in bytes of the environment, which follows the reply.
@@ -188,7 +249,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_decoded_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            for variant in [PROCESS_INFO, PROCESS_INFO_2, PROCESS_INFO_3] {
+            for variant in [Command::PROCESS_INFO, Command::PROCESS_INFO_2, Command::PROCESS_INFO_3] {
                 let _ = ProcessInfo::decode(variant, &bytes);
             }
             let _ = decode_environment(&bytes);

@@ -8,11 +8,7 @@ use crate::client::{Client, Deadline, decode_result, prepare};
 use crate::error::Result;
 use crate::guid::Guid;
 use crate::hresult::HResult;
-use crate::message::{CommandCode, Request};
-use crate::transport::Transport;
-
-const ATTACH_PROFILER: CommandCode = CommandCode { set: 3, id: 1, name: "AttachProfiler" };
-const STARTUP_PROFILER: CommandCode = CommandCode { set: 3, id: 2, name: "StartupProfiler" };
+use crate::message::{Command, Request};
 
 /// A runtime connects to its port before it is suspended, and until then refuses a startup profiler. At most 0.9 ms
 /// have been measured between the two.
@@ -23,7 +19,7 @@ const SUSPEND_RETRY_INTERVAL: Duration = Duration::from_millis(1);
 const IMPOSSIBLE_PATH: &str = "/dev/null/<none>";
 
 /// The Profiler command set.
-impl<T: Transport> Client<T> {
+impl Client {
     /// Whether the runtime can load profilers. CoreCLR can; NativeAOT and Mono cannot.
     ///
     /// It sends AttachProfiler with a path that cannot exist and reads the error code. (An unknown command would also
@@ -46,10 +42,22 @@ impl<T: Transport> Client<T> {
         }
     }
 
+    /// Whether the runtime is suspended at its start, as far as AttachProfiler shows it.
+    pub(super) async fn is_suspended(&self, deadline: Deadline) -> Result<bool> {
+        let request = attach_request(0, Guid::default(), IMPOSSIBLE_PATH, &[])?;
+        match self.run(&request, deadline).await {
+            Ok(_) => Ok(false),
+            Err(error) => match error.hresult() {
+                Some(code) => Ok(code == HResult::NOT_YET_AVAILABLE),
+                None => Err(error),
+            },
+        }
+    }
+
     /// Loads a profiler into a running runtime (.NET Core 3.0 and later). Returns when the profiler's
     /// `InitializeForAttach` and `ProfilerAttachComplete` have returned.
     ///
-    /// - `concurrent_gc_timeout_ms`: how long the runtime waits for the end of a running background GC, in
+    /// - `concurrent_gc_timeout`: how long the runtime waits for the end of a running background GC, in whole
     ///   milliseconds. It waits only if the profiler asks for GC events.
     /// - `clsid`: class id of the profiler.
     /// - `path`: path of the library as the target sees it.
@@ -61,14 +69,15 @@ impl<T: Transport> Client<T> {
     /// [`HResult::PROFILER_ALREADY_ACTIVE`] if another profiler is loaded, and any code that the profiler returns.
     pub async fn attach_profiler(
         &self,
-        concurrent_gc_timeout_ms: u32,
+        concurrent_gc_timeout: Duration,
         clsid: Guid,
         path: &str,
         client_data: &[u8],
     ) -> Result<()> {
-        let request = attach_request(concurrent_gc_timeout_ms, clsid, path, client_data)?;
+        let timeout_ms = u32::try_from(concurrent_gc_timeout.as_millis()).unwrap_or(u32::MAX);
+        let request = attach_request(timeout_ms, clsid, path, client_data)?;
         let (payload, _) = self.run(&request, self.deadline()).await?;
-        decode_result(ATTACH_PROFILER.name, &payload)
+        decode_result(Command::ATTACH_PROFILER.into(), &payload)
     }
 
     /// Sets the profiler that a runtime loads when it is resumed after the suspension at its start (.NET 6 and later).
@@ -83,19 +92,20 @@ impl<T: Transport> Client<T> {
     /// # Errors
     /// Those of [every command](Client#errors-of-every-command).
     pub async fn set_startup_profiler(&self, clsid: Guid, path: &str) -> Result<()> {
-        let request =
-            prepare(STARTUP_PROFILER, |payload| payload.guid(clsid).required_str16("profiler path", path))?;
+        let request = prepare(Command::STARTUP_PROFILER, |payload| {
+            payload.guid(clsid).required_str16("profiler path", path)
+        })?;
         let deadline = self.deadline();
         let started = Instant::now();
         loop {
             match self.run(&request, deadline).await {
-                Ok((payload, _)) => return decode_result(STARTUP_PROFILER.name, &payload),
+                Ok((payload, _)) => return decode_result(Command::STARTUP_PROFILER.into(), &payload),
                 Err(error)
                     if error.hresult() == Some(HResult::INVALID_ARGUMENT)
                         && started.elapsed() < SUSPEND_TIMEOUT =>
                 {
                     deadline
-                        .bound(STARTUP_PROFILER.name, async {
+                        .bound(Command::STARTUP_PROFILER.into(), async {
                             sleep(SUSPEND_RETRY_INTERVAL).await;
                             Ok(())
                         })
@@ -108,7 +118,7 @@ impl<T: Transport> Client<T> {
 }
 
 fn attach_request(timeout_ms: u32, clsid: Guid, path: &str, client_data: &[u8]) -> Result<Request> {
-    prepare(ATTACH_PROFILER, |payload| {
+    prepare(Command::ATTACH_PROFILER, |payload| {
         payload
             .u32(timeout_ms)
             .guid(clsid)

@@ -57,7 +57,7 @@ pub struct Rejected {
     /// The file.
     pub path: PathBuf,
     /// Why it was not taken.
-    pub reason: Rejection,
+    pub reason: RejectReason,
 }
 
 impl fmt::Display for Rejected {
@@ -69,7 +69,7 @@ impl fmt::Display for Rejected {
 /// Why a file with the name of an endpoint was not taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Rejection {
+pub enum RejectReason {
     /// No process of that id is running. The socket is left over, or belongs to a container that shares the directory.
     #[error("process {pid} is not running")]
     ProcessEnded {

@@ -3,10 +3,10 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::process_facts::ProcessFacts;
+use crate::process_status::ProcessStatus;
 use crate::sys;
 
-use super::listing::{Rejected, Rejection, SearchedDirectory};
+use super::listing::{RejectReason, Rejected, SearchedDirectory};
 
 /// A process has no endpoint that can be used, with what is known about the reason.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -16,7 +16,7 @@ pub struct NotFound {
     /// The process that was asked for.
     pub pid: u32,
     /// What the operating system says about it.
-    pub facts: ProcessFacts,
+    pub facts: ProcessStatus,
     /// The directories that were searched.
     pub searched: Vec<SearchedDirectory>,
     /// Files with the name of an endpoint that were not taken.
@@ -82,10 +82,10 @@ impl NotFound {
         }
         for rejected in &self.rejected {
             match rejected.reason {
-                Rejection::NotPermitted { owner_uid } => {
+                RejectReason::NotPermitted { owner_uid } => {
                     return NotFoundReason::NotPermitted { owner_uid: Some(owner_uid) };
                 }
-                Rejection::Removed => {
+                RejectReason::Removed => {
                     return NotFoundReason::SocketRemoved { path: rejected.path.clone() };
                 }
                 _ => {}
@@ -105,7 +105,7 @@ impl NotFound {
             return NotFoundReason::NotPermitted { owner_uid: self.facts.uid };
         }
         for rejected in &self.rejected {
-            if let Rejection::NameTooLong { length, .. } = rejected.reason {
+            if let RejectReason::NameTooLong { length, .. } = rejected.reason {
                 return NotFoundReason::NameTooLong { path: rejected.path.clone(), length };
             }
         }

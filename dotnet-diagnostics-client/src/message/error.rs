@@ -77,14 +77,9 @@ pub enum InvalidRequest {
         /// Name of the variable.
         name: String,
     },
-    /// A level is above 5.
-    #[error("level {level} of provider {provider} is above 5")]
-    Level {
-        /// Name of the provider.
-        provider: String,
-        /// The invalid level.
-        level: u32,
-    },
+    /// The runtime is suspended at its start. .NET 8 and 9 crash on this command then.
+    #[error("this runtime is suspended at its start and could crash; resume it first")]
+    Suspended,
     /// The buffer size is 0, or too large for a 32-bit target.
     #[error("a buffer of {buffer_mb} MB: 1 to {max} are possible")]
     Buffer {

@@ -11,12 +11,14 @@
 //! Source: `documentation/design-docs/ipc-protocol.md` of dotnet/diagnostics. An error reply has 24 bytes, not 28 as
 //! stated there.
 
+mod command;
 mod error;
 mod reader;
 mod writer;
 
 use crate::hresult::HResult;
 
+pub use command::{Command, Operation};
 pub(crate) use error::HEADER_SIZE;
 pub use error::{InvalidRequest, ProtocolError};
 pub(crate) use reader::PayloadReader;
@@ -29,25 +31,17 @@ const SERVER_SET: u8 = 0xff;
 const REPLY_OK: u8 = 0x00;
 const REPLY_ERROR: u8 = 0xff;
 
-/// Numbers and name of a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct CommandCode {
-    pub(crate) set: u8,
-    pub(crate) id: u8,
-    pub(crate) name: &'static str,
-}
-
 /// A complete frame, to be sent in one piece.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Request {
-    pub(crate) name: &'static str,
+    pub(crate) command: Command,
     pub(crate) bytes: Vec<u8>,
 }
 
 impl Request {
     /// A command whose payload `write` encodes.
     pub(crate) fn new(
-        code: CommandCode,
+        command: Command,
         write: impl FnOnce(&mut PayloadWriter) -> &mut PayloadWriter,
     ) -> Result<Self, InvalidRequest> {
         let mut payload = PayloadWriter::default();
@@ -55,7 +49,7 @@ impl Request {
         let payload = payload.finish()?;
         let too_long = InvalidRequest::TooLong { length: payload.len() };
         let size = u16::try_from(payload.len() + HEADER_SIZE).map_err(|_| too_long)?;
-        Ok(Self { name: code.name, bytes: frame(code.set, code.id, &payload, size) })
+        Ok(Self { command, bytes: frame(command.set(), command.id(), &payload, size) })
     }
 }
 
@@ -90,9 +84,16 @@ pub(crate) fn decode_header(header: &[u8; HEADER_SIZE]) -> Result<(ReplyKind, us
     }
 }
 
-/// Decodes the result code at the start of a payload. In an error reply, a text can follow it.
+/// Decodes the result code at the start of a payload.
 pub(crate) fn decode_code(payload: &[u8]) -> Result<HResult, ProtocolError> {
     PayloadReader::new(payload).u32().map(HResult)
+}
+
+/// Decodes an error reply: the code, and the text that WriteCoreDump3 appends to it.
+pub(crate) fn decode_error(payload: &[u8]) -> Result<(HResult, Option<String>), ProtocolError> {
+    let mut reader = PayloadReader::new(payload);
+    let code = HResult(reader.u32()?);
+    Ok((code, reader.str16().ok().filter(|text| !text.is_empty())))
 }
 
 #[cfg(test)]
@@ -101,7 +102,7 @@ mod tests {
     use crate::message::error::MAX_PAYLOAD;
     use proptest::prelude::*;
 
-    const PROBE: CommandCode = CommandCode { set: 4, id: 8, name: "probe" };
+    const PROBE: Command = Command::PROCESS_INFO_3;
 
     #[test]
     fn an_empty_request_has_the_documented_twenty_bytes() {
@@ -138,8 +139,7 @@ mod tests {
     proptest! {
         #[test]
         fn frames_are_decoded_as_encoded(set: u8, id: u8, payload in prop::collection::vec(any::<u8>(), 0..300)) {
-            let code = CommandCode { set, id, name: "any" };
-            let bytes = Request::new(code, |writer| writer.bytes(&payload)).unwrap().bytes;
+            let bytes = frame(set, id, &payload, (HEADER_SIZE + payload.len()) as u16);
             let header = bytes[..HEADER_SIZE].try_into().unwrap();
             match decode_header(header) {
                 Ok((_, length)) => prop_assert_eq!(length, payload.len()),

@@ -72,6 +72,21 @@ impl<'a> Bytes<'a> {
         Ok(())
     }
 
+    /// Goes to any absolute position, or to the end.
+    pub(super) fn go_to(&mut self, at: usize) {
+        self.at = at.min(self.data.len());
+    }
+
+    /// The bytes from here to the position of another reader of the same slice.
+    pub(super) fn between(&self, end: &Self) -> &'a [u8] {
+        self.data.get(self.at..end.at).unwrap_or_default()
+    }
+
+    /// What is left.
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.data.get(self.at..).unwrap_or_default()
+    }
+
     /// A reader of the next `len` bytes.
     pub(super) fn split(&mut self, len: usize) -> Result<Bytes<'a>> {
         self.take(len).map(Bytes::new)
@@ -116,13 +131,33 @@ impl<'a> Bytes<'a> {
         u32::try_from(self.varu64()?).map_err(|_| VARINT)
     }
 
+    /// Zigzag LEB128.
+    pub(super) fn varint(&mut self) -> Result<i64> {
+        let zigzag = self.varu64()?;
+        Ok((zigzag >> 1).cast_signed() ^ -(zigzag & 1).cast_signed())
+    }
+
+    /// The bytes of a UTF-16 text that ends with a NUL, without it.
+    pub(super) fn until_nul16(&mut self) -> Result<&'a [u8]> {
+        let (units, _) = self.rest().as_chunks::<2>();
+        let len = units.iter().position(|unit| *unit == [0, 0]).ok_or(TRUNCATED)?;
+        let text = self.take(len * 2)?;
+        self.at += 2;
+        Ok(text)
+    }
+
+    /// The bytes of a text that ends with a zero byte, without it.
+    pub(super) fn until_nul8(&mut self) -> Result<&'a [u8]> {
+        let len = self.rest().iter().position(|byte| *byte == 0).ok_or(TRUNCATED)?;
+        let text = self.take(len)?;
+        self.at += 1;
+        Ok(text)
+    }
+
     /// UTF-16 that ends with a NUL. Unpaired surrogates become U+FFFD.
     pub(super) fn utf16z(&mut self) -> Result<Box<str>> {
-        let rest = self.data.get(self.at..).unwrap_or_default();
-        let (units, _) = rest.as_chunks::<2>();
-        let len = units.iter().position(|unit| *unit == [0, 0]).ok_or(TRUNCATED)?;
-        self.at += (len + 1) * 2;
-        let units = units.iter().take(len).map(|unit| u16::from_le_bytes(*unit));
+        let (units, _) = self.until_nul16()?.as_chunks::<2>();
+        let units = units.iter().map(|unit| u16::from_le_bytes(*unit));
         Ok(char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
     }
 

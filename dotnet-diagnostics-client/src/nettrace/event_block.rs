@@ -2,7 +2,7 @@
 
 use super::blob::{METADATA_ID, PAYLOAD_SIZE, SEQUENCE_AND_CAPTURE_THREAD, THREAD_ID};
 use super::error::BlockKind;
-use super::item::Event;
+use super::event::Event;
 use super::object::ObjectSpan;
 
 const HEADER: [u8; 4] = [20, 0, 1, 0];

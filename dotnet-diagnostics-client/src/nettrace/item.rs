@@ -1,6 +1,6 @@
 //! What a reader gives.
 
-use super::metadata::Metadata;
+use super::event::Event;
 use super::trace::TraceInfo;
 
 /// One item of a stream.
@@ -30,41 +30,12 @@ pub enum Item<'a> {
     End(End),
 }
 
-/// One event.
-#[derive(Clone, Copy, Debug)]
-pub struct Event<'a> {
-    /// Definition of the event.
-    pub metadata: &'a Metadata,
-    /// Sequence number of the event on its capture thread, from 1. Lost events have numbers too.
-    pub sequence: u32,
-    /// Id of the thread that wrote the event, as the operating system gives it to the traced process. In version 6 the
-    /// id that the stream names, or else the index of the thread in the stream.
-    pub capture_thread_id: u64,
-    /// Id of the thread that the event is about, nearly always the same.
-    pub thread_id: u64,
-    /// Processor that the event was written on; `u32::MAX` if the runtime does not know it (Linux).
-    pub processor: u32,
-    /// When the event occurred, in ticks of the stream's clock, see [`TraceInfo::nanoseconds`].
-    pub timestamp: i64,
-    /// Call stack: return addresses, the innermost first, little-endian, [`TraceInfo::pointer_size`] bytes each. Empty
-    /// if the event has none.
-    pub stack: &'a [u8],
-    /// Activity id, or zeros.
-    pub activity_id: [u8; 16],
-    /// Related activity id, or zeros.
-    pub related_activity_id: [u8; 16],
-    /// The data of the event. `metadata` determines the layout. If the payload is deferred, its first 16 bytes.
-    pub payload: &'a [u8],
-    /// Where the payload is in the stream, if it is deferred, see [`Reader::defer`](super::Reader::defer).
-    pub deferred: Option<Deferred>,
-}
-
 /// Where a stream has a deferred payload, its first bytes included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Deferred {
     /// Offset in bytes from the start of the stream, or of the file if the stream has
-    /// [several](super::Reader::next_part).
+    /// [several](super::raw::RawReader::next_part).
     pub offset: u64,
     /// Length in bytes.
     pub len: usize,

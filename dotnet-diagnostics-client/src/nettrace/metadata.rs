@@ -1,9 +1,13 @@
 //! Definitions of events. A stream has them itself.
 
+use super::field::{Field, OVERHEAD_BYTES};
+
 /// The definition of a kind of event in the stream.
 ///
 /// The runtime's own providers leave the name empty and list no fields. Provider, event id and version then identify
 /// the kind of event, and the layout of its payload is documented elsewhere: in `ClrEtwAll.man` of dotnet/runtime.
+/// [`Event::name`](super::Event::name) and [`Event::fields`](super::Event::fields) know it with the feature
+/// `clr-events`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Metadata {
@@ -25,72 +29,60 @@ pub struct Metadata {
     pub opcode: Option<u8>,
     /// Fields of the payload in order. Empty or incomplete if the stream does not define them.
     pub fields: Vec<Field>,
+    /// What the runtime's manifest says about the event.
+    #[cfg(feature = "clr-events")]
+    pub(super) clr: Option<&'static super::clr::ClrEvent>,
 }
-
-/// One field of an event's payload.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Field {
-    /// Name of the field.
-    pub name: Box<str>,
-    /// Type of the field.
-    pub field_type: FieldType,
-    /// Type of the elements, if the field is an array.
-    pub element_type: Option<FieldType>,
-    /// Fields of the object, if the field is an object or an array of objects.
-    pub fields: Vec<Field>,
-}
-
-/// Type of a field: a .NET `TypeCode`, or a number that the nettrace format adds. Other values can occur.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct FieldType(pub u32);
-
-#[allow(missing_docs)]
-impl FieldType {
-    pub const OBJECT: Self = Self(1);
-    /// Four bytes, 0 or 1.
-    pub const BOOLEAN: Self = Self(3);
-    pub const UTF16_CODE_UNIT: Self = Self(4);
-    pub const INT8: Self = Self(5);
-    pub const UINT8: Self = Self(6);
-    pub const INT16: Self = Self(7);
-    pub const UINT16: Self = Self(8);
-    pub const INT32: Self = Self(9);
-    pub const UINT32: Self = Self(10);
-    pub const INT64: Self = Self(11);
-    pub const UINT64: Self = Self(12);
-    pub const FLOAT32: Self = Self(13);
-    pub const FLOAT64: Self = Self(14);
-    pub const DATE_TIME: Self = Self(16);
-    pub const GUID: Self = Self(17);
-    /// UTF-16 that ends with a NUL.
-    pub const UTF16_STRING: Self = Self(18);
-    /// A 16-bit count and the elements.
-    pub const ARRAY: Self = Self(19);
-    /// Zigzag LEB128. This and the following types exist in version 6 only.
-    pub const VAR_INT: Self = Self(20);
-    pub const VAR_UINT: Self = Self(21);
-    /// The number of elements is in the definition.
-    pub const FIXED_ARRAY: Self = Self(22);
-    pub const UTF8_CODE_UNIT: Self = Self(23);
-    pub const RELATIVE_LOCATION: Self = Self(24);
-    pub const DATA_LOCATION: Self = Self(25);
-}
-
-/// Memory of an entry of a hash table and of the allocator's bookkeeping for a piece of memory, in bytes.
-const OVERHEAD_BYTES: usize = 64;
 
 impl Metadata {
+    /// A definition without fields and keywords.
+    pub(super) fn new(id: u32, provider: Box<str>, event_id: u32, name: Box<str>) -> Self {
+        Self {
+            id,
+            provider,
+            event_id,
+            name,
+            keywords: 0,
+            version: 0,
+            level: 0,
+            opcode: None,
+            fields: Vec::new(),
+            #[cfg(feature = "clr-events")]
+            clr: None,
+        }
+    }
+
+    /// Adds what the runtime's manifest says, if the feature `clr-events` is on.
+    pub(super) fn with_manifest(self) -> Self {
+        Self {
+            #[cfg(feature = "clr-events")]
+            clr: super::clr::event(&self.provider, self.event_id, self.version),
+            ..self
+        }
+    }
+
     /// Memory of the definition in bytes. It can be many times as large as the definition in the stream.
     pub(super) fn memory(&self) -> usize {
         let own = size_of::<Self>() + OVERHEAD_BYTES + self.provider.len() + self.name.len();
         own + self.fields.iter().map(Field::memory).sum::<usize>()
     }
-}
 
-impl Field {
-    fn memory(&self) -> usize {
-        let own = size_of::<Self>() + OVERHEAD_BYTES + self.name.len();
-        own + self.fields.iter().map(Self::memory).sum::<usize>()
+    /// The name of the event: that of the stream, or else that of the runtime's manifest (feature `clr-events`). Empty
+    /// if neither has one.
+    pub fn event_name(&self) -> &str {
+        #[cfg(feature = "clr-events")]
+        if let (true, Some(clr)) = (self.name.is_empty(), self.clr) {
+            return clr.name;
+        }
+        &self.name
+    }
+
+    /// The fields of the stream, or else those of the runtime's manifest (feature `clr-events`).
+    pub fn event_fields(&self) -> &[Field] {
+        #[cfg(feature = "clr-events")]
+        if let (true, Some(clr)) = (self.fields.is_empty(), self.clr) {
+            return &clr.fields;
+        }
+        &self.fields
     }
 }

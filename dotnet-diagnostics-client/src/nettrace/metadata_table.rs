@@ -33,6 +33,7 @@ impl MetadataTable {
 
     /// Fails if all definitions would take more than `limit` bytes of memory.
     pub(super) fn insert(&mut self, record: Metadata, limit: usize) -> Result<()> {
+        let record = record.with_manifest();
         self.last = None;
         if self.defer.is_some_and(|which| which(&record)) {
             self.deferred.push(record.id);

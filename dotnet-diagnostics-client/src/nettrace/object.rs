@@ -7,7 +7,7 @@ use super::error::BlockKind;
 /// In versions 4 and 5 the content of a block starts at a multiple of this offset.
 const ALIGNMENT: u64 = 4;
 
-/// A complete object of a stream, see [`Reader::objects`](super::Reader::objects). Offsets are in bytes from the start
+/// A complete object of a stream, see [`RawReader::objects`](super::raw::RawReader::objects). Offsets are in bytes from the start
 /// of the stream.
 ///
 /// A part of a stream can be read alone if it consists of:

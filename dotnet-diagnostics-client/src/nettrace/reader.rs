@@ -11,9 +11,7 @@ use super::error::Error;
 use super::item::{End, Item, Lost};
 use super::labels::Labels;
 use super::limits::Limits;
-use super::metadata::Metadata;
 use super::metadata_table::MetadataTable;
-use super::object::ObjectSpan;
 use super::sequence_point::SequencePoint;
 use super::sorter::{Held, Sorter};
 use super::stacks::Stacks;
@@ -39,11 +37,11 @@ const OUT_OF_ORDER: &str =
 /// it are not counted.
 #[derive(Debug, Default)]
 pub struct Reader {
-    limits: Limits,
-    container: Container,
-    blocks: Blocks,
+    pub(super) limits: Limits,
+    pub(super) container: Container,
+    pub(super) blocks: Blocks,
     trace: Option<TraceInfo>,
-    metadata: MetadataTable,
+    pub(super) metadata: MetadataTable,
     stacks: Stacks,
     labels: Labels,
     threads: Threads,
@@ -53,7 +51,7 @@ pub struct Reader {
     complete_until: Time,
     /// All held events are given.
     draining: bool,
-    release: bool,
+    pub(super) release: bool,
     /// The last event block had room for any event, so it ended a flush.
     flush_ended: bool,
     /// Takes effect when no event is held any more.
@@ -62,13 +60,13 @@ pub struct Reader {
     ready: VecDeque<Ready>,
     /// The last event given. Its blocks are in use until the next call.
     lent: Option<Held>,
-    end: EndState,
+    pub(super) end: EndState,
     reported_ids: HashSet<u32>,
     /// These two limits were reported, or are reported next.
     out_of_order: bool,
     forgotten_threads: bool,
     lost_events: u64,
-    unparsed_bytes: u64,
+    pub(super) unparsed_bytes: u64,
 }
 
 /// The event block that is being read.
@@ -79,8 +77,9 @@ struct Cursor {
     whole: bool,
 }
 
+/// An item that is ready.
 #[derive(Debug)]
-enum Ready {
+pub(crate) enum Ready {
     /// Not an item but a warning.
     OutOfOrder,
     Trace,
@@ -94,7 +93,7 @@ enum Ready {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-enum EndState {
+pub(super) enum EndState {
     #[default]
     NotReached,
     Reached {
@@ -131,39 +130,10 @@ impl Reader {
         self.container.feed(bytes, &mut self.blocks);
     }
 
-    /// Defers the payloads of events whose definitions `which` chooses, if they have 4 KiB or more. Such an event comes
-    /// with the first 16 bytes of its payload and with the [offset](super::Event::deferred) of the whole. A program that
-    /// reads a file can read the payload there, and need not read the bytes twice, see
-    /// [`skippable_bytes`](Self::skippable_bytes). This bounds the memory of events that wait for their turn.
-    ///
-    /// Payloads are not deferred in version 6, in blocks without compressed headers, and in bytes that are fed together
-    /// with the definition. `which` is applied to definitions that come after this call.
-    pub fn defer(&mut self, which: fn(&Metadata) -> bool) {
-        self.metadata.defer(which);
-    }
-
-    /// How many of the next bytes belong to deferred payloads and unknown blocks. They can be fed, or
-    /// [skipped](Self::skip).
-    pub fn skippable_bytes(&self) -> u64 {
-        self.container.skippable_bytes()
-    }
-
-    /// Goes on as if the next `bytes` bytes had been fed, at most [`skippable_bytes`](Self::skippable_bytes).
-    pub fn skip(&mut self, bytes: u64) {
-        self.release = false;
-        self.container.skip(bytes, &mut self.blocks);
-    }
-
     /// Ends the stream: the held events come, and then [`Item::End`]. Of a last block that is cut off, the complete
     /// events come.
     pub fn finish(&mut self) {
         self.container.finish(&mut self.blocks);
-    }
-
-    /// As [`finish`](Self::finish), but without the events of a block that is cut off, as for a file that was cut at
-    /// [`boundary`](Self::boundary).
-    pub fn finish_at_boundary(&mut self) {
-        self.container.finish_at_boundary(&mut self.blocks);
     }
 
     /// Gives all held events, sorted, once the bytes fed so far are read. Feeding more bytes before that cancels it.
@@ -187,37 +157,9 @@ impl Reader {
         self.flush_ended
     }
 
-    /// Whether the bytes so far end within an object, so that the rest of it must follow.
-    pub fn within_object(&self) -> bool {
-        self.container.within_object()
-    }
-
     /// The number of events that are held at present.
     pub fn held_events(&self) -> usize {
         self.sorter.len
-    }
-
-    /// Offset in bytes after the last complete object. A file that is cut here and ends with the byte 0x01 (in version
-    /// 6, with four bytes 0) is a complete nettrace file.
-    pub fn boundary(&self) -> u64 {
-        self.container.boundary
-    }
-
-    /// The objects that the last [`feed`](Self::feed) completed, in order. They are given as soon as their bytes have
-    /// come, even if their events are still held.
-    pub fn objects(&self) -> &[ObjectSpan] {
-        &self.container.spans
-    }
-
-    /// Continues with the next file of a recording that was cut at its sequence points. Call it after [`Item::End`].
-    /// Each file has its own header, trace object, metadata and end, and offsets count from the start of each file.
-    ///
-    /// The reader still knows the sequence numbers of the threads. So if a file is missing, its events come as
-    /// [`Item::Lost`] at the first sequence point of the next file.
-    pub fn next_part(&mut self) {
-        self.unparsed_bytes += self.container.unparsed_bytes;
-        self.container = Container::new(self.limits.clone());
-        self.end = EndState::NotReached;
     }
 
     /// The trace object of the stream. `None` before it has come.
@@ -230,6 +172,11 @@ impl Reader {
         self.lost_events
     }
 
+    /// Whether [`Item::End`] has been given.
+    pub(crate) fn has_ended(&self) -> bool {
+        matches!(self.end, EndState::Given)
+    }
+
     /// The next item. `None` if more bytes are needed, or after [`Item::End`].
     ///
     /// # Errors
@@ -237,22 +184,30 @@ impl Reader {
     /// between objects ([`Error::is_fatal`]) with the held events. In the second case the rest of the stream is
     /// skipped, and [`Item::End`] comes after [`finish`](Self::finish).
     pub fn next_item(&mut self) -> Result<Option<Item<'_>>, Error> {
+        match self.advance()? {
+            Some(ready) => Ok(self.item(ready)),
+            None => Ok(None),
+        }
+    }
+
+    /// Goes to the next item, which [`item`](Self::item) then gives. In two steps, a caller can feed bytes in between.
+    pub(crate) fn advance(&mut self) -> Result<Option<Ready>, Error> {
         self.take_back_lent();
-        let Some(ready) = self.step()? else { return Ok(None) };
-        Ok(Some(match ready {
-            Ready::OutOfOrder => return Err(Error::Limit { what: OUT_OF_ORDER }),
+        match self.step()? {
+            Some(Ready::OutOfOrder) => Err(Error::Limit { what: OUT_OF_ORDER }),
+            ready => Ok(ready),
+        }
+    }
+
+    pub(crate) fn item(&self, ready: Ready) -> Option<Item<'_>> {
+        Some(match ready {
+            Ready::OutOfOrder => return None,
             Ready::Lost(lost) => Item::Lost(lost),
             Ready::SequencePoint { timestamp } => Item::SequencePoint { timestamp },
             Ready::Truncated => Item::Truncated,
             Ready::End(end) => Item::End(end),
-            Ready::Trace => match &self.trace {
-                Some(trace) => Item::Trace(trace),
-                None => return Ok(None),
-            },
-            Ready::Event => match &self.lent {
-                Some(held) => Item::Event(self.event(held)),
-                None => return Ok(None),
-            },
-        }))
+            Ready::Trace => Item::Trace(self.trace.as_ref()?),
+            Ready::Event => Item::Event(self.event(self.lent.as_ref()?)?),
+        })
     }
 }

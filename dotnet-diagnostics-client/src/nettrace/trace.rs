@@ -1,5 +1,7 @@
 //! The trace object: clock and process of a stream.
 
+use std::time::{Duration, SystemTime};
+
 use super::bytes::{Bytes, Malformed, Result};
 
 /// The trace object of a stream: its clock, process and machine.
@@ -45,6 +47,12 @@ impl TraceInfo {
         }
     }
 
+    /// The time of a timestamp in ticks. The clock of the stream is as exact as its frequency, its beginning to a
+    /// millisecond.
+    pub fn time(&self, ticks: i64) -> SystemTime {
+        system_time(self.sync_time_utc.saturating_add(self.nanoseconds(ticks)))
+    }
+
     pub(super) fn parse_v4(payload: &[u8]) -> Result<Self> {
         let mut bytes = Bytes::new(payload);
         let mut info = Self::clock(&mut bytes, 4)?;
@@ -81,8 +89,18 @@ impl TraceInfo {
     }
 }
 
+/// Unix time in nanoseconds as a time. 1970 if the system cannot represent it.
+pub(super) fn system_time(unix_ns: i64) -> SystemTime {
+    let distance = Duration::from_nanos(unix_ns.unsigned_abs());
+    let time = match unix_ns {
+        0.. => SystemTime::UNIX_EPOCH.checked_add(distance),
+        _ => SystemTime::UNIX_EPOCH.checked_sub(distance),
+    };
+    time.unwrap_or(SystemTime::UNIX_EPOCH)
+}
+
 /// A Windows SYSTEMTIME (year, month, day of week, day, hour, minute, second, millisecond) as Unix time.
-fn unix_ns([year, month, _, day, hour, minute, second, millisecond]: [i16; 8]) -> i64 {
+pub(super) fn unix_ns([year, month, _, day, hour, minute, second, millisecond]: [i16; 8]) -> i64 {
     // Days since 1970 in the proleptic Gregorian calendar, counting years from March.
     let (year, month, day) = (i64::from(year), i64::from(month), i64::from(day));
     let year = year - i64::from(month <= 2);

@@ -1,12 +1,10 @@
 //! Parts of the format that differ in version 6: the trace block, metadata rows and thread tables.
 
 use super::bytes::{Bytes, Malformed, Result};
-use super::metadata::{Field, FieldType, Metadata};
+use super::field_codes::{Encoding, fields};
+use super::metadata::Metadata;
 use super::threads::Threads;
 use super::trace::TraceInfo;
-
-/// Objects within objects are read to this depth.
-const MAX_DEPTH: u32 = 8;
 
 pub(super) fn trace(bytes: &mut Bytes<'_>) -> Result<TraceInfo> {
     let mut info = TraceInfo::clock(bytes, 6)?;
@@ -37,17 +35,8 @@ pub(super) fn metadata_header(bytes: &mut Bytes<'_>) -> Result<()> {
 pub(super) fn metadata_row(bytes: &mut Bytes<'_>) -> Result<Metadata> {
     let size = usize::from(bytes.u16()?);
     let mut row = bytes.split(size)?;
-    let mut metadata = Metadata {
-        id: row.varu32()?,
-        provider: row.utf8()?,
-        event_id: row.varu32()?,
-        name: row.utf8()?,
-        keywords: 0,
-        version: 0,
-        level: 0,
-        opcode: None,
-        fields: fields(&mut row, 0)?,
-    };
+    let mut metadata = Metadata::new(row.varu32()?, row.utf8()?, row.varu32()?, row.utf8()?);
+    metadata.fields = fields(&mut row, Encoding::V6)?;
     let len = row.u16()?.into();
     let mut optional = row.split(len)?;
     while !optional.is_empty() {
@@ -66,33 +55,6 @@ pub(super) fn metadata_row(bytes: &mut Bytes<'_>) -> Result<Metadata> {
         }
     }
     Ok(metadata)
-}
-
-fn fields(bytes: &mut Bytes<'_>, depth: u32) -> Result<Vec<Field>> {
-    let count = bytes.u16()?;
-    if depth > MAX_DEPTH {
-        return Err(Malformed("fields are nested too deeply"));
-    }
-    let field = |_| {
-        let size = bytes.u16()?.into();
-        let mut field = bytes.split(size)?;
-        let name = field.utf8()?;
-        let field_type = FieldType(field.u8()?.into());
-        let element_type = match field_type {
-            FieldType::ARRAY
-            | FieldType::FIXED_ARRAY
-            | FieldType::RELATIVE_LOCATION
-            | FieldType::DATA_LOCATION => Some(FieldType(field.u8()?.into())),
-            _ => None,
-        };
-        // The fields of an object follow its type code; the length of an array follows its element type.
-        let fields = match element_type.unwrap_or(field_type) {
-            FieldType::OBJECT => fields(&mut field, depth + 1)?,
-            _ => Vec::new(),
-        };
-        Ok(Field { name, field_type, element_type, fields })
-    };
-    (0..count).map(field).collect()
 }
 
 pub(super) fn threads(bytes: &mut Bytes<'_>, threads: &mut Threads, limit: usize) -> Result<()> {

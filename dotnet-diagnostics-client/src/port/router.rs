@@ -9,11 +9,12 @@ use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
 use crate::error::{Error, Result};
 use crate::guid::Guid;
-use crate::transport::{Peer, Stream, Transport};
+use crate::message::Operation;
+use crate::transport::{Peer, Stream};
 
-use super::advertisement::Advertised;
+use super::advertise::Advertise;
 
-/// The connections that one runtime opens to a [`Port`](crate::Port).
+/// The connections that one runtime opens to a [`DiagnosticPort`](crate::DiagnosticPort).
 #[derive(Debug, Clone)]
 pub struct PortConnections {
     cookie: Guid,
@@ -41,10 +42,10 @@ impl PortConnections {
     }
 }
 
-impl Transport for PortConnections {
+impl PortConnections {
     /// Waits until the runtime connects. [`Error::Closed`] if the port was dropped.
-    async fn connect(&self) -> Result<Stream> {
-        let closed = Error::Closed { operation: "the port's next command" };
+    pub(crate) async fn connect(&self) -> Result<Stream> {
+        let closed = Error::Closed { operation: Operation::NextConnection };
         self.open.lock().await.recv().await.ok_or(closed)
     }
 }
@@ -77,8 +78,8 @@ pub(super) struct Router {
 
 impl Router {
     /// Hands a connection to its runtime. Returns the connections of a new runtime.
-    pub(super) fn deliver(&mut self, advertised: Advertised) -> Option<PortConnections> {
-        let Advertised { cookie, pid, stream } = advertised;
+    pub(super) fn deliver(&mut self, advertise: Advertise) -> Option<PortConnections> {
+        let Advertise { cookie, pid, stream } = advertise;
         for (_, other) in self.runtimes.iter_mut().filter(|(known, _)| **known != cookie) {
             other.purge_without_client();
         }

@@ -16,7 +16,7 @@ use std::time::SystemTime;
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
-use crate::process_facts::ProcessFacts;
+use crate::process_status::ProcessStatus;
 
 use super::arguments;
 use super::socket_place::{SocketDirectory, SocketPlace, shared_directories};
@@ -32,10 +32,10 @@ pub(crate) fn pids() -> Vec<u32> {
     kernel::pids()
 }
 
-pub(crate) fn facts(pid: u32) -> ProcessFacts {
+pub(crate) fn facts(pid: u32) -> ProcessStatus {
     let status = kernel::status(pid);
     let started = kernel::arguments(pid).and_then(|block| arguments::parse(&block)).unwrap_or_default();
-    ProcessFacts {
+    ProcessStatus {
         pid,
         exists: exists(pid),
         uid: status.as_ref().map(|status| status.uid),
@@ -44,7 +44,7 @@ pub(crate) fn facts(pid: u32) -> ProcessFacts {
         command_line: Some(started.command_line).filter(|line| !line.is_empty()),
         parent_pid: status.as_ref().map(|status| status.parent_pid),
         start_time_ticks: status.and_then(|status| status.start_time),
-        ..ProcessFacts::default()
+        ..ProcessStatus::default()
     }
 }
 

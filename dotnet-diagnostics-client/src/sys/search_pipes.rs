@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::discovery::listing::{Found, Listing, Rejected, Rejection, SearchedDirectory};
+use crate::discovery::listing::{Found, Listing, RejectReason, Rejected, SearchedDirectory};
 use crate::discovery::not_found::NotFound;
 use crate::endpoint::{Endpoint, PIPE_PREFIX};
 use crate::sys;
@@ -50,7 +50,7 @@ pub(crate) fn list() -> Listing {
         } else {
             listing.rejected.push(Rejected {
                 path: Endpoint::default_pipe(pid).to_string().into(),
-                reason: Rejection::ProcessEnded { pid },
+                reason: RejectReason::ProcessEnded { pid },
             });
         }
     }

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::discovery::listing::{Found, Listing, Rejected, Rejection, SearchedDirectory};
+use crate::discovery::listing::{Found, Listing, RejectReason, Rejected, SearchedDirectory};
 use crate::discovery::not_found::NotFound;
 use crate::endpoint::Endpoint;
 use crate::sys::{self, MAX_SOCKET_PATH, SocketDirectory, SocketPlace};
@@ -60,7 +60,7 @@ struct Search {
 }
 
 impl Search {
-    fn reject(&mut self, path: PathBuf, reason: Rejection) {
+    fn reject(&mut self, path: PathBuf, reason: RejectReason) {
         if self.rejected.len() < MAX_REJECTED {
             self.rejected.push(Rejected { path, reason });
         }
@@ -69,7 +69,7 @@ impl Search {
     fn accept(&mut self, pid: u32, candidate: Candidate) -> Option<Found> {
         let Candidate { path, owner_uid, .. } = candidate;
         if !sys::may_connect(&path) {
-            self.reject(path, Rejection::NotPermitted { owner_uid });
+            self.reject(path, RejectReason::NotPermitted { owner_uid });
             return None;
         }
         Some(Found { pid, endpoint: Endpoint::Socket(path), owner_uid: Some(owner_uid) })
@@ -124,7 +124,7 @@ impl Search {
         for candidate in self.candidates(&directory.path, socket_pid) {
             match newest {
                 None => newest = self.accept(pid, candidate),
-                Some(_) => self.reject(candidate.path, Rejection::Older),
+                Some(_) => self.reject(candidate.path, RejectReason::Older),
             }
         }
         newest
@@ -135,15 +135,15 @@ impl Search {
         for candidate in self.candidates(&directory.path, socket_pid) {
             let found = candidate.start_time;
             if found != expected {
-                self.reject(candidate.path, Rejection::StaleKey { expected, found });
+                self.reject(candidate.path, RejectReason::StaleKey { expected, found });
             }
         }
         let path = directory.path_in_process.join(socket_name(socket_pid, expected));
         let length = path.as_os_str().len();
         if length > MAX_SOCKET_PATH {
-            self.reject(path, Rejection::NameTooLong { length, max: MAX_SOCKET_PATH });
+            self.reject(path, RejectReason::NameTooLong { length, max: MAX_SOCKET_PATH });
         } else if sys::is_listening(pid, &path) && !self.rejected.iter().any(|other| other.path == path) {
-            self.reject(path, Rejection::Removed);
+            self.reject(path, RejectReason::Removed);
         }
     }
 }
@@ -173,7 +173,7 @@ pub(crate) fn list() -> Listing {
     let is_running = |pid| (pids.is_empty() || pids.binary_search(&pid).is_ok()) && sys::exists(pid);
     for Name { path, pid, start_time } in names.into_iter().flatten() {
         if !is_running(pid) {
-            search.reject(path, Rejection::ProcessEnded { pid });
+            search.reject(path, RejectReason::ProcessEnded { pid });
             continue;
         }
         let Some(Candidate { path, owner_uid, modified, .. }) = Candidate::new(path, start_time) else {
@@ -182,16 +182,16 @@ pub(crate) fn list() -> Listing {
         if let Some(expected) = sys::start_time(pid)
             && expected != start_time
         {
-            search.reject(path, Rejection::StaleKey { expected, found: start_time });
+            search.reject(path, RejectReason::StaleKey { expected, found: start_time });
             continue;
         }
         let found = Found { pid, endpoint: Endpoint::Socket(path.clone()), owner_uid: Some(owner_uid) };
         match newest.get_mut(&pid) {
-            Some((known, _)) if *known >= modified => search.reject(path, Rejection::Older),
+            Some((known, _)) if *known >= modified => search.reject(path, RejectReason::Older),
             Some(known) => {
                 let (_, older) = std::mem::replace(known, (modified, found));
                 if let Endpoint::Socket(path) = older.endpoint {
-                    search.reject(path, Rejection::Older);
+                    search.reject(path, RejectReason::Older);
                 }
             }
             None => {
@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(search.find(7, &place(directory.path(), Some(200))), None);
         assert_eq!(
             search.rejected,
-            [Rejected { path: path(100), reason: Rejection::StaleKey { expected: 200, found: 100 } }]
+            [Rejected { path: path(100), reason: RejectReason::StaleKey { expected: 200, found: 100 } }]
         );
         let _new = UnixListener::bind(path(200)).unwrap();
         let found = Search::default().find(7, &place(directory.path(), Some(200)));
@@ -267,7 +267,7 @@ mod tests {
         let mut search = Search::default();
         let found = search.find(7, &place(directory.path(), None)).unwrap();
         assert_eq!(found.endpoint, Endpoint::socket(path(300)));
-        assert_eq!(search.rejected, [Rejected { path: path(200), reason: Rejection::Older }]);
+        assert_eq!(search.rejected, [Rejected { path: path(200), reason: RejectReason::Older }]);
     }
 
     fn timespec(time: SystemTime) -> rustix::fs::Timespec {
@@ -282,7 +282,9 @@ mod tests {
         fs::create_dir(&long).unwrap();
         let mut search = Search::default();
         assert_eq!(search.find(7, &place(&long, Some(1))), None);
-        assert!(matches!(search.rejected[0].reason, Rejection::NameTooLong { length, .. } if length > 107));
+        assert!(
+            matches!(search.rejected[0].reason, RejectReason::NameTooLong { length, .. } if length > 107)
+        );
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! Connections to a runtime: Unix domain sockets and Windows named pipes.
 
 use std::fmt;
-use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::str::FromStr;
@@ -12,6 +11,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::endpoint::{Endpoint, PIPE_PREFIX};
 use crate::error::{Error, Result};
+use crate::pinned::{Dial, Pinned};
+use crate::port::PortConnections;
 use crate::sys;
 
 #[cfg(unix)]
@@ -25,15 +26,73 @@ mod peer;
 pub(crate) use imp::{BoundName, RawListener};
 pub use peer::Peer;
 
-/// A way to reach a runtime. Each call gives a new connection, on which the runtime takes one command.
-///
-/// [`Endpoint`] connects to the runtime; [`PortConnections`](crate::PortConnections) wait until the runtime connects.
-pub trait Transport: Send + Sync {
-    /// Opens the next connection.
-    ///
-    /// # Errors
-    /// [`Error::Stale`], [`Error::PermissionDenied`] or [`Error::Io`].
-    fn connect(&self) -> impl Future<Output = Result<Stream>> + Send;
+/// The way to a runtime. Made from an [`Endpoint`], a [`Dial`] or [`PortConnections`].
+#[derive(Debug, Clone)]
+pub struct Transport(Way);
+
+#[derive(Debug, Clone)]
+enum Way {
+    Endpoint(Endpoint),
+    Dial(Dial),
+    Port(PortConnections),
+    /// A runtime that answers every command with the same bytes and closes the connection.
+    #[cfg(feature = "fuzz")]
+    Answering(Arc<[u8]>),
+}
+
+impl Transport {
+    /// Opens a connection, on which the runtime takes one command.
+    pub(crate) async fn connect(&self) -> Result<Stream> {
+        match &self.0 {
+            Way::Endpoint(endpoint) => endpoint.connect().await,
+            Way::Dial(dial) => dial.connect().await,
+            Way::Port(connections) => connections.connect().await,
+            #[cfg(feature = "fuzz")]
+            Way::Answering(bytes) => {
+                imp::answering(bytes).await.map(Stream).map_err(|source| Error::io("answering", source))
+            }
+        }
+    }
+
+    /// The endpoint that the client connects to. `None` if the runtime connects to a port.
+    pub fn endpoint(&self) -> Option<&Endpoint> {
+        match &self.0 {
+            Way::Endpoint(endpoint) => Some(endpoint),
+            Way::Dial(dial) => Some(dial.endpoint()),
+            _ => None,
+        }
+    }
+
+    /// The process that must listen there, see [`Dial::process`].
+    pub fn process(&self) -> Option<&Pinned> {
+        match &self.0 {
+            Way::Dial(dial) => dial.process(),
+            _ => None,
+        }
+    }
+
+    #[cfg(feature = "fuzz")]
+    pub(crate) fn answering(bytes: &[u8]) -> Self {
+        Self(Way::Answering(bytes.into()))
+    }
+}
+
+impl From<Endpoint> for Transport {
+    fn from(endpoint: Endpoint) -> Self {
+        Self(Way::Endpoint(endpoint))
+    }
+}
+
+impl From<Dial> for Transport {
+    fn from(dial: Dial) -> Self {
+        Self(Way::Dial(dial))
+    }
+}
+
+impl From<PortConnections> for Transport {
+    fn from(connections: PortConnections) -> Self {
+        Self(Way::Port(connections))
+    }
 }
 
 /// Parses a pipe name on Windows and after `\\.\pipe\`, and otherwise a path.
@@ -45,8 +104,8 @@ impl FromStr for Endpoint {
     }
 }
 
-impl Transport for Endpoint {
-    async fn connect(&self) -> Result<Stream> {
+impl Endpoint {
+    pub(crate) async fn connect(&self) -> Result<Stream> {
         match imp::connect(self).await {
             Ok(stream) => Ok(Stream(stream)),
             Err(source) => Err(connect_error(self, source)),
@@ -58,7 +117,7 @@ impl Transport for Endpoint {
 /// other systems than Linux it connects with this process's own rights.
 ///
 /// # Errors
-/// Those of [`Transport::connect`].
+/// [`Error::Stale`], [`Error::PermissionDenied`] or [`Error::Io`].
 pub(crate) async fn connect_as(process: &Arc<sys::Pin>, endpoint: &Endpoint) -> Result<Stream> {
     imp::connect_as(process, endpoint).await.map(Stream).map_err(|source| connect_error(endpoint, source))
 }
@@ -87,15 +146,6 @@ impl Stream {
 
     pub(crate) fn new(stream: imp::Stream) -> Self {
         Self(stream)
-    }
-
-    /// A connection to a peer that sends these bytes and closes its end.
-    ///
-    /// # Errors
-    /// The bytes are more than a socket's buffer takes, or the system is Windows.
-    #[cfg(feature = "fuzz")]
-    pub(crate) async fn answering(bytes: &[u8]) -> io::Result<Self> {
-        imp::answering(bytes).await.map(Self)
     }
 
     /// Whether the peer has closed an idle connection. The peer must not send anything unasked.

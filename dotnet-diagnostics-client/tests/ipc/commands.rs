@@ -1,8 +1,10 @@
 //! The bytes of requests, and the decoding of answers.
 
+use std::time::Duration;
+
 use dotnet_diagnostics_client::{
-    CollectCommand, Error, EventFilter, Guid, HResult, InvalidRequest, Provider, Rundown, SessionConfig,
-    SessionId,
+    CollectTracingVersion, Command, CoreDump, DumpKind, Error, EventFilter, Guid, HResult, InvalidRequest,
+    Keywords, Level, Operation, PerfMap, Provider, Rundown, SessionConfig, SessionId,
 };
 use tokio::io::AsyncReadExt;
 
@@ -77,9 +79,9 @@ fn probe() -> Vec<u8> {
 fn a_variable_is_set_emptied_and_removed() {
     let fine = || ok(&[0; 4]);
     let requests = scripted(vec![fine(), fine(), error(0x8007_007e), fine()], async |client| {
-        for value in [Some("é"), Some(""), None] {
-            client.set_environment_variable("N", value).await.unwrap();
-        }
+        client.set_environment_variable("N", "é").await.unwrap();
+        client.set_environment_variable("N", "").await.unwrap();
+        client.remove_environment_variable("N").await.unwrap();
     });
     let set = |value| frame(4, 3, &[text("N"), value].concat());
     assert_eq!(requests, [set(text("é")), set(text("")), probe(), set(vec![0; 4])]);
@@ -88,7 +90,7 @@ fn a_variable_is_set_emptied_and_removed() {
 #[test]
 fn a_removal_that_would_crash_the_target_is_not_sent() {
     let requests = scripted(vec![error(0x8013_1515)], async |client| {
-        let refused = client.set_environment_variable("N", None).await.unwrap_err();
+        let refused = client.remove_environment_variable("N").await.unwrap_err();
         let Error::InvalidRequest { source, .. } = refused else {
             panic!("{refused:?}");
         };
@@ -101,7 +103,7 @@ fn a_removal_that_would_crash_the_target_is_not_sent() {
 fn a_failure_inside_an_ok_reply_is_a_failure() {
     let code = 0x8007_00cbu32.to_le_bytes();
     scripted(vec![error(0x8013_135b), ok(&code)], async |client| {
-        let refused = client.set_environment_variable("N", None).await.unwrap_err();
+        let refused = client.remove_environment_variable("N").await.unwrap_err();
         assert_eq!(refused.hresult(), Some(HResult::ENVIRONMENT_VARIABLE_NOT_FOUND));
     });
 }
@@ -109,8 +111,8 @@ fn a_failure_inside_an_ok_reply_is_a_failure() {
 #[test]
 fn attaching_sends_path_and_data_with_their_exact_lengths() {
     let requests = scripted(vec![ok(&[0; 4]), error(0x8013_136a)], async |client| {
-        client.attach_profiler(3000, COOKIE, "/p.so", b"data").await.unwrap();
-        let refused = client.attach_profiler(0, COOKIE, "/p.so", b"").await.unwrap_err();
+        client.attach_profiler(Duration::from_secs(3), COOKIE, "/p.so", b"data").await.unwrap();
+        let refused = client.attach_profiler(Duration::ZERO, COOKIE, "/p.so", b"").await.unwrap_err();
         assert_eq!(
             refused.to_string(),
             "AttachProfiler was refused by the runtime: 0x8013136A (another profiler is already active)"
@@ -135,10 +137,9 @@ fn a_startup_profiler_is_tried_until_the_runtime_has_paused() {
 }
 
 fn session() -> SessionConfig {
-    let mut provider = Provider::new("P", 0x1, 5);
-    provider.filter_args = Some("a=b".into());
-    provider.event_filter = Some(EventFilter::Except(vec![29]));
-    SessionConfig { buffer_mb: 256, providers: vec![provider], rundown: Rundown::Keyword(0x1), stacks: false }
+    let provider = Provider::new("P", Level::Verbose).keywords(Keywords::GC).arguments("a=b");
+    SessionConfig::new([provider.event_filter(EventFilter::Except(vec![29]))])
+        .rundown(Rundown::Keyword(Keywords::GC))
 }
 
 #[test]
@@ -148,7 +149,7 @@ fn a_session_is_a_stream_behind_the_reply() {
     let requests = scripted(vec![answer], async |client| {
         let mut session = client.collect_tracing(&session()).await.unwrap();
         assert_eq!(session.id(), SessionId(0x7f00_0000_1234));
-        assert_eq!(session.command(), CollectCommand::V5);
+        assert_eq!(session.version(), CollectTracingVersion::V5);
         assert!(session.honours_event_filters() && session.honours_rundown_keyword());
         let mut stream = Vec::new();
         session.read_to_end(&mut stream).await.unwrap();
@@ -177,10 +178,10 @@ fn a_session_on_an_old_runtime_says_what_it_could_not_ask_for() {
     let answers = vec![unknown(), unknown(), unknown(), ok(&1u64.to_le_bytes())];
     let requests = scripted(answers, async |client| {
         let accepted = client.collect_tracing(&session()).await.unwrap();
-        assert_eq!(accepted.command().version(), 2);
+        assert_eq!(accepted.version().number(), 2);
         assert!(!accepted.honours_event_filters());
         assert!(!accepted.honours_rundown_keyword());
-        assert!(!accepted.honours_stacks());
+        assert!(!accepted.honours_stackwalk());
     });
     let ids: Vec<u8> = requests.iter().map(|r| r[17]).collect();
     assert_eq!(ids, [6, 5, 4, 3]);
@@ -193,4 +194,116 @@ fn stopping_names_the_session() {
         client.stop_tracing(SessionId(0x7f00_0000_1234)).await.unwrap();
     });
     assert_eq!(requests, [frame(2, 1, &id)]);
+}
+
+#[test]
+fn a_dump_has_kind_and_flags() {
+    let dump = CoreDump::new("/d").kind(DumpKind::Heap).log(true).log_verbose(true).crash_report(true);
+    let unknown = || error(UNKNOWN_COMMAND);
+    let fine = || ok(&[0; 4]);
+    let requests = scripted(vec![fine(), unknown(), fine(), unknown(), unknown(), fine()], async |client| {
+        for _ in 0..3 {
+            client.write_core_dump(&dump).await.unwrap();
+        }
+    });
+    let request = |id: u8, flags: u32| {
+        frame(1, id, &[text("/d"), 2u32.to_le_bytes().to_vec(), flags.to_le_bytes().to_vec()].concat())
+    };
+    // The oldest variant has a flag for the log only.
+    let expected = [request(3, 7), request(3, 7), request(2, 7), request(3, 7), request(2, 7), request(1, 1)];
+    assert_eq!(requests, expected);
+}
+
+#[test]
+fn the_text_about_a_failed_dump_is_told() {
+    let why = "cannot write\u{1b}[31m";
+    let answer = frame(0xff, 0xff, &[0x8000_4005u32.to_le_bytes().to_vec(), text(why)].concat());
+    scripted(vec![answer], async |client| {
+        let refused = client.write_core_dump(&CoreDump::new("/d")).await.unwrap_err();
+        let said = refused.to_string();
+        assert!(
+            said.contains("WriteCoreDump3") && said.contains("cannot write") && !said.contains('\u{1b}'),
+            "{said}"
+        );
+        let Error::Runtime { text, code, .. } = refused else { panic!("{refused:?}") };
+        assert_eq!((text.as_deref(), code), (Some(why), HResult::FAIL));
+    });
+}
+
+#[test]
+fn perf_maps_are_asked_for_by_kind() {
+    let not_there = || error(0x8007_007e);
+    let fine = || ok(&[0; 4]);
+    let requests = scripted(vec![not_there(), fine(), not_there(), fine(), fine()], async |client| {
+        client.enable_perf_map(PerfMap::All).await.unwrap();
+        client.enable_perf_map(PerfMap::PerfMap).await.unwrap();
+        client.disable_perf_map().await.unwrap();
+    });
+    let enable = |kind: u32| frame(4, 5, &kind.to_le_bytes());
+    assert_eq!(requests, [probe(), enable(1), probe(), enable(3), frame(4, 6, &[])]);
+}
+
+#[test]
+fn a_perf_map_that_could_crash_the_target_is_not_asked_for() {
+    let requests = scripted(vec![error(0x8013_135b)], async |client| {
+        let refused = client.enable_perf_map(PerfMap::All).await.unwrap_err();
+        let Error::InvalidRequest { source, .. } = refused else { panic!("{refused:?}") };
+        assert_eq!(source, InvalidRequest::Suspended);
+    });
+    assert_eq!(requests, [probe()]);
+}
+
+#[test]
+fn a_startup_hook_is_a_path() {
+    let requests = scripted(vec![ok(&[0; 4])], async |client| {
+        client.apply_startup_hook("/hook.dll").await.unwrap();
+    });
+    assert_eq!(requests, [frame(4, 7, &text("/hook.dll"))]);
+}
+
+/// Every command gives the code of an error reply, and names itself.
+#[test]
+fn each_error_code_of_each_command_is_told() {
+    const CODES: [u32; 12] = [
+        0x8000_4001,
+        0x8000_4005,
+        0x8000_00cb,
+        0x8007_0005,
+        0x8007_000e,
+        0x8007_0057,
+        0x8007_007e,
+        0x8013_135b,
+        0x8013_1384,
+        0x8013_1386,
+        0x8013_1387,
+        0x8013_1515,
+    ];
+    for code in CODES {
+        // StartupProfiler repeats this answer for a second, see the tests of failures.
+        let startup = code != 0x8007_0057;
+        let answers = vec![error(code); 9 + usize::from(startup)];
+        scripted(answers, async |client| {
+            let guid = Guid::default();
+            let mut results = vec![
+                (client.process_info().await.map(drop), Command::PROCESS_INFO_3),
+                (client.resume_runtime().await, Command::RESUME_RUNTIME),
+                (client.environment().await.map(drop), Command::GET_PROCESS_ENVIRONMENT),
+                (client.set_environment_variable("N", "v").await, Command::SET_ENVIRONMENT_VARIABLE),
+                (client.disable_perf_map().await, Command::DISABLE_PERF_MAP),
+                (client.apply_startup_hook("/h").await, Command::APPLY_STARTUP_HOOK),
+                (client.write_core_dump(&CoreDump::new("/d")).await, Command::WRITE_CORE_DUMP_3),
+                (client.attach_profiler(Duration::ZERO, guid, "/p", b"").await, Command::ATTACH_PROFILER),
+                (client.collect_tracing(&session()).await.map(drop), Command::COLLECT_TRACING_5),
+            ];
+            if startup {
+                results.push((client.set_startup_profiler(guid, "/p").await, Command::STARTUP_PROFILER));
+            }
+            for (result, command) in results {
+                let Err(Error::Runtime { operation, code: told, .. }) = result else {
+                    panic!("{command}: {result:?}")
+                };
+                assert_eq!((operation, told), (Operation::Command(command), HResult(code)));
+            }
+        });
+    }
 }

@@ -3,7 +3,9 @@
 use std::os::unix::net::UnixListener;
 use std::time::{Duration, Instant};
 
-use dotnet_diagnostics_client::{Client, Endpoint, Error, Guid, HResult, InvalidRequest, ProtocolError};
+use dotnet_diagnostics_client::{
+    Client, CoreDump, Endpoint, Error, Guid, HResult, InvalidRequest, ProtocolError,
+};
 
 use crate::run;
 use crate::scripted_runtime::{error, frame, ok, scripted};
@@ -85,19 +87,21 @@ fn invalid_values_never_reach_a_socket() {
         let guid = Guid::default();
         let data = vec![0; 65_515];
         let refused = [
-            client.set_environment_variable("", None).await,
-            client.set_environment_variable("A=B", None).await,
-            client.set_environment_variable("A\0", None).await,
-            client.set_environment_variable("A", Some("\0")).await,
-            client.attach_profiler(0, guid, "", b"").await,
-            client.attach_profiler(0, guid, "/p.so", &data).await,
+            client.remove_environment_variable("").await,
+            client.remove_environment_variable("A=B").await,
+            client.remove_environment_variable("A\0").await,
+            client.set_environment_variable("A", "\0").await,
+            client.apply_startup_hook("").await,
+            client.write_core_dump(&CoreDump::new("")).await,
+            client.attach_profiler(Duration::ZERO, guid, "", b"").await,
+            client.attach_profiler(Duration::ZERO, guid, "/p.so", &data).await,
             client.set_startup_profiler(guid, "/p\0.so").await,
         ];
         for result in refused {
             let error = result.unwrap_err();
             assert!(matches!(error, Error::InvalidRequest { .. }), "{error:?}");
         }
-        let error = client.set_environment_variable("A=B", None).await.unwrap_err();
+        let error = client.remove_environment_variable("A=B").await.unwrap_err();
         let Error::InvalidRequest { source, .. } = error else {
             panic!("{error:?}");
         };

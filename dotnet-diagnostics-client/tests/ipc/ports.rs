@@ -4,17 +4,17 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use dotnet_diagnostics_client::{Endpoint, Error, Guid, Listener, Port};
+use dotnet_diagnostics_client::{DiagnosticPort, Endpoint, Error, Guid, Listener};
 use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
 
 use crate::run;
 use crate::scripted_runtime::{frame, ok, read_request};
 
-fn with_port(test: impl AsyncFnOnce(PathBuf, Port)) {
+fn with_port(test: impl AsyncFnOnce(PathBuf, DiagnosticPort)) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("port");
-    run(async { test(path.clone(), Port::bind(Endpoint::socket(&path)).unwrap()).await });
+    run(async { test(path.clone(), DiagnosticPort::bind(Endpoint::socket(&path)).unwrap()).await });
 }
 
 /// Connects as a runtime does.
@@ -43,14 +43,14 @@ fn each_runtime_gets_its_own_commands_on_its_own_connections() {
         let one = tokio::spawn(serve(path.clone(), 1, 101, 3));
         let two = tokio::spawn(serve(path, 2, 102, 1));
         let (a, b) = (port.accept().await.unwrap(), port.accept().await.unwrap());
-        let (a, b) = if a.transport().pid() == 101 { (a, b) } else { (b, a) };
-        assert_eq!(a.transport().cookie(), Guid::from_u128(1));
-        assert_eq!((b.transport().cookie(), b.transport().pid()), (Guid::from_u128(2), 102));
+        let (a, b) = if a.connections().pid() == 101 { (a, b) } else { (b, a) };
+        assert_eq!(a.connections().cookie(), Guid::from_u128(1));
+        assert_eq!((b.connections().cookie(), b.connections().pid()), (Guid::from_u128(2), 102));
 
-        a.set_environment_variable("N", Some("")).await.unwrap();
-        b.resume_runtime().await.unwrap();
-        a.set_startup_profiler(Guid::from_u128(7), "/p.so").await.unwrap();
-        a.resume_runtime().await.unwrap();
+        a.client().set_environment_variable("N", "").await.unwrap();
+        b.client().resume_runtime().await.unwrap();
+        a.client().set_startup_profiler(Guid::from_u128(7), "/p.so").await.unwrap();
+        a.client().resume_runtime().await.unwrap();
         let ids = |commands: Vec<Vec<u8>>| commands.iter().map(|c| (c[16], c[17])).collect::<Vec<_>>();
         assert_eq!(ids(one.await.unwrap()), [(4, 3), (3, 2), (4, 1)]);
         assert_eq!(ids(two.await.unwrap()), [(4, 1)]);
@@ -65,7 +65,7 @@ fn peers_that_are_no_runtimes_hold_up_nobody() {
         noise.write_all(&[b'x'; 34]).await.unwrap();
         drop(UnixStream::connect(&path).await.unwrap());
         let _real = dial(&path, 3, 103).await;
-        assert_eq!(port.accept().await.unwrap().transport().pid(), 103);
+        assert_eq!(port.accept().await.unwrap().connections().pid(), 103);
         // The connection of the peer that is no runtime is closed.
         noise.readable().await.unwrap();
         assert_eq!(noise.try_read(&mut [0]).unwrap(), 0);
@@ -80,7 +80,7 @@ fn the_connection_of_a_forgotten_runtime_stays_open() {
         // When this one has been accepted, the port could have closed the first.
         let _next = dial(&path, 5, 105).await;
         let next = port.accept().await.unwrap();
-        assert_eq!(next.transport().pid(), 105);
+        assert_eq!(next.connections().pid(), 105);
         let error = parked.try_read(&mut [0]).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
 
@@ -96,7 +96,7 @@ fn a_runtime_that_ended_while_parked_is_reported_at_the_next_command() {
     with_port(async |path, port| {
         drop(dial(&path, 6, 106).await);
         let client = port.accept().await.unwrap();
-        let error = client.resume_runtime().await.unwrap_err();
+        let error = client.client().resume_runtime().await.unwrap_err();
         assert!(matches!(error, Error::Closed { .. }), "{error:?}");
     });
 }
@@ -120,9 +120,9 @@ fn the_socket_is_private_and_goes_with_the_port() {
             connection.write_all(&ok(&[0; 4])).await.unwrap();
             request
         });
-        client.resume_runtime().await.unwrap();
+        client.client().resume_runtime().await.unwrap();
         assert_eq!(serving.await.unwrap(), frame(4, 1, &[]));
-        let error = client.resume_runtime().await.unwrap_err();
+        let error = client.client().resume_runtime().await.unwrap_err();
         assert!(matches!(error, Error::Closed { .. }), "{error:?}");
     });
 }

@@ -1,6 +1,7 @@
 //! Items as owned values that can be compared.
 
-use dotnet_diagnostics_client::nettrace::{Deferred, Error, Item, Metadata, Reader};
+use dotnet_diagnostics_client::nettrace::raw::Deferred;
+use dotnet_diagnostics_client::nettrace::{Error, Item, Metadata, Reader};
 
 /// An item or error of a stream.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,8 +49,9 @@ fn got(item: Result<Option<Item<'_>>, Error>) -> Got {
             thread: event.capture_thread_id,
             processor: event.processor,
             at: event.timestamp,
-            stack: event.stack.to_vec(),
-            activity_ids: [event.activity_id, event.related_activity_id],
+            stack: event.stack().as_bytes().to_vec(),
+            activity_ids: [event.activity_id(), event.related_activity_id()]
+                .map(|id| id.unwrap_or_default().to_bytes()),
             payload: event.payload.to_vec(),
             deferred: event.deferred,
         })),

@@ -1,6 +1,7 @@
 //! Deferred payloads: each is where the reader says, and nothing else changes.
 
 use dotnet_diagnostics_client::nettrace::Reader;
+use dotnet_diagnostics_client::nettrace::raw::RawReader;
 use proptest::prelude::*;
 
 use crate::builder::{Ev, Stream, ev, metadata};

@@ -1,5 +1,6 @@
 //! Decoding of each part of version 4.
 
+use dotnet_diagnostics_client::nettrace::raw::RawReader;
 use dotnet_diagnostics_client::nettrace::{Error, FieldType, Item, Reader};
 
 use crate::builder::{Bytes, Stream, block_header, ev, metadata, uncompressed};
@@ -95,11 +96,13 @@ fn metadata_records() {
     let (old, new, bare) = (&old.metadata, &new.metadata, &bare.metadata);
     assert_eq!((&*old.provider, old.event_id, old.keywords, old.version, old.level), ("Old", 3, 0x11, 2, 4));
     assert_eq!(
-        (old.opcode, &*old.fields[0].name, old.fields[0].field_type),
-        (Some(7), "text", FieldType::UTF16_STRING)
+        (old.opcode, &*old.fields[0].name, &old.fields[0].field_type),
+        (Some(7), "text", &FieldType::Utf16)
     );
-    assert_eq!((&*old.fields[1].name, &*old.fields[1].fields[0].name), ("object", "inner"));
-    assert_eq!((&*new.fields[0].name, new.fields[0].element_type), ("list", Some(FieldType::INT16)));
+    let FieldType::Struct(inner) = &old.fields[1].field_type else { panic!("{:?}", old.fields) };
+    assert_eq!((&*old.fields[1].name, &*inner[0].name), ("object", "inner"));
+    let FieldType::Array(list) = &new.fields[0].field_type else { panic!("{:?}", new.fields) };
+    assert_eq!((&*new.fields[0].name, &list.element), ("list", &FieldType::I16));
     assert_eq!((&*bare.provider, bare.event_id, bare.fields.len()), ("Bare", 5, 0));
 }
 

@@ -12,4 +12,6 @@ mod loss;
 mod order;
 mod parts;
 mod real;
+mod symbols;
+mod values;
 mod version6;

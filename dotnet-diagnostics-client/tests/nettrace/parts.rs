@@ -1,6 +1,7 @@
 //! Streams that are cut at their sequence points and read as one.
 
-use dotnet_diagnostics_client::nettrace::{BlockKind, EventBlock, Item, ObjectSpan, Reader, RepeatedEvent};
+use dotnet_diagnostics_client::nettrace::raw::{EventBlock, ObjectSpan, RawReader, RepeatedEvent};
+use dotnet_diagnostics_client::nettrace::{BlockKind, Item, Reader};
 
 use crate::builder::{Stream, ev, metadata};
 use crate::collect::{Got, drain, end_of, events, outline, whole};

@@ -1,6 +1,6 @@
 //! Real recordings: the totals are compared with those of Microsoft's TraceEvent library.
 //!
-//! Large recordings are in the directory `GCWATCH_TEST_DATA`, each with the output of TraceEvent
+//! Large recordings are in the directory `NETTRACE_TEST_DATA`, each with the output of TraceEvent
 //! (`*.traceevent.ndjson`).
 
 use std::path::{Path, PathBuf};
@@ -105,8 +105,8 @@ fn totals_are_those_of_trace_event() {
 
 #[test]
 fn totals_of_large_recordings_are_those_of_trace_event() {
-    let Some(dir) = std::env::var_os("GCWATCH_TEST_DATA") else {
-        eprintln!("skipped 1 test: GCWATCH_TEST_DATA names no directory of recordings");
+    let Some(dir) = std::env::var_os("NETTRACE_TEST_DATA") else {
+        eprintln!("skipped 1 test: NETTRACE_TEST_DATA names no directory of recordings");
         return;
     };
     let mut compared = 0;

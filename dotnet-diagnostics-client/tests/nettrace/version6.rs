@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dotnet_diagnostics_client::nettrace::{FieldType, Item, Metadata, Reader};
+use dotnet_diagnostics_client::nettrace::{ArrayLength, FieldType, Item, Metadata, Reader};
 
 use crate::builder::{Bytes, Ev, clock, compressed, ev};
 use crate::collect::{Got, end_of, events, failures, outline, whole};
@@ -93,8 +93,9 @@ fn every_kind_of_block() {
     let kind = &events[0].metadata;
     assert_eq!((&*kind.provider, kind.event_id, &*kind.name), ("P", 7, "Name"));
     assert_eq!((kind.keywords, kind.level, kind.version, kind.opcode), (0x11, 4, 2, Some(7)));
-    assert_eq!((&*kind.fields[0].name, kind.fields[0].field_type), ("size", FieldType::VAR_UINT));
-    assert_eq!(kind.fields[1].element_type, Some(FieldType::INT32));
+    assert_eq!((&*kind.fields[0].name, &kind.fields[0].field_type), ("size", &FieldType::VarUint));
+    let FieldType::Array(list) = &kind.fields[1].field_type else { panic!("{:?}", kind.fields) };
+    assert_eq!((&list.element, list.length), (&FieldType::I32, ArrayLength::Prefixed));
 }
 
 #[test]

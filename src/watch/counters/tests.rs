@@ -3,6 +3,13 @@
 use super::*;
 use crate::watch::decoder::{Decoder, StreamItem};
 
+// Type codes of fields.
+const OBJECT: u32 = 1;
+const INT32: u32 = 9;
+const FLOAT32: u32 = 13;
+const FLOAT64: u32 = 14;
+const STRING: u32 = 18;
+
 const HEAD: &[u8] =
     b"Nettrace\x14\0\0\0!FastSerialization.1\x05\x05\x01\x04\0\0\0\x04\0\0\0\x05\0\0\0Trace\x06";
 
@@ -28,7 +35,7 @@ fn definition(id: u32, inside: &[(u32, &str)]) -> Vec<u8> {
         numbers(&[0]),
         text(EVENT),
         numbers(&[0, 0, 0, 4]),
-        numbers(&[1, FieldType::OBJECT.0]),
+        numbers(&[1, OBJECT]),
         fields(inside),
         text("Payload"),
     ]
@@ -54,26 +61,20 @@ fn block(name: &str, blobs: &[(u32, Vec<u8>)]) -> Vec<u8> {
 
 /// The stream's bytes; its blocks begin at multiples of four.
 fn stream(events: &[(u32, Vec<u8>)]) -> Vec<u8> {
-    const STRING: u32 = FieldType::UTF16_STRING.0;
     let mean = definition(
         1,
         &[
             (STRING, "Name"),
             (STRING, "DisplayName"),
-            (FieldType::FLOAT64.0, "Mean"),
-            (FieldType::INT32.0, "Count"),
-            (FieldType::FLOAT32.0, "IntervalSec"),
+            (FLOAT64, "Mean"),
+            (INT32, "Count"),
+            (FLOAT32, "IntervalSec"),
             (STRING, "Series"),
         ],
     );
     let increment = definition(
         2,
-        &[
-            (STRING, "Name"),
-            (STRING, "DisplayName"),
-            (FieldType::FLOAT64.0, "Increment"),
-            (FieldType::FLOAT32.0, "IntervalSec"),
-        ],
+        &[(STRING, "Name"), (STRING, "DisplayName"), (FLOAT64, "Increment"), (FLOAT32, "IntervalSec")],
     );
     let mut stream = HEAD.to_vec();
     stream.extend([2026_u16, 11, 6, 21, 3, 22, 59, 7].into_iter().flat_map(u16::to_le_bytes));

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use dotnet_diagnostics_client::nettrace::{EventBlock, RepeatedEvent};
+use dotnet_diagnostics_client::nettrace::raw::{EventBlock, RepeatedEvent};
 
 use crate::gc::replayable_state::ReplayableState;
 

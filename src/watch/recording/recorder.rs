@@ -6,7 +6,8 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use dotnet_diagnostics_client::nettrace::{BlockKind, EventBlock, ObjectSpan, RepeatedEvent};
+use dotnet_diagnostics_client::nettrace::BlockKind;
+use dotnet_diagnostics_client::nettrace::raw::{EventBlock, ObjectSpan, RepeatedEvent};
 
 use super::keep::{self, Keeper};
 use super::name::Name;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use dotnet_diagnostics_client::{Client, Guid, Provider, Rundown, SessionConfig, discovery};
+use dotnet_diagnostics_client::{Client, Guid, Level, Provider, SessionConfig, discovery};
 use netcore_profiler::config::Config;
 use netcore_profiler::{LIBRARY, LIBRARY_FILE_NAME, wire};
 use tokio::io::AsyncReadExt;
@@ -28,13 +28,9 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.each("loaded_late::it_stays_while_a_session_listens", &[Need::Proc], |clr| {
         on_a_program(clr, |pid, directory| async move {
             let client = Client::new(discovery::find(pid)?);
-            let provider = Provider::new(wire::PROVIDER_NAME, wire::KEYWORD_TOTALS, wire::LEVEL);
-            let config = SessionConfig {
-                buffer_mb: 16,
-                providers: vec![provider],
-                rundown: Rundown::None,
-                stacks: false,
-            };
+            let provider =
+                Provider::new(wire::PROVIDER_NAME, Level::Informational).keywords(wire::KEYWORD_TOTALS);
+            let config = SessionConfig::new([provider]).circular_buffer_mb(16);
             let mut session = client.collect_tracing(&config).await?;
             load(pid, &directory).await?;
             // The lease thread runs every 0.2 s, and checks for listeners once.
@@ -81,7 +77,7 @@ async fn load(pid: u32, directory: &Path) -> Result<()> {
     let client = Client::new(discovery::find(pid)?);
     let library = library.to_str().context("not UTF-8")?;
     let clsid = Guid::from_bytes(wire::CLSID);
-    client.attach_profiler(10_000, clsid, library, config.to_text().as_bytes()).await?;
+    client.attach_profiler(Duration::from_secs(10), clsid, library, config.to_text().as_bytes()).await?;
     // The library stays mapped even if the profiler has already left.
     let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"))?;
     ensure!(maps.contains(library), "{library} was not loaded");

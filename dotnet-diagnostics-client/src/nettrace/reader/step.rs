@@ -5,13 +5,14 @@ use super::super::blocks::Slot;
 use super::super::bytes::{Bytes, Malformed};
 use super::super::container::Object;
 use super::super::error::{BlockKind, Error};
-use super::super::item::{Deferred, End, Event, Lost};
-use super::super::labels::Activities;
+use super::super::event::Event;
+use super::super::item::{Deferred, End, Lost};
 use super::super::limits::MAX_BYTES_WITH_ROOM;
 use super::super::sequence_point::SequencePoint;
 use super::super::sorter::Held;
 use super::super::v6;
 use super::{Cursor, EndState, Reader, Ready};
+use crate::guid::Guid;
 
 const FORGOTTEN_THREADS: &str =
     "there are too many threads to remember, so not every lost event can be counted";
@@ -20,37 +21,38 @@ const FORGOTTEN_THREADS: &str =
 const MAX_REPORTED_IDS: usize = 1024;
 
 impl Reader {
-    pub(super) fn event(&self, held: &Held) -> Event<'_> {
+    /// `None` before the trace object, which comes before all blocks.
+    pub(super) fn event(&self, held: &Held) -> Option<Event<'_>> {
         let Held { blob, slot, .. } = *held;
-        let Activities { activity, related } = match blob.label_list {
-            0 => Activities {
-                activity: self.guid(slot, blob.activity),
-                related: self.guid(slot, blob.related_activity),
-            },
-            list => self.labels.get(list),
-        };
+        let labels = self.labels.get(blob.label_list);
         let offset = || self.blocks[slot].offset + u64::from(blob.payload) + u64::from(blob.deferred_before);
-        Event {
+        let given = |id: [u8; 16]| Some(Guid::from_bytes(id)).filter(|id| *id != Guid::default());
+        Some(Event {
             metadata: self.metadata.record(held.metadata),
             sequence: blob.sequence,
             capture_thread_id: blob.capture_thread,
             thread_id: blob.thread,
             processor: blob.processor,
             timestamp: blob.timestamp,
-            stack: held.stack.map_or(&[], |stack| self.blocks.slice(stack.slot, stack.at, stack.len)),
-            activity_id: activity,
-            related_activity_id: related,
             payload: self.blocks.slice(slot, blob.payload, blob.payload_held),
             deferred: (blob.payload_held < blob.payload_size)
                 .then(|| Deferred { offset: offset(), len: blob.payload_size as usize }),
-        }
+            stack: held.stack.map_or(&[], |stack| self.blocks.slice(stack.slot, stack.at, stack.len)),
+            activity: self.guid(slot, blob.activity).or(labels.activity).and_then(given),
+            related_activity: self
+                .guid(slot, blob.related_activity)
+                .or(labels.related_activity)
+                .and_then(given),
+            labels,
+            trace: self.trace.as_ref()?,
+        })
     }
 
-    fn guid(&self, slot: Slot, offset: BlockOffset) -> [u8; 16] {
+    fn guid(&self, slot: Slot, offset: BlockOffset) -> Option<[u8; 16]> {
         if offset == ABSENT {
-            return [0; 16];
+            return None;
         }
-        self.blocks.slice(slot, offset, 16).try_into().unwrap_or_default()
+        self.blocks.slice(slot, offset, 16).try_into().ok()
     }
 
     pub(super) fn take_back_lent(&mut self) {
@@ -271,7 +273,7 @@ impl Reader {
                 self.sequence_point = Some(point);
                 self.draining = true;
             }),
-            BlockKind::LABEL_LIST => self.labels.parse(&mut bytes, limit),
+            BlockKind::LABEL_LIST => self.labels.parse(&mut bytes, limit, self.limits.max_metadata_bytes),
             BlockKind::THREAD => v6::threads(&mut bytes, &mut self.threads, limit),
             BlockKind::REMOVE_THREAD => v6::removed_threads(&mut bytes).map(|threads| removed = threads),
             _ => Ok(()),

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use crate::process_facts::ProcessFacts;
+use crate::process_status::ProcessStatus;
 
 use super::environ::{command_line, environ};
 use super::proc::{find_line, proc, start_time, status};
@@ -23,16 +23,16 @@ fn mapped_library(line: &[u8], in_executable: &mut bool) -> Option<PathBuf> {
     is_runtime.then(|| PathBuf::from(OsStr::from_bytes(path)))
 }
 
-pub(crate) fn facts(pid: u32) -> ProcessFacts {
+pub(crate) fn facts(pid: u32) -> ProcessStatus {
     let Some(status) = status(pid).filter(|status| !status.ended) else {
-        return ProcessFacts { pid, ..ProcessFacts::default() };
+        return ProcessStatus { pid, ..ProcessStatus::default() };
     };
     let executable = fs::read_link(proc(pid, "exe")).ok();
     let mut in_executable = false;
     // The outer `None`: the mapped files cannot be read.
     let library = find_line(pid, "maps", |line| mapped_library(line, &mut in_executable));
     let linked_into = executable.clone().filter(|_| in_executable);
-    ProcessFacts {
+    ProcessStatus {
         pid,
         exists: true,
         uid: status.uid,

@@ -26,7 +26,7 @@ use windows_sys::Win32::System::Threading::{
 };
 
 use crate::endpoint::PIPE_PREFIX;
-use crate::process_facts::ProcessFacts;
+use crate::process_status::ProcessStatus;
 use handle::open;
 use text::wide;
 
@@ -100,10 +100,10 @@ fn executable(pid: u32) -> Option<PathBuf> {
     (ok != 0).then(|| String::from_utf16_lossy(path).into())
 }
 
-pub(crate) fn facts(pid: u32) -> ProcessFacts {
+pub(crate) fn facts(pid: u32) -> ProcessStatus {
     let parent = snapshot().into_iter().find(|(known, _)| *known == pid).map(|(_, parent)| parent);
     let modules = modules::of(pid);
-    ProcessFacts {
+    ProcessStatus {
         pid,
         exists: exists(pid),
         parent_pid: parent,
@@ -113,7 +113,7 @@ pub(crate) fn facts(pid: u32) -> ProcessFacts {
         mappings_readable: modules.is_some(),
         runtime_library: modules.and_then(|modules| modules::runtime(&modules)),
         namespace_pid: Some(pid),
-        ..ProcessFacts::default()
+        ..ProcessStatus::default()
     }
 }
 

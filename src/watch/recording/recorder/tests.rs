@@ -2,6 +2,8 @@
 
 use std::io;
 
+use dotnet_diagnostics_client::nettrace::raw::RawReader;
+
 use super::*;
 
 const TRACE: &[u8] = b"\x05\x05\x01\x04\0\0\0\x04\0\0\0\x05\0\0\0Trace\x06";

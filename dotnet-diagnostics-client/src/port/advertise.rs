@@ -3,10 +3,10 @@
 use crate::client::{self, read_exact};
 use crate::error::Result;
 use crate::guid::Guid;
-use crate::message::{PayloadReader, ProtocolError};
+use crate::message::{Operation, PayloadReader, ProtocolError};
 use crate::transport::Stream;
 
-pub(super) const OPERATION: &str = "the port's accept";
+pub(super) const OPERATION: Operation = Operation::Accept;
 
 const MAGIC: &[u8; 8] = b"ADVR_V1\0";
 const SIZE: usize = 34;
@@ -14,7 +14,7 @@ const SIZE: usize = 34;
 /// A connection of a runtime to a port, on which the runtime waits for one command.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Advertised {
+pub struct Advertise {
     /// Id of the runtime instance, the same on each of its connections.
     pub cookie: Guid,
     /// Process id in the PID namespace of the target.
@@ -23,7 +23,7 @@ pub struct Advertised {
     pub stream: Stream,
 }
 
-impl Advertised {
+impl Advertise {
     pub(crate) async fn read(mut stream: Stream) -> Result<Self> {
         let mut bytes = [0; SIZE];
         read_exact(&mut stream, &mut bytes, OPERATION).await?;

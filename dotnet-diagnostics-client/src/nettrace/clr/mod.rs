@@ -1,0 +1,128 @@
+//! What the runtime's manifest says about its own events. The runtime writes them without names and fields.
+//!
+//! The table is made from `ClrEtwAll.man` of dotnet/runtime (`cargo xtask clr-events`). It has the providers
+//! [`RUNTIME`] and [`RUNDOWN`]: garbage collection, allocation, exceptions, JIT, loader, threads, contention and more.
+
+mod parse;
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use super::field::Field;
+
+/// The runtime's provider of events.
+pub const RUNTIME: &str = "Microsoft-Windows-DotNETRuntime";
+/// The provider of what existed before a session: methods, modules, settings. It sends at the end of a session.
+pub const RUNDOWN: &str = "Microsoft-Windows-DotNETRuntimeRundown";
+
+/// Made by `cargo xtask clr-events`.
+const EVENTS: &str = include_str!("events.txt");
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| parse::table(EVENTS));
+
+/// A kind of event of the runtime.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ClrEvent {
+    /// Name of the event in the runtime's documentation, such as `GCStart`.
+    pub name: &'static str,
+    /// Name of the event as PerfView and dotnet-trace show it, such as `GC/Start`.
+    pub display_name: &'static str,
+    /// Number of the event in its provider.
+    pub id: u32,
+    /// Version of the payload's layout.
+    pub version: u32,
+    /// Verbosity: 1 critical to 5 verbose, 0 always.
+    pub level: u32,
+    /// Keywords of the event, a bit set.
+    pub keywords: u64,
+    /// Fields of the payload in order.
+    pub fields: Vec<Field>,
+}
+
+/// A keyword of a provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ClrKeyword {
+    /// Name of the keyword, such as `GC`.
+    pub name: &'static str,
+    /// Its bit.
+    pub mask: u64,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    providers: HashMap<&'static str, Provider>,
+}
+
+#[derive(Debug, Default)]
+struct Provider {
+    keywords: Vec<ClrKeyword>,
+    /// The versions of each event, the lowest first.
+    events: HashMap<u32, Vec<ClrEvent>>,
+}
+
+/// The event of a provider with this number. Of a version that is newer than the table, the newest known one: later
+/// versions append fields. `None` if the table does not have the event.
+pub fn event(provider: &str, id: u32, version: u32) -> Option<&'static ClrEvent> {
+    let versions = TABLE.providers.get(provider)?.events.get(&id)?;
+    versions.iter().rev().find(|event| event.version <= version)
+}
+
+/// All events of a provider, sorted by number and version. Empty for a provider that the table does not have.
+pub fn events(provider: &str) -> Vec<&'static ClrEvent> {
+    let mut events: Vec<_> = TABLE
+        .providers
+        .get(provider)
+        .into_iter()
+        .flat_map(|provider| provider.events.values().flatten())
+        .collect();
+    events.sort_by_key(|event| (event.id, event.version));
+    events
+}
+
+/// The keywords of a provider. Empty for a provider that the table does not have.
+pub fn keywords(provider: &str) -> &'static [ClrKeyword] {
+    TABLE.providers.get(provider).map_or(&[], |provider| &provider.keywords)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nettrace::field::{ArrayLength, FieldType};
+
+    #[test]
+    fn every_line_of_the_table_is_read() {
+        let lines = |start| EVENTS.lines().filter(|line| line.starts_with(start)).count();
+        let all: Vec<_> = [RUNTIME, RUNDOWN].into_iter().flat_map(events).collect();
+        assert_eq!(all.len(), lines("event "));
+        let known = keywords(RUNTIME).len() + keywords(RUNDOWN).len();
+        assert_eq!(known, lines("keyword "));
+        assert!(lines("event ") > 100 && lines("keyword ") > 30);
+        let known = ["#", "event", "keyword", "provider"];
+        assert!(EVENTS.lines().all(|line| known.iter().any(|word| line.starts_with(word))));
+    }
+
+    #[test]
+    fn a_start_of_a_collection() {
+        let start = event(RUNTIME, 1, 2).unwrap();
+        assert_eq!(
+            (start.name, start.display_name, start.level, start.keywords),
+            ("GCStart", "GC/Start", 4, 1)
+        );
+        let names: Vec<_> = start.fields.iter().map(|field| &*field.name).collect();
+        assert_eq!(names, ["Count", "Depth", "Reason", "Type", "ClrInstanceID", "ClientSequenceNumber"]);
+        assert_eq!(event(RUNTIME, 1, 99), Some(start), "a later version");
+        assert_eq!(event(RUNTIME, 1, 0).unwrap().fields.len(), 2);
+        assert_eq!((event(RUNTIME, 9999, 0), event("P", 1, 2)), (None, None));
+    }
+
+    #[test]
+    fn arrays_refer_to_an_earlier_field() {
+        let moved = event(RUNTIME, 22, 0).unwrap();
+        let values = moved.fields.iter().find(|field| &*field.name == "Values").unwrap();
+        let FieldType::Array(array) = &values.field_type else { panic!("{values:?}") };
+        let ArrayLength::Field(index) = array.length else { panic!("{values:?}") };
+        assert_eq!(&*moved.fields[usize::from(index)].name, "Count");
+    }
+}

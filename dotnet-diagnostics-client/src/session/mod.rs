@@ -1,0 +1,7 @@
+//! What a session asks the runtime for.
+
+mod config;
+mod provider;
+
+pub use config::{CollectTracingVersion, Rundown, SessionConfig};
+pub use provider::{EventFilter, Keywords, Level, Provider};
