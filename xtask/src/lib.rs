@@ -8,6 +8,7 @@ pub mod apps;
 mod archive;
 mod cache;
 pub mod clr;
+pub mod clr_events;
 pub mod compiler;
 pub mod dist;
 pub mod machine;

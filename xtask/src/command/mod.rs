@@ -4,6 +4,7 @@ mod apps;
 pub(crate) mod bench;
 mod check_targets;
 mod clr;
+mod clr_events;
 mod demo;
 mod dist;
 mod fuzz;
@@ -29,6 +30,8 @@ enum Command {
     Demo(demo::Demo),
     /// List the .NET runtimes that tests run on; fetch one where there is none.
     Clr,
+    /// Check or make the table of the CLR's own events.
+    ClrEvents(clr_events::ClrEvents),
     /// Build all test applications.
     Apps,
     /// Measure what gcwatch costs, compared with no tool, with the least that any profiler costs, and with other tools.
@@ -50,6 +53,7 @@ impl Cli {
         match self.command {
             Command::Demo(demo) => demo.run(),
             Command::Clr => clr::run(),
+            Command::ClrEvents(events) => events.run(),
             Command::Apps => apps::run(),
             Command::Bench(bench) => bench.run(),
             Command::GateStudy(study) => study.run(),
