@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
-/// The manifest has eight levels.
+/// Twice and more what the manifest has.
 const MAX_DEPTH: usize = 32;
 
 /// An element, without the prefix of its name.
@@ -24,9 +24,8 @@ impl Element {
         let mut open = vec![Element::default()];
         loop {
             let event = reader.read_event();
-            match event
-                .with_context(|| format!("the manifest is no XML at byte {}", reader.error_position()))?
-            {
+            let position = reader.error_position();
+            match event.with_context(|| format!("the manifest is no XML at byte {position}"))? {
                 Event::Start(tag) => {
                     ensure!(open.len() < MAX_DEPTH, "the manifest has more than {MAX_DEPTH} levels");
                     open.push(Element::of(&tag)?);
@@ -45,14 +44,13 @@ impl Element {
     }
 
     fn of(tag: &BytesStart<'_>) -> Result<Element> {
-        let mut element =
-            Element { name: String::from_utf8(tag.local_name().as_ref().to_vec())?, ..Element::default() };
+        let name = String::from_utf8(tag.local_name().as_ref().to_vec())?;
+        let mut element = Element { name, ..Element::default() };
         for attribute in tag.attributes() {
             let attribute = attribute.with_context(|| format!("an attribute of <{}>", element.name))?;
             let name = String::from_utf8(attribute.key.as_ref().to_vec())?;
-            element
-                .attributes
-                .insert(name, attribute.normalized_value(XmlVersion::Implicit1_0)?.into_owned());
+            let value = attribute.normalized_value(XmlVersion::Implicit1_0)?.into_owned();
+            element.attributes.insert(name, value);
         }
         Ok(element)
     }

@@ -8,7 +8,7 @@ use super::element::Element;
 use super::provider::Provider;
 use super::strings::Strings;
 use super::template;
-use super::words::{number, word};
+use super::words::word;
 
 /// What an event may have. `message` is a sentence with the fields in it, `symbol` a name in C++.
 const ATTRIBUTES: [&str; 9] =
@@ -20,14 +20,10 @@ const NONE: &str = "-";
 pub(super) fn lines(provider: &Provider<'_>, strings: &Strings) -> Result<String> {
     let mut lines = BTreeMap::new();
     for event in &provider.events {
-        let (id, version) =
-            (number(event.required("value")?)?, number(event.optional("version").unwrap_or("0"))?);
-        ensure!(
-            id <= u16::MAX.into() && version <= u8::MAX.into(),
-            "event {id} version {version} is too large"
-        );
-        let facts =
-            facts(event, provider, strings).with_context(|| format!("event {id} version {version}"))?;
+        let id: u16 = event.required("value")?.parse().context("an event's value")?;
+        let version: u8 = event.optional("version").unwrap_or("0").parse().context("an event's version")?;
+        let facts = facts(event, provider, strings);
+        let facts = facts.with_context(|| format!("event {id} version {version}"))?;
         let before = lines.insert((id, version), format!("event {id} {version} {facts}\n"));
         ensure!(before.is_none(), "event {id} version {version} is there twice");
     }

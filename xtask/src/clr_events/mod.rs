@@ -1,6 +1,6 @@
 //! The table of the CLR's own events, made from the manifest that Microsoft describes them in.
 //!
-//! A stream of the runtime has for each event of the CLR only a provider, an id and a version: no name, and no fields.
+//! For an event of the CLR, a stream of the runtime has only a provider, an id and a version: no name and no fields.
 //! The manifest, `src/coreclr/vm/ClrEtwAll.man` of dotnet/runtime, has them. It is no part of this repository.
 
 mod element;
