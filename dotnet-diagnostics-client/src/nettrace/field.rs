@@ -63,6 +63,14 @@ pub enum FieldType {
     Struct(Vec<Field>),
     /// Elements of one type.
     Array(Box<ArrayType>),
+    /// Bytes without a meaning before an aligned field, by the size of a pointer. [`Fields`](super::Fields) leaves them
+    /// out (the runtime's manifest).
+    Padding {
+        /// In a process with 32 bits.
+        bytes_32: u8,
+        /// In a process with 64 bits.
+        bytes_64: u8,
+    },
     /// A type code that this reader does not know. The field and those after it cannot be read.
     Unknown(u32),
 }
@@ -144,6 +152,8 @@ impl FieldType {
             Self::I64 | Self::U64 | Self::F64 | Self::FileTime => 8,
             Self::Guid | Self::SystemTime => 16,
             Self::Pointer => pointer_bytes.into(),
+            Self::Padding { bytes_32, .. } if pointer_bytes == 4 => (*bytes_32).into(),
+            Self::Padding { bytes_64, .. } => (*bytes_64).into(),
             _ => return None,
         })
     }

@@ -77,6 +77,9 @@ impl<'a> Fields<'a> {
             let value = read(&field.field_type, &mut bytes, self.pointer_bytes, &|index| self.number(index))?;
             self.bytes = bytes;
             self.next += 1;
+            if matches!(field.field_type, FieldType::Padding { .. }) {
+                continue;
+            }
             return Ok(Some((&field.name, value)));
         }
     }

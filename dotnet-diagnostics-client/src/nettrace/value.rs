@@ -210,6 +210,9 @@ pub(super) fn read<'a>(
             let (element, length) = (&array.element, array.length);
             read_array(element, length, bytes, pointer_bytes, earlier)?
         }
+        FieldType::Padding { .. } => {
+            Value::Bytes(bytes.take(field_type.fixed_size(pointer_bytes).unwrap_or_default())?)
+        }
         FieldType::Unknown(_) => return Err(Malformed("a field of an unknown type")),
     })
 }

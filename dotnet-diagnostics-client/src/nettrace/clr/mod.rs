@@ -3,6 +3,7 @@
 //! The table is made from `ClrEtwAll.man` of dotnet/runtime (`cargo xtask clr-events`). It has the providers
 //! [`RUNTIME`] and [`RUNDOWN`]: garbage collection, allocation, exceptions, JIT, loader, threads, contention and more.
 
+mod corrections;
 mod parse;
 
 use std::collections::HashMap;

@@ -1,5 +1,6 @@
 //! Reads the table of events. Its lines are described in `xtask/src/clr_events`.
 
+use super::corrections::correct;
 use super::{ClrEvent, ClrKeyword, Provider, Table};
 use crate::nettrace::field::{ArrayLength, Field, FieldType};
 
@@ -19,7 +20,8 @@ pub(super) fn table(text: &'static str) -> Table {
         match kind {
             "keyword" => current.keywords.extend(keyword(rest)),
             "event" => {
-                if let Some(event) = event(rest) {
+                if let Some(mut event) = event(rest) {
+                    correct(&mut event);
                     current.events.entry(event.id).or_default().push(event);
                 }
             }
