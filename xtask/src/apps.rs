@@ -1,11 +1,12 @@
-//! The test applications in `tests/apps/*.cs`.
+//! The test applications in `tests/apps/*.cs`, and the programs in `tests/apps/peers`.
 
 use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use crate::clr::Clr;
 use crate::npm::Hash;
 use crate::testkit::skip::Skip;
 use crate::{cache, clr, compiler, workspace};
@@ -18,18 +19,8 @@ const TRIMMED: [&str; 4] = ["churn", "lambdas", "named", "roots"];
 /// # Errors
 /// If their directory cannot be read.
 pub fn names() -> Result<Vec<String>> {
-    let dir = source_dir();
-    let mut names = Vec::new();
-    for entry in fs::read_dir(&dir).with_context(|| format!("cannot read {}", dir.display()))? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "cs")
-            && let Some(name) = path.file_stem().and_then(|name| name.to_str())
-        {
-            names.push(name.to_owned());
-        }
-    }
-    names.sort();
-    Ok(names)
+    let sources = sources_in(&source_dir())?;
+    Ok(sources.iter().filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect())
 }
 
 /// The path of a test application's assembly, compiled once into Cargo's build directory.
@@ -53,19 +44,54 @@ pub fn build(name: &str) -> Result<PathBuf> {
         }
         sources.push(source_dir().join("shared/Trimmed.cs"));
     }
+    compiled(name, &clr, &sources, &[])
+}
+
+/// The path of the assembly of a program in `tests/apps/peers`, which uses assemblies of another tool. It is compiled
+/// once into Cargo's build directory, and runs on every runtime that needs no emulator. The other tool's assemblies are
+/// not copied: the program must find them when it runs.
+///
+/// Its sources are `NAME.cs` and those in the directory `NAME`.
+///
+/// # Errors
+/// If there is no such program, no runtime, no compiler, or it does not compile.
+pub fn build_peer(name: &str, references: &[PathBuf]) -> Result<PathBuf> {
+    let clr = clr::native_lowest()?;
+    let dir = source_dir().join("peers");
+    let mut sources = vec![dir.join(format!("{name}.cs"))];
+    sources.extend(sources_in(&dir.join(name))?);
+    let mut references = references.to_vec();
+    // Assemblies for .NET Standard have the base types from there.
+    references.push(clr.framework_dir().join("netstandard.dll"));
+    compiled(name, &clr, &sources, &references)
+}
+
+fn compiled(name: &str, clr: &Clr, sources: &[PathBuf], references: &[PathBuf]) -> Result<PathBuf> {
     let mut hash = Hash::default();
-    hash.write_all(compiler::fingerprint(&clr).as_bytes())?;
-    for source in &sources {
-        let content = fs::read(source)
-            .with_context(|| format!("cannot read the test application's {}", source.display()))?;
+    hash.write_all(compiler::fingerprint(clr).as_bytes())?;
+    for file in sources.iter().chain(references) {
+        let content = fs::read(file).with_context(|| format!("cannot read {name}'s {}", file.display()))?;
         hash.write_all(&content)?;
     }
     let dir_name = format!("{name}-{}", &hash.hex()[..16]);
     let file_name = format!("{name}.dll");
     let dir = cache::once(&workspace::target_dir().join("test-apps"), &dir_name, |dir| {
-        compiler::compile(&clr::native_lowest()?, &clr, &sources, &dir.join(&file_name))
+        compiler::compile(&clr::native_lowest()?, clr, sources, references, &dir.join(&file_name))
     })?;
     Ok(dir.join(file_name))
+}
+
+/// The C# files of a directory, sorted.
+fn sources_in(dir: &Path) -> Result<Vec<PathBuf>> {
+    let mut sources = Vec::new();
+    for entry in fs::read_dir(dir).with_context(|| format!("cannot read {}", dir.display()))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "cs") {
+            sources.push(path);
+        }
+    }
+    sources.sort();
+    Ok(sources)
 }
 
 fn source_dir() -> PathBuf {

@@ -79,12 +79,16 @@ pub fn arguments(clr: &Clr, sources: &[PathBuf], output: &Path) -> Result<Vec<Os
     }
     assemblies.sort();
     for assembly in assemblies {
-        let mut reference = OsString::from("-reference:");
-        reference.push(framework.join(assembly));
-        arguments.push(reference);
+        arguments.push(reference(&framework.join(assembly)));
     }
     arguments.extend(sources.iter().map(|source| source.clone().into_os_string()));
     Ok(arguments)
+}
+
+fn reference(assembly: &Path) -> OsString {
+    let mut argument = OsString::from("-reference:");
+    argument.push(assembly);
+    argument
 }
 
 /// A `runtimeconfig.json` that lets a program run on the newest runtime of the root that starts it. It leaves GC
@@ -100,11 +104,19 @@ pub fn runtime_config() -> &'static str {
 "#
 }
 
-/// Compiles sources to `output`, with a `runtimeconfig.json` beside it. The compiler runs on `native`.
-pub(crate) fn compile(native: &Clr, clr: &Clr, sources: &[PathBuf], output: &Path) -> Result<()> {
+/// Compiles sources to `output`, with a `runtimeconfig.json` beside it. The compiler runs on `native`. The sources may
+/// also use the assemblies in `references`, which are not copied.
+pub(crate) fn compile(
+    native: &Clr,
+    clr: &Clr,
+    sources: &[PathBuf],
+    references: &[PathBuf],
+    output: &Path,
+) -> Result<()> {
     let result = native
         .command(&csc()?)
         .args(arguments(clr, sources, output)?)
+        .args(references.iter().map(|assembly| reference(assembly)))
         // The compiler's own configuration asks for server GC, which only slows a small compilation down.
         .env("DOTNET_gcServer", "0")
         .stdin(Stdio::null())

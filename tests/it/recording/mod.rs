@@ -1,6 +1,7 @@
 //! Recordings and their replays.
 
 pub(crate) mod foreign;
+pub(crate) mod peer_events;
 pub(crate) mod record;
 pub(crate) mod recording_files;
 pub(crate) mod replayed;
@@ -8,4 +9,4 @@ pub(crate) mod rotation;
 
 use super::suite::files;
 
-files!(foreign, record, recording_files, replayed, rotation);
+files!(foreign, peer_events, record, recording_files, replayed, rotation);

@@ -11,6 +11,7 @@ mod interleaved;
 mod nobody;
 mod own_events;
 mod own_marks;
+mod peer_events;
 mod place;
 mod process;
 mod ranges;
@@ -36,6 +37,7 @@ pub(crate) use own_events::{
     Ranges, environment as own_environment, read_mechanisms, read_ranges, stopped_ns,
 };
 pub(crate) use own_marks::{MARKS, read_marks};
+pub(crate) use peer_events::{TRACE_EVENT, peer_events};
 pub(crate) use place::{keep_places, places};
 pub(crate) use process::{Footprint, Guard, diagnostics_socket, end_of, signal};
 pub(crate) use ranges::{check_ranges, generation_of};

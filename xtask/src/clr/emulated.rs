@@ -44,7 +44,7 @@ pub(super) fn clr(emulator: Vec<OsString>, native: &Clr) -> Result<Clr> {
         let clr = at(root);
         lay_out(&bundle, &clr.framework_dir())?;
         let program = root.join(PROGRAM);
-        compiler::compile(native, &clr, &[launcher], &program)?;
+        compiler::compile(native, &clr, &[launcher], &[], &program)?;
         bundle.replace(PROGRAM, &fs::read(&program)?)?;
         fs::write(clr.dotnet(), bundle.bytes())?;
         Ok(sys::make_executable(&clr.dotnet())?)
