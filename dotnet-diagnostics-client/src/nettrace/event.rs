@@ -3,6 +3,7 @@
 use std::time::SystemTime;
 
 use super::bytes::Bytes;
+use super::field::Sizes;
 use super::fields::Fields;
 use super::item::Deferred;
 use super::labels::{LabelList, LabelValue};
@@ -59,7 +60,11 @@ impl<'a> Event<'a> {
     /// The fields of the event, with the names and types that the stream defines, or else those of the runtime's
     /// manifest (feature `clr-events`). None if neither defines any.
     pub fn fields(&self) -> Fields<'a> {
-        Fields::new(self.metadata.event_fields(), Bytes::new(self.payload), self.pointer_bytes())
+        let (bytes, sizes) = (Bytes::new(self.payload), Sizes::new(self.pointer_bytes()));
+        match self.metadata.fields.as_slice() {
+            [] => Fields::new(self.metadata.event_fields(), bytes, sizes),
+            fields => Fields::of_stream(fields, bytes, sizes),
+        }
     }
 
     /// When the event occurred, see [`TraceInfo::time`].

@@ -17,7 +17,7 @@ pub struct Field {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FieldType {
-    /// Four bytes, 0 or 1.
+    /// 0 or 1 in four bytes, or in one, as [`Event::fields`](super::Event::fields) finds out.
     Bool,
     /// A code unit of UTF-16, two bytes.
     Utf16Unit,
@@ -101,9 +101,30 @@ pub enum ArrayLength {
     DataLocation,
 }
 
+/// Sizes in bytes that the stream determines.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sizes {
+    /// 4 or 8.
+    pub(super) pointer: u8,
+    /// 4 or 1.
+    pub(super) bool: u8,
+}
+
+impl Sizes {
+    /// Those of a process in which a pointer has so many bytes.
+    pub(super) fn new(pointer: u8) -> Self {
+        Self { pointer, bool: 4 }
+    }
+}
+
 impl Field {
     pub(super) fn new(name: impl Into<Box<str>>, field_type: FieldType) -> Self {
         Self { name: name.into(), field_type }
+    }
+
+    /// Whether it is a bool or has one in it.
+    pub(super) fn has_bool(&self) -> bool {
+        self.field_type.has_bool()
     }
 
     pub(super) fn memory(&self) -> usize {
@@ -144,18 +165,28 @@ impl FieldType {
     }
 
     /// Size in bytes of every value, if all have the same.
-    pub(super) fn fixed_size(&self, pointer_bytes: u8) -> Option<usize> {
+    pub(super) fn fixed_size(&self, sizes: Sizes) -> Option<usize> {
         Some(match self {
             Self::I8 | Self::U8 | Self::Utf8Unit => 1,
             Self::I16 | Self::U16 | Self::Utf16Unit => 2,
-            Self::Bool | Self::I32 | Self::U32 | Self::F32 => 4,
+            Self::Bool => sizes.bool.into(),
+            Self::I32 | Self::U32 | Self::F32 => 4,
             Self::I64 | Self::U64 | Self::F64 | Self::FileTime => 8,
             Self::Guid | Self::SystemTime => 16,
-            Self::Pointer => pointer_bytes.into(),
-            Self::Padding { bytes_32, .. } if pointer_bytes == 4 => (*bytes_32).into(),
+            Self::Pointer => sizes.pointer.into(),
+            Self::Padding { bytes_32, .. } if sizes.pointer == 4 => (*bytes_32).into(),
             Self::Padding { bytes_64, .. } => (*bytes_64).into(),
             _ => return None,
         })
+    }
+
+    fn has_bool(&self) -> bool {
+        match self {
+            Self::Bool => true,
+            Self::Struct(fields) => fields.iter().any(Field::has_bool),
+            Self::Array(array) => array.element.has_bool(),
+            _ => false,
+        }
     }
 
     fn memory(&self) -> usize {

@@ -1,7 +1,7 @@
 //! The fields of a payload, by the definition of its event.
 
 use super::bytes::{Bytes, Malformed, Result};
-use super::field::{Field, FieldType};
+use super::field::{Field, FieldType, Sizes};
 use super::value::{Value, read};
 
 /// Structs without a name within each other that are read as one.
@@ -20,15 +20,15 @@ pub struct Fields<'a> {
     bytes: Bytes<'a>,
     /// At the first field.
     start: Bytes<'a>,
-    pointer_bytes: u8,
+    sizes: Sizes,
     /// The fields after a struct without a name.
     outer: [&'a [Field]; MAX_UNNAMED],
     depth: usize,
 }
 
 impl<'a> Fields<'a> {
-    pub(super) fn new(fields: &'a [Field], bytes: Bytes<'a>, pointer_bytes: u8) -> Self {
-        Self { fields, next: 0, bytes, start: bytes, pointer_bytes, outer: [&[]; MAX_UNNAMED], depth: 0 }
+    pub(super) fn new(fields: &'a [Field], bytes: Bytes<'a>, sizes: Sizes) -> Self {
+        Self { fields, next: 0, bytes, start: bytes, sizes, outer: [&[]; MAX_UNNAMED], depth: 0 }
     }
 
     /// How many fields of the definition have not come. After the last one that can be read: how many cannot.
@@ -46,6 +46,24 @@ impl<'a> Fields<'a> {
     /// The value of the first field with this name, among those that have not come yet. The position does not change.
     pub fn get(&self, name: &str) -> Option<Value<'a>> {
         self.clone().find_map(|(known, value)| (known == name).then_some(value))
+    }
+
+    /// The fields of an event that the stream itself defines. An `EventSource` with a manifest writes a bool in four
+    /// bytes, one that describes itself in one byte, and the stream does not say which it is: only one of them uses up
+    /// the payload.
+    pub(super) fn of_stream(fields: &'a [Field], bytes: Bytes<'a>, sizes: Sizes) -> Self {
+        let usual = Self::new(fields, bytes, sizes);
+        if !fields.iter().any(Field::has_bool) || usual.is_exact() {
+            return usual;
+        }
+        let other = Self::new(fields, bytes, Sizes { bool: 1, ..sizes });
+        if other.is_exact() { other } else { usual }
+    }
+
+    /// Whether the fields use up the payload.
+    fn is_exact(&self) -> bool {
+        let mut end = self.clone();
+        end.skip_all().is_ok() && end.bytes.is_empty()
     }
 
     pub(super) fn bytes(&self) -> Bytes<'a> {
@@ -74,7 +92,7 @@ impl<'a> Fields<'a> {
                 continue;
             }
             let mut bytes = self.bytes;
-            let value = read(&field.field_type, &mut bytes, self.pointer_bytes, &|index| self.number(index))?;
+            let value = read(&field.field_type, &mut bytes, self.sizes, &|index| self.number(index))?;
             self.bytes = bytes;
             self.next += 1;
             if matches!(field.field_type, FieldType::Padding { .. }) {
@@ -87,7 +105,7 @@ impl<'a> Fields<'a> {
     /// The number in an earlier field of this struct. Only manifests need it, which have no structs without names.
     fn number(&self, index: u16) -> Option<u64> {
         let index = usize::from(index);
-        let mut again = Self::new(self.fields.get(..self.next)?, self.start, self.pointer_bytes);
+        let mut again = Self::new(self.fields.get(..self.next)?, self.start, self.sizes);
         again.nth(index).and_then(|(_, value)| value.as_u64())
     }
 }

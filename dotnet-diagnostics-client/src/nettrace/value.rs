@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::{Duration, SystemTime};
 
 use super::bytes::{Bytes, Malformed, Result};
-use super::field::{ArrayLength, FieldType};
+use super::field::{ArrayLength, FieldType, Sizes};
 use super::fields::Fields;
 use super::text::Text;
 use super::trace;
@@ -127,7 +127,7 @@ pub struct Array<'a> {
     len: usize,
     /// At the first element.
     bytes: Bytes<'a>,
-    pointer_bytes: u8,
+    sizes: Sizes,
 }
 
 impl<'a> Array<'a> {
@@ -143,8 +143,8 @@ impl<'a> Array<'a> {
 
     /// The elements.
     pub fn iter(&self) -> impl Iterator<Item = Value<'a>> + 'a {
-        let Self { element, len, mut bytes, pointer_bytes } = *self;
-        (0..len).map_while(move |_| read(element, &mut bytes, pointer_bytes, &|_| None).ok())
+        let Self { element, len, mut bytes, sizes } = *self;
+        (0..len).map_while(move |_| read(element, &mut bytes, sizes, &|_| None).ok())
     }
 }
 
@@ -167,10 +167,11 @@ type Earlier<'f> = &'f dyn Fn(u16) -> Option<u64>;
 pub(super) fn read<'a>(
     field_type: &'a FieldType,
     bytes: &mut Bytes<'a>,
-    pointer_bytes: u8,
+    sizes: Sizes,
     earlier: Earlier<'_>,
 ) -> Result<Value<'a>> {
     Ok(match field_type {
+        FieldType::Bool if sizes.bool == 1 => Value::Bool(bytes.u8()? != 0),
         FieldType::Bool => Value::Bool(bytes.u32()? != 0),
         FieldType::Utf16Unit => Value::Text(Text::utf16(bytes.take(2)?)),
         FieldType::Utf8Unit => Value::Text(Text::utf8(bytes.take(1)?)),
@@ -184,7 +185,7 @@ pub(super) fn read<'a>(
         FieldType::U64 => Value::Uint(bytes.u64()?),
         FieldType::VarInt => Value::Int(bytes.varint()?),
         FieldType::VarUint => Value::Uint(bytes.varu64()?),
-        FieldType::Pointer if pointer_bytes == 4 => Value::Pointer(bytes.u32()?.into()),
+        FieldType::Pointer if sizes.pointer == 4 => Value::Pointer(bytes.u32()?.into()),
         FieldType::Pointer => Value::Pointer(bytes.u64()?),
         FieldType::F32 => Value::F32(f32::from_le_bytes(bytes.array()?)),
         FieldType::F64 => Value::F64(f64::from_le_bytes(bytes.array()?)),
@@ -200,7 +201,7 @@ pub(super) fn read<'a>(
         FieldType::Utf16 => Value::Text(Text::utf16(bytes.until_nul16()?)),
         FieldType::Utf8 => Value::Text(Text::utf8(bytes.until_nul8()?)),
         FieldType::Struct(fields) => {
-            let whole = Fields::new(fields, *bytes, pointer_bytes);
+            let whole = Fields::new(fields, *bytes, sizes);
             let mut end = whole.clone();
             end.skip_all()?;
             *bytes = end.bytes();
@@ -208,10 +209,10 @@ pub(super) fn read<'a>(
         }
         FieldType::Array(array) => {
             let (element, length) = (&array.element, array.length);
-            read_array(element, length, bytes, pointer_bytes, earlier)?
+            read_array(element, length, bytes, sizes, earlier)?
         }
         FieldType::Padding { .. } => {
-            Value::Bytes(bytes.take(field_type.fixed_size(pointer_bytes).unwrap_or_default())?)
+            Value::Bytes(bytes.take(field_type.fixed_size(sizes).unwrap_or_default())?)
         }
         FieldType::Unknown(_) => return Err(Malformed("a field of an unknown type")),
     })
@@ -221,7 +222,7 @@ fn read_array<'a>(
     element: &'a FieldType,
     length: ArrayLength,
     bytes: &mut Bytes<'a>,
-    pointer_bytes: u8,
+    sizes: Sizes,
     earlier: Earlier<'_>,
 ) -> Result<Value<'a>> {
     let len = match length {
@@ -231,27 +232,22 @@ fn read_array<'a>(
             .and_then(|len| usize::try_from(len).ok())
             .ok_or(Malformed("the field with an array's length is no number"))?,
         ArrayLength::RelativeLocation | ArrayLength::DataLocation => {
-            return elsewhere(element, length, bytes, pointer_bytes);
+            return elsewhere(element, length, bytes, sizes);
         }
     };
     let first = *bytes;
-    match element.fixed_size(pointer_bytes) {
+    match element.fixed_size(sizes) {
         Some(size) => drop(bytes.take(len.saturating_mul(size))?),
-        None => skip_elements(element, len, bytes, pointer_bytes)?,
+        None => skip_elements(element, len, bytes, sizes)?,
     }
-    Ok(array(element, len, first, *bytes, pointer_bytes))
+    Ok(array(element, len, first, *bytes, sizes))
 }
 
 /// Elements without bytes would let a few bytes stand for billions of them.
-fn skip_elements<'a>(
-    element: &'a FieldType,
-    len: usize,
-    bytes: &mut Bytes<'a>,
-    pointer_bytes: u8,
-) -> Result<()> {
+fn skip_elements<'a>(element: &'a FieldType, len: usize, bytes: &mut Bytes<'a>, sizes: Sizes) -> Result<()> {
     for _ in 0..len {
         let before = bytes.position();
-        read(element, bytes, pointer_bytes, &|_| None)?;
+        read(element, bytes, sizes, &|_| None)?;
         if bytes.position() == before {
             return Err(Malformed("an array has elements without bytes"));
         }
@@ -264,7 +260,7 @@ fn elsewhere<'a>(
     element: &'a FieldType,
     length: ArrayLength,
     bytes: &mut Bytes<'a>,
-    pointer_bytes: u8,
+    sizes: Sizes,
 ) -> Result<Value<'a>> {
     let (offset, size) = (usize::from(bytes.u16()?), usize::from(bytes.u16()?));
     let from = if length == ArrayLength::DataLocation { 0 } else { bytes.position() };
@@ -273,10 +269,10 @@ fn elsewhere<'a>(
     let mut end = first;
     end.take(size)?;
     let element_bytes = element
-        .fixed_size(pointer_bytes)
+        .fixed_size(sizes)
         .filter(|bytes| *bytes > 0)
         .ok_or(Malformed("an array elsewhere in the payload has elements without a fixed size"))?;
-    Ok(array(element, size / element_bytes, first, end, pointer_bytes))
+    Ok(array(element, size / element_bytes, first, end, sizes))
 }
 
 fn array<'a>(
@@ -284,13 +280,13 @@ fn array<'a>(
     len: usize,
     first: Bytes<'a>,
     end: Bytes<'a>,
-    pointer_bytes: u8,
+    sizes: Sizes,
 ) -> Value<'a> {
     match element {
         FieldType::Utf16Unit => Value::Text(Text::utf16(first.between(&end))),
         FieldType::Utf8Unit => Value::Text(Text::utf8(first.between(&end))),
         FieldType::U8 => Value::Bytes(first.between(&end)),
-        _ => Value::Array(Array { element, len, bytes: first, pointer_bytes }),
+        _ => Value::Array(Array { element, len, bytes: first, sizes }),
     }
 }
 

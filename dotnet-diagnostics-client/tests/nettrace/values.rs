@@ -133,6 +133,16 @@ fn the_wrapper_of_event_counters_is_not_seen() {
 }
 
 #[test]
+fn a_bool_is_as_large_as_the_payload_says() {
+    let fields = [v5("flag", code(3)), v5("after", code(9))];
+    let expected = (vec!["flag=true".into(), "after=7".into()], 0);
+    assert_eq!(read(&stream(&fields, &[1, 0, 0, 0, 7, 0, 0, 0])), expected);
+    assert_eq!(read(&stream(&fields, &[1, 7, 0, 0, 0])), expected);
+    // Neither fits.
+    assert_eq!(read(&stream(&fields, &[1, 0, 0, 0, 7, 0])), (vec!["flag=true".into()], 1));
+}
+
+#[test]
 fn an_unknown_type_ends_the_fields() {
     let fields = [v5("a", code(9)), v5("b", code(99)), v5("c", code(9))];
     assert_eq!(read(&stream(&fields, &[1, 0, 0, 0, 2, 0, 0, 0])), (vec!["a=1".into()], 2));

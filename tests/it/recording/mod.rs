@@ -1,5 +1,6 @@
 //! Recordings and their replays.
 
+pub(crate) mod event_fields;
 pub(crate) mod foreign;
 pub(crate) mod peer_events;
 pub(crate) mod record;
@@ -9,4 +10,4 @@ pub(crate) mod rotation;
 
 use super::suite::files;
 
-files!(foreign, peer_events, record, recording_files, replayed, rotation);
+files!(event_fields, foreign, peer_events, record, recording_files, replayed, rotation);

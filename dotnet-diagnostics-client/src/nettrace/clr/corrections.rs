@@ -1,7 +1,7 @@
 //! Where the runtime writes an event otherwise than its manifest says. Seen in the payloads of .NET 8, 9 and 10.
 
 use super::ClrEvent;
-use crate::nettrace::field::{ArrayLength, Field, FieldType};
+use crate::nettrace::field::{ArrayLength, Field, FieldType, Sizes};
 
 /// Changes the fields of such an event.
 pub(super) fn correct(event: &mut ClrEvent) {
@@ -35,7 +35,7 @@ fn align(fields: &mut Vec<Field>) {
     let (mut end_32, mut end_64, mut largest_32, mut largest_64) = (0, 0, 1, 1);
     let mut aligned = Vec::new();
     for field in fields.drain(..) {
-        let size = |pointer_bytes| field.field_type.fixed_size(pointer_bytes).unwrap_or(1).max(1);
+        let size = |pointer_bytes| field.field_type.fixed_size(Sizes::new(pointer_bytes)).unwrap_or(1).max(1);
         let (size_32, size_64) = (size(4), size(8));
         pad(&mut aligned, end_32, size_32, end_64, size_64);
         end_32 = end_32.next_multiple_of(size_32) + size_32;
@@ -72,7 +72,10 @@ mod tests {
     #[test]
     fn elements_are_as_large_as_the_runtime_writes_them() {
         let size = |id, pointer_bytes| -> usize {
-            elements(id).iter().filter_map(|field| field.field_type.fixed_size(pointer_bytes)).sum()
+            elements(id)
+                .iter()
+                .filter_map(|field| field.field_type.fixed_size(Sizes::new(pointer_bytes)))
+                .sum()
         };
         assert_eq!((size(208, 8), size(208, 4)), (32, 20));
         assert_eq!((size(209, 8), size(209, 4)), (16, 12));
