@@ -24,7 +24,11 @@ use self::strings::Strings;
 const FILE: &str = "dotnet-diagnostics-client/src/nettrace/clr/events.txt";
 const HEAD: &str = "# Made by `cargo xtask clr-events` from ClrEtwAll.man of dotnet/runtime. Do not edit.\n";
 /// The providers whose events a stream of EventPipe can have, in the order of the file.
-const PROVIDERS: [&str; 2] = ["Microsoft-Windows-DotNETRuntime", "Microsoft-Windows-DotNETRuntimeRundown"];
+const PROVIDERS: [&str; 3] = [
+    "Microsoft-Windows-DotNETRuntime",
+    "Microsoft-Windows-DotNETRuntimeRundown",
+    "Microsoft-Windows-DotNETRuntimePrivate",
+];
 
 /// Makes the table: for each provider a line with its name, one for each keyword, and one for each version of each
 /// event.

@@ -14,9 +14,9 @@ const TASKS: &str = r#"
     </task>
     <task name="Sampling" value="40" message="$(string.SamplingTask)"><opcodes/></task>"#;
 
-/// A manifest of the two providers; the second has nothing but its name.
+/// A manifest of the three providers; the second and the third have nothing but their names.
 fn manifest(parts: &Parts<'_>) -> String {
-    let [runtime, rundown] = PROVIDERS;
+    let [runtime, rundown, private] = PROVIDERS;
     let Parts { tasks, templates, events } = parts;
     format!(
         r#"<instrumentationManifest xmlns="urn:events"><instrumentation xmlns:win="urn:windows"><events>
@@ -28,6 +28,7 @@ fn manifest(parts: &Parts<'_>) -> String {
           </keywords>
           <tasks>{tasks}</tasks> <maps/> <templates>{templates}</templates> <events>{events}</events>
         </provider>
+        <provider name="{private}"/>
         <provider name="{rundown}"/>
         </events></instrumentation>
         <localization><resources culture="en-US"><stringTable>
@@ -58,10 +59,10 @@ fn failure(parts: &Parts<'_>) -> String {
 
 #[test]
 fn providers_and_keywords() {
-    let [runtime, rundown] = PROVIDERS;
+    let [runtime, rundown, private] = PROVIDERS;
     let text = table(&manifest(&Parts::default())).expect("a table");
-    let lines = format!("provider {runtime}\nkeyword 0x1 GC\nkeyword 0x80000 Type\nprovider {rundown}\n");
-    assert_eq!(text, format!("{HEAD}{lines}"));
+    let first = format!("provider {runtime}\nkeyword 0x1 GC\nkeyword 0x80000 Type\n");
+    assert_eq!(text, format!("{HEAD}{first}provider {rundown}\nprovider {private}\n"));
 }
 
 #[test]

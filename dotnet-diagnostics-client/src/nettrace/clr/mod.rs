@@ -1,7 +1,8 @@
 //! What the runtime's manifest says about its own events. The runtime writes them without names and fields.
 //!
 //! The table is made from `ClrEtwAll.man` of dotnet/runtime (`cargo xtask clr-events`). It has the providers
-//! [`RUNTIME`] and [`RUNDOWN`]: garbage collection, allocation, exceptions, JIT, loader, threads, contention and more.
+//! [`RUNTIME`], [`RUNDOWN`] and [`PRIVATE`]: garbage collection, allocation, exceptions, JIT, loader, threads, contention
+//! and more.
 
 mod corrections;
 mod parse;
@@ -15,6 +16,9 @@ use super::field::Field;
 pub const RUNTIME: &str = "Microsoft-Windows-DotNETRuntime";
 /// The provider of what existed before a session: methods, modules, settings. It sends at the end of a session.
 pub const RUNDOWN: &str = "Microsoft-Windows-DotNETRuntimeRundown";
+/// The provider of details for those who develop the runtime: steps of background collections, finalized objects, the
+/// runtime's own startup. Its numbers of events and its keywords are not those of [`RUNTIME`].
+pub const PRIVATE: &str = "Microsoft-Windows-DotNETRuntimePrivate";
 
 /// Made by `cargo xtask clr-events`.
 const EVENTS: &str = include_str!("events.txt");
@@ -95,9 +99,9 @@ mod tests {
     #[test]
     fn every_line_of_the_table_is_read() {
         let lines = |start| EVENTS.lines().filter(|line| line.starts_with(start)).count();
-        let all: Vec<_> = [RUNTIME, RUNDOWN].into_iter().flat_map(events).collect();
+        let all: Vec<_> = [RUNTIME, RUNDOWN, PRIVATE].into_iter().flat_map(events).collect();
         assert_eq!(all.len(), lines("event "));
-        let known = keywords(RUNTIME).len() + keywords(RUNDOWN).len();
+        let known = [RUNTIME, RUNDOWN, PRIVATE].into_iter().flat_map(keywords).count();
         assert_eq!(known, lines("keyword "));
         assert!(lines("event ") > 100 && lines("keyword ") > 30);
         let known = ["#", "event", "keyword", "provider"];
