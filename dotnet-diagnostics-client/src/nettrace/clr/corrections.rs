@@ -17,7 +17,7 @@ pub(super) fn correct(event: &mut ClrEvent) {
             }
         }
         // As many frames as the field before says, not two.
-        "CLRStackWalk" | "CLRStackWalkDCStart" => {
+        "CLRStackWalk" | "CLRStackWalkDCStart" | "CLRStackWalkPrivate" => {
             let count = event.fields.iter().position(|field| &*field.name == "FrameCount");
             if let Some(count) = count.and_then(|index| u16::try_from(index).ok())
                 && let Some(FieldType::Array(array)) =
@@ -57,7 +57,7 @@ fn pad(fields: &mut Vec<Field>, end_32: usize, to_32: usize, end_64: usize, to_6
 
 #[cfg(test)]
 mod tests {
-    use super::super::{RUNTIME, event};
+    use super::super::{PRIVATE, RUNDOWN, RUNTIME, event};
     use super::*;
 
     fn elements(id: u32) -> &'static [Field] {
@@ -83,10 +83,12 @@ mod tests {
 
     #[test]
     fn a_stack_has_as_many_frames_as_it_says() {
-        let walk = event(RUNTIME, 82, 0).unwrap();
-        let Some(FieldType::Array(array)) = walk.fields.last().map(|field| &field.field_type) else {
-            panic!()
-        };
-        assert_eq!(array.length, ArrayLength::Field(3));
+        for (provider, id) in [(RUNTIME, 82), (RUNDOWN, 0), (PRIVATE, 151)] {
+            let walk = event(provider, id, 0).unwrap();
+            let Some(FieldType::Array(array)) = walk.fields.last().map(|field| &field.field_type) else {
+                panic!("{walk:?}");
+            };
+            assert_eq!(array.length, ArrayLength::Field(3), "{provider}");
+        }
     }
 }
