@@ -149,6 +149,8 @@ impl FieldType {
             12 => Self::U64,
             13 => Self::F32,
             14 => Self::F64,
+            // A decimal, which an EventSource writes as a floating-point number.
+            15 if !version6 => Self::F64,
             16 if version6 => Self::SystemTime,
             16 => Self::FileTime,
             17 => Self::Guid,

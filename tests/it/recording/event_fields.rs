@@ -1,7 +1,7 @@
 //! The client's reader and Microsoft's TraceEvent read the same events: as many, in the same order, with the same names,
 //! times, threads and values of fields.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::fs::File;
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -58,7 +58,7 @@ enum Theirs {
 }
 
 /// Fields of the runtime's events that TraceEvent shows otherwise than the manifest.
-const OTHER_FIELDS: [(u32, &str, Theirs); 41] = [
+const OTHER_FIELDS: [(u32, &str, Theirs); 43] = [
     (4, "Depth", Theirs::Made),
     (4, "TotalHeapSize", Theirs::Made),
     (4, "TotalPromoted", Theirs::Made),
@@ -76,6 +76,7 @@ const OTHER_FIELDS: [(u32, &str, Theirs); 41] = [
     (39, "raw", Theirs::Made),
     (72, "LoaderModuleID", Theirs::Wrong),
     (72, "TypeParameterCount", Theirs::Wrong),
+    (72, "TypeParameters", Theirs::Wrong),
     (143, "MethodFlags", Theirs::Made),
     (143, "OptimizationTier", Theirs::Made),
     (143, "ReJITID", Theirs::Made),
@@ -100,6 +101,18 @@ const OTHER_FIELDS: [(u32, &str, Theirs); 41] = [
     (209, "Buckets", Theirs::Is("Values")),
     (298, "MethodFlags", Theirs::Is("MethodFlags")),
     (298, "MethodNamespace", Theirs::Wrong),
+    (298, "MethodToken", Theirs::Wrong),
+];
+
+/// Events that TraceEvent reads wrongly, with a bool of one byte or a decimal, and their fields as `tests/apps/kinds.cs`
+/// writes them.
+const TRUTH: [(&str, &str); 2] = [
+    ("Money", "{Money=1.25,After=1}"),
+    (
+        "Scalars",
+        "{When=9466848000000000,Id=00000000-0000-0000-0000-000000000000,Text=\"x\",Letter=\"x\",Flag=true,\
+         Address=-1,Colour=200,Small=-1,Single=0.1}",
+    ),
 ];
 
 fn of_recordings(_: &Clr) -> Result<()> {
@@ -178,9 +191,27 @@ fn compare(path: &Path) -> Result<Seen> {
     let theirs = peer_events(path)?;
     let mut reader = FileReader::new(File::open(path)?);
     let mut seen = Seen::default();
+    // Lines of events that come later here, because TraceEvent has another order for events of the same time.
+    let mut later: VecDeque<&str> = VecDeque::new();
+    let mut lines = theirs.iter().map(String::as_str);
     while let Some(item) = reader.next_item()? {
         let Item::Event(event) = item else { continue };
-        let line = theirs.get(seen.events).context("TraceEvent has fewer events")?;
+        let line = match later.iter().position(|line| is_of(line, &event)) {
+            Some(index) => later.remove(index).context("no line")?,
+            None => loop {
+                let line = lines.next().context("TraceEvent has fewer events")?;
+                if is_of(line, &event) {
+                    break line;
+                }
+                let time = ticks(event.time()).to_string();
+                ensure!(
+                    line.split('\t').nth(5) == Some(&time),
+                    "event {} is {event:?}, TraceEvent's {line:.400}",
+                    seen.events
+                );
+                later.push_back(line);
+            },
+        };
         seen.fields += same(&event, line).with_context(|| format!("event {}: {line:.400}", seen.events))?;
         seen.events += 1;
         seen.kinds.insert((event.metadata.provider.to_string(), event.metadata.event_id));
@@ -189,22 +220,23 @@ fn compare(path: &Path) -> Result<Seen> {
     Ok(seen)
 }
 
+/// Whether a line is about an event: the same kind, thread and time.
+fn is_of(line: &str, event: &Event<'_>) -> bool {
+    let metadata = event.metadata;
+    let own = [metadata.event_id, event.version()].map(|number| number.to_string());
+    let (thread, time) = (event.thread_id.to_string(), ticks(event.time()).to_string());
+    let head = [&*metadata.provider, &own[0], &own[1]];
+    let mut columns = line.split('\t');
+    head.into_iter().all(|own| columns.next() == Some(own))
+        && columns.nth(1) == Some(thread.as_str())
+        && columns.next() == Some(time.as_str())
+}
+
 /// Compares an event with TraceEvent's line about it. Returns the number of fields that were compared.
 fn same(event: &Event<'_>, line: &str) -> Result<usize> {
     let columns: Vec<&str> = line.split('\t').collect();
-    let [provider, id, version, name, thread, time, fields @ ..] = columns.as_slice() else {
-        bail!("columns")
-    };
+    let [provider, _, _, name, _, _, fields @ ..] = columns.as_slice() else { bail!("columns") };
     let metadata = event.metadata;
-    ensure!(
-        (&*metadata.provider, metadata.event_id.to_string(), event.version().to_string())
-            == (*provider, (*id).to_owned(), (*version).to_owned()),
-        "another event: {} {}",
-        metadata.provider,
-        metadata.event_id
-    );
-    ensure!(event.thread_id.to_string() == *thread, "thread {}", event.thread_id);
-    ensure!(ticks(event.time()).to_string() == *time, "time {}", ticks(event.time()));
     let known = clr::event(provider, metadata.event_id, event.version());
     check_name(event, known, name)?;
     if known.is_none() && event.metadata.fields.is_empty() {
@@ -224,8 +256,13 @@ fn same(event: &Event<'_>, line: &str) -> Result<usize> {
         let is_same = match other.map(|(_, _, theirs)| *theirs) {
             Some(Theirs::Made | Theirs::Wrong) => continue,
             Some(Theirs::Is(ours)) => find(ours).is_some_and(|ours| numbers(ours) == numbers(value)),
+            None if &*metadata.provider == "Kinds-SelfDescribing"
+                && TRUTH.iter().any(|(of, _)| *of == event.name()) =>
+            {
+                TRUTH.contains(&(event.name(), &structure(&own)))
+            }
             // What we show as the event's own fields is a struct without a name.
-            None if name.is_empty() => structure(&own) == value,
+            None if name.is_empty() && find("").is_none() => structure(&own) == value,
             // It does not know the event.
             None if name == "raw" => continue,
             None => find(name).is_some_and(|ours| equal(ours, value)),
@@ -240,19 +277,18 @@ fn check_name(event: &Event<'_>, known: Option<&clr::ClrEvent>, theirs: &str) ->
     if OTHER_NAMES.contains(&(event.metadata.event_id, theirs)) {
         return Ok(());
     }
-    let own = match known {
-        // TraceEvent leaves out what repeats the task, and a missing opcode.
-        Some(known) => match known.display_name.split_once('/') {
-            Some((task, "-")) => task.to_owned(),
-            Some((task, opcode)) => format!("{task}/{}", opcode.strip_prefix(task).unwrap_or(opcode)),
-            None => known.display_name.to_owned(),
-        },
-        None => event.name().to_owned(),
+    let own = known.map_or(event.name(), |known| known.display_name);
+    // TraceEvent often leaves out what repeats the task, and a missing opcode.
+    let shortened = match own.split_once('/') {
+        Some((task, "-")) => task.to_owned(),
+        Some((task, opcode)) => format!("{task}/{}", opcode.strip_prefix(task).unwrap_or(opcode)),
+        None => own.to_owned(),
     };
     // TraceEvent splits names such as WorkStart, and adds opcodes to the names of other EventSources.
     let joined = theirs.replace('/', "");
     let without_opcode = theirs.rsplit_once('/').map_or(theirs, |(task, _)| task);
-    let same = own == theirs || known.is_none() && (own.is_empty() || own == joined || own == without_opcode);
+    let same = [own, &shortened].contains(&theirs)
+        || known.is_none() && (own.is_empty() || own == joined || own == without_opcode);
     ensure!(same, "its name is {theirs}, ours: {own}");
     Ok(())
 }

@@ -5,7 +5,8 @@ use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use rustix::fs::{Mode, OFlags, open};
@@ -14,10 +15,15 @@ use rustix::termios::{Winsize, tcsetwinsize};
 
 use super::{DEADLINE, Gcwatch, until};
 
+/// How long the output of a gcwatch that has ended is waited for.
+const LAST_OUTPUT: Duration = Duration::from_secs(10);
+
 /// A gcwatch and what it has written to its terminal. Dropping this kills it.
 pub(crate) struct Screen {
     gcwatch: Child,
     written: Arc<Mutex<Vec<u8>>>,
+    /// It ends with the terminal's last writer.
+    reader: JoinHandle<()>,
 }
 
 impl Drop for Screen {
@@ -44,15 +50,14 @@ impl Screen {
         // It holds the terminal, which must end with gcwatch.
         drop(command);
         let written = Arc::new(Mutex::new(Vec::new()));
-        let screen = Screen { gcwatch, written: Arc::clone(&written) };
-        // It ends with the terminal's last writer.
-        thread::spawn(move || {
+        let all = Arc::clone(&written);
+        let reader = thread::spawn(move || {
             let (mut master, mut piece) = (File::from(master), [0; 4096]);
             while let Ok(n @ 1..) = master.read(&mut piece) {
-                written.lock().unwrap_or_else(PoisonError::into_inner).extend(&piece[..n]);
+                all.lock().unwrap_or_else(PoisonError::into_inner).extend(&piece[..n]);
             }
         });
-        Ok(screen)
+        Ok(Screen { gcwatch, written, reader })
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -67,6 +72,11 @@ impl Screen {
             Ok(status.is_some())
         })
         .with_context(|| self.text())?;
+        // What it wrote last may not have been read yet. A program that it started can keep the terminal open.
+        let ended = Instant::now();
+        while !self.reader.is_finished() && ended.elapsed() < LAST_OUTPUT {
+            thread::sleep(Duration::from_millis(5));
+        }
         status.context("no status")
     }
 

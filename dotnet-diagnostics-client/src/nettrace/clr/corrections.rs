@@ -1,4 +1,4 @@
-//! Where the runtime writes an event otherwise than its manifest says. Seen in the payloads of .NET 8, 9 and 10.
+//! Where the runtime writes an event otherwise than its manifest says.
 
 use super::ClrEvent;
 use crate::nettrace::field::{ArrayLength, Field, FieldType, Sizes};
@@ -6,7 +6,7 @@ use crate::nettrace::field::{ArrayLength, Field, FieldType, Sizes};
 /// Changes the fields of such an event.
 pub(super) fn correct(event: &mut ClrEvent) {
     match event.name {
-        // The elements are C structs, which the compiler aligns.
+        // The elements are C structs, which the compiler aligns: so in the payloads of .NET 8, 9 and 10.
         "GCLOHCompact" | "GCFitBucketInfo" => {
             for field in &mut event.fields {
                 if let FieldType::Array(array) = &mut field.field_type
@@ -16,7 +16,7 @@ pub(super) fn correct(event: &mut ClrEvent) {
                 }
             }
         }
-        // As many frames as the field before says, not two.
+        // As many frames as the field before says, not two: so in the runtime's source.
         "CLRStackWalk" | "CLRStackWalkDCStart" | "CLRStackWalkPrivate" => {
             let count = event.fields.iter().position(|field| &*field.name == "FrameCount");
             if let Some(count) = count.and_then(|index| u16::try_from(index).ok())
