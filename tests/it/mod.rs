@@ -1,5 +1,6 @@
 //! The tests, in one folder per subject. The name of each test begins with the name of its file.
 
+mod client;
 mod commands;
 mod documentation;
 mod figures;
@@ -35,6 +36,7 @@ pub(crate) fn main() -> ExitCode {
     };
     let mut suite = Suite::new(clrs);
     for files in [
+        client::FILES,
         lifecycle::FILES,
         level::FILES,
         figures::FILES,

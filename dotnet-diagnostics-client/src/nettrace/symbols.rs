@@ -6,14 +6,19 @@ use super::bytes::{Bytes, Result};
 use super::event::Event;
 use super::field::OVERHEAD_BYTES;
 
-/// Providers of these events: as methods are compiled, and at the end of a session.
-const PROVIDERS: [&str; 2] = ["Microsoft-Windows-DotNETRuntime", "Microsoft-Windows-DotNETRuntimeRundown"];
-
+/// Events of the runtime's provider, when something is loaded.
+const RUNTIME: &str = "Microsoft-Windows-DotNETRuntime";
 const METHOD_LOAD_VERBOSE: u32 = 143;
-const METHOD_DC_END_VERBOSE: u32 = 144;
-const IL_TO_NATIVE_MAP: u32 = 190;
-const IL_TO_NATIVE_MAP_DC_END: u32 = 150;
 const MODULE_LOAD: u32 = 152;
+const IL_TO_NATIVE_MAP: u32 = 190;
+
+/// Events of the rundown about what is loaded at the beginning or end of a session, with the same layouts.
+const RUNDOWN: &str = "Microsoft-Windows-DotNETRuntimeRundown";
+const METHOD_DC_START_VERBOSE: u32 = 143;
+const METHOD_DC_END_VERBOSE: u32 = 144;
+const IL_TO_NATIVE_MAP_DC_START: u32 = 149;
+const IL_TO_NATIVE_MAP_DC_END: u32 = 150;
+const MODULE_DC_START: u32 = 153;
 const MODULE_DC_END: u32 = 154;
 
 /// What all names may take, in bytes. A large application has 100,000 methods, some 40 MB.
@@ -82,14 +87,15 @@ impl Symbols {
 
     /// Takes in an event. Events about other things are ignored, and so are those that cannot be read.
     pub fn add(&mut self, event: &Event<'_>) {
-        if !PROVIDERS.contains(&&*event.metadata.provider) {
-            return;
-        }
         let bytes = Bytes::new(event.payload);
-        let _ = match event.metadata.event_id {
-            METHOD_LOAD_VERBOSE | METHOD_DC_END_VERBOSE => self.method(bytes, event.version()),
-            MODULE_LOAD | MODULE_DC_END => self.module(bytes),
-            IL_TO_NATIVE_MAP | IL_TO_NATIVE_MAP_DC_END => self.map(bytes),
+        let _ = match (&*event.metadata.provider, event.metadata.event_id) {
+            (RUNTIME, METHOD_LOAD_VERBOSE) | (RUNDOWN, METHOD_DC_START_VERBOSE | METHOD_DC_END_VERBOSE) => {
+                self.method(bytes, event.version())
+            }
+            (RUNTIME, MODULE_LOAD) | (RUNDOWN, MODULE_DC_START | MODULE_DC_END) => self.module(bytes),
+            (RUNTIME, IL_TO_NATIVE_MAP) | (RUNDOWN, IL_TO_NATIVE_MAP_DC_START | IL_TO_NATIVE_MAP_DC_END) => {
+                self.map(bytes)
+            }
             _ => Ok(()),
         };
     }
