@@ -45,8 +45,8 @@ pub struct Event<'a> {
     /// Where the payload is in the stream, if it is deferred, see [`raw`](super::raw).
     pub deferred: Option<Deferred>,
     pub(super) stack: &'a [u8],
-    pub(super) activity: Option<Guid>,
-    pub(super) related_activity: Option<Guid>,
+    pub(super) activity: Option<&'a [u8; 16]>,
+    pub(super) related_activity: Option<&'a [u8; 16]>,
     pub(super) labels: &'a LabelList,
     pub(super) trace: &'a TraceInfo,
 }
@@ -79,12 +79,12 @@ impl<'a> Event<'a> {
 
     /// Id of the activity that the event is a part of.
     pub fn activity_id(&self) -> Option<Guid> {
-        self.activity
+        guid(self.activity)
     }
 
     /// Id of another activity, usually of the one that started this activity.
     pub fn related_activity_id(&self) -> Option<Guid> {
-        self.related_activity
+        guid(self.related_activity)
     }
 
     /// Verbosity: 1 critical to 5 verbose, 0 always. In version 6 an event can differ from its definition.
@@ -126,4 +126,9 @@ impl<'a> Event<'a> {
         // The trace object is refused unless it is 4 or 8.
         self.trace.pointer_size as u8
     }
+}
+
+/// Zeros stand for none.
+fn guid(bytes: Option<&[u8; 16]>) -> Option<Guid> {
+    bytes.filter(|bytes| **bytes != [0; 16]).map(|bytes| Guid::from_bytes(*bytes))
 }

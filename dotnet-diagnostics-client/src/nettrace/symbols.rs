@@ -36,11 +36,14 @@ pub struct Symbols {
     /// By address of the first byte. Of code that replaced other code the latest.
     methods: BTreeMap<u64, Code>,
     modules: HashMap<u64, Box<str>>,
-    /// IL offset and native offset, by method id and number of the compilation.
-    maps: HashMap<(u64, u64), Box<[(u32, u32)]>>,
+    /// By method id and number of the compilation.
+    maps: HashMap<(u64, u64), Box<[Mapping]>>,
     bytes: usize,
     left_out: u64,
 }
+
+/// An IL offset and its native offset, in bytes.
+type Mapping = (u32, u32);
 
 #[derive(Debug)]
 struct Code {
@@ -191,7 +194,7 @@ impl Symbols {
 }
 
 /// The IL offset of the last entry that is not after a native offset. Prologue and epilogue have none.
-fn il_offset(map: &[(u32, u32)], native_offset: u32) -> Option<u32> {
+fn il_offset(map: &[Mapping], native_offset: u32) -> Option<u32> {
     /// Negative numbers mark prologue, epilogue and code without IL.
     const FIRST_MARKER: u32 = u32::MAX - 2;
     let after = map.partition_point(|(_, native)| *native <= native_offset);

@@ -12,7 +12,6 @@ use super::super::sequence_point::SequencePoint;
 use super::super::sorter::Held;
 use super::super::v6;
 use super::{Cursor, EndState, Reader, Ready};
-use crate::guid::Guid;
 
 const FORGOTTEN_THREADS: &str =
     "there are too many threads to remember, so not every lost event can be counted";
@@ -26,7 +25,6 @@ impl Reader {
         let Held { blob, slot, .. } = *held;
         let labels = self.labels.get(blob.label_list);
         let offset = || self.blocks[slot].offset + u64::from(blob.payload) + u64::from(blob.deferred_before);
-        let given = |id: [u8; 16]| Some(Guid::from_bytes(id)).filter(|id| *id != Guid::default());
         Some(Event {
             metadata: self.metadata.record(held.metadata),
             sequence: blob.sequence,
@@ -38,21 +36,18 @@ impl Reader {
             deferred: (blob.payload_held < blob.payload_size)
                 .then(|| Deferred { offset: offset(), len: blob.payload_size as usize }),
             stack: held.stack.map_or(&[], |stack| self.blocks.slice(stack.slot, stack.at, stack.len)),
-            activity: self.guid(slot, blob.activity).or(labels.activity).and_then(given),
-            related_activity: self
-                .guid(slot, blob.related_activity)
-                .or(labels.related_activity)
-                .and_then(given),
+            activity: self.guid(slot, blob.activity).or(labels.activity.as_ref()),
+            related_activity: self.guid(slot, blob.related_activity).or(labels.related_activity.as_ref()),
             labels,
             trace: self.trace.as_ref()?,
         })
     }
 
-    fn guid(&self, slot: Slot, offset: BlockOffset) -> Option<[u8; 16]> {
+    fn guid(&self, slot: Slot, offset: BlockOffset) -> Option<&[u8; 16]> {
         if offset == ABSENT {
             return None;
         }
-        self.blocks.slice(slot, offset, 16).try_into().ok()
+        self.blocks.slice(slot, offset, 16).first_chunk()
     }
 
     pub(super) fn take_back_lent(&mut self) {
