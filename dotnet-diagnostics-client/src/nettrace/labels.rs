@@ -87,6 +87,7 @@ pub(super) struct Labels {
 
 impl Labels {
     /// A list. One without labels if the stream does not have it.
+    #[inline]
     pub(super) fn get(&self, index: u32) -> &LabelList {
         match index {
             0 => &NONE,

@@ -183,6 +183,7 @@ impl Reader {
     /// Says what is damaged, and where. The next call goes on: after a damaged block with the next block; after damage
     /// between objects ([`Error::is_fatal`]) with the held events. In the second case the rest of the stream is
     /// skipped, and [`Item::End`] comes after [`finish`](Self::finish).
+    #[inline]
     pub fn next_item(&mut self) -> Result<Option<Item<'_>>, Error> {
         match self.advance()? {
             Some(ready) => Ok(self.item(ready)),
@@ -191,6 +192,7 @@ impl Reader {
     }
 
     /// Goes to the next item, which [`item`](Self::item) then gives. In two steps, a caller can feed bytes in between.
+    #[inline]
     pub(crate) fn advance(&mut self) -> Result<Option<Ready>, Error> {
         self.take_back_lent();
         match self.step()? {
@@ -199,6 +201,7 @@ impl Reader {
         }
     }
 
+    #[inline]
     pub(crate) fn item(&self, ready: Ready) -> Option<Item<'_>> {
         Some(match ready {
             Ready::OutOfOrder => return None,

@@ -21,6 +21,7 @@ const MAX_REPORTED_IDS: usize = 1024;
 
 impl Reader {
     /// `None` before the trace object, which comes before all blocks.
+    #[inline]
     pub(super) fn event(&self, held: &Held) -> Option<Event<'_>> {
         let Held { blob, slot, .. } = *held;
         let labels = self.labels.get(blob.label_list);
@@ -43,6 +44,7 @@ impl Reader {
         })
     }
 
+    #[inline]
     fn guid(&self, slot: Slot, offset: BlockOffset) -> Option<&[u8; 16]> {
         if offset == ABSENT {
             return None;
