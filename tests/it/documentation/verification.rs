@@ -1,5 +1,5 @@
 //! Checks the tests that documents name: every figure of the schema has a row in `docs/verification.md`, and all tests
-//! named there, in `docs/reliability.md` and in `SECURITY.md` exist.
+//! named there, in `docs/client.md`, in `docs/reliability.md` and in `SECURITY.md` exist.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ pub(crate) fn register(suite: &mut Suite) {
         move || every_figure(&names)
     });
     suite.named("verification::every_named_test_exists", move || {
-        for page in ["docs/reliability.md", "SECURITY.md"] {
+        for page in ["docs/reliability.md", "docs/client.md", "SECURITY.md"] {
             if workspace::root().join(page).exists() {
                 check(page, |test| exists(test, &names)).context(page)?;
             }
