@@ -54,6 +54,12 @@ impl EventSession {
         self.version >= CollectTracingVersion::V5
     }
 
+    /// Whether the runtime applies [`SessionConfig::buffer_mode`](crate::SessionConfig::buffer_mode). If not, it drops
+    /// events.
+    pub fn honours_buffer_mode(&self) -> bool {
+        self.version >= CollectTracingVersion::V6
+    }
+
     /// Whether the runtime applies [`Rundown::Keyword`](crate::Rundown::Keyword). If not, it sends no rundown.
     pub fn honours_rundown_keyword(&self) -> bool {
         self.version >= CollectTracingVersion::V4

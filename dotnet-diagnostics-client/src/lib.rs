@@ -57,7 +57,9 @@ pub use crate::{
     pinned::{Dial, Pinned},
     port::{Advertise, DiagnosticPort, Listener, PortClient, PortConnections},
     process_status::ProcessStatus,
-    session::{CollectTracingVersion, EventFilter, Keywords, Level, Provider, Rundown, SessionConfig},
+    session::{
+        BufferMode, CollectTracingVersion, EventFilter, Keywords, Level, Provider, Rundown, SessionConfig,
+    },
     transport::{Peer, Stream, Transport},
 };
 #[cfg(feature = "client")]

@@ -16,13 +16,13 @@ impl Client {
     /// Those of [every command](Client#errors-of-every-command); [`HResult::FAIL`](crate::HResult::FAIL) if the runtime
     /// already has 64 sessions.
     pub async fn collect_tracing(&self, config: &SessionConfig) -> Result<EventSession> {
-        type Version = CollectTracingVersion;
-        let newest = Version::V5;
-        let older = [Version::V4, Version::V3, Version::V2];
+        let (newest, older) = config.versions();
         let operation = newest.command().into();
         config.validate().map_err(|source| Error::InvalidRequest { operation, source })?;
-        let request = |version: Version| prepare(version.command(), |payload| config.write(version, payload));
-        let (version, payload, stream) = self.run_newest(newest, &older, request).await?;
+        let request = |version: CollectTracingVersion| {
+            prepare(version.command(), |payload| config.write(version, payload))
+        };
+        let (version, payload, stream) = self.run_newest(newest, older, request).await?;
         let id = decode(version.command().into(), PayloadReader::new(&payload).u64())?;
         Ok(EventSession::new(SessionId(id), version, stream, self.clone()))
     }

@@ -32,6 +32,7 @@ commands! {
     COLLECT_TRACING_3 2 4 "CollectTracing3";
     COLLECT_TRACING_4 2 5 "CollectTracing4";
     COLLECT_TRACING_5 2 6 "CollectTracing5";
+    COLLECT_TRACING_6 2 7 "CollectTracing6";
     ATTACH_PROFILER 3 1 "AttachProfiler";
     STARTUP_PROFILER 3 2 "StartupProfiler";
     PROCESS_INFO 4 0 "ProcessInfo";

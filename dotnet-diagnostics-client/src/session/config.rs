@@ -32,6 +32,19 @@ pub struct SessionConfig {
     pub rundown: Rundown,
     /// Whether every event has its call stack. Runtimes before .NET 9 always send stacks.
     pub stackwalk: bool,
+    /// What happens when the buffers are full.
+    pub buffer_mode: BufferMode,
+}
+
+/// What a runtime does when the buffers of a session are full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum BufferMode {
+    /// It drops the newest events.
+    #[default]
+    Drop = 0,
+    /// The threads of the program wait until there is room. Needs CollectTracing6 (.NET 11); older runtimes drop events.
+    Block = 1,
 }
 
 /// The rundown of a session: events at its end about methods, modules and settings that existed before it.
@@ -82,6 +95,9 @@ impl CollectTracingVersion {
     pub const V4: Self = Self(4);
     /// CollectTracing5, .NET 10: adds [`Provider::event_filter`].
     pub const V5: Self = Self(5);
+    /// CollectTracing6, .NET 11: adds [`SessionConfig::buffer_mode`]. Written by its documentation; no runtime that knows
+    /// it was at hand.
+    pub const V6: Self = Self(6);
 
     /// The number at the end of the command's name.
     pub const fn number(self) -> u8 {
@@ -93,7 +109,8 @@ impl CollectTracingVersion {
             2 => Command::COLLECT_TRACING_2,
             3 => Command::COLLECT_TRACING_3,
             4 => Command::COLLECT_TRACING_4,
-            _ => Command::COLLECT_TRACING_5,
+            5 => Command::COLLECT_TRACING_5,
+            _ => Command::COLLECT_TRACING_6,
         }
     }
 }
@@ -107,6 +124,7 @@ impl SessionConfig {
             circular_buffer_mb: 256,
             rundown: Rundown::None,
             stackwalk: false,
+            buffer_mode: BufferMode::Drop,
         }
     }
 
@@ -128,6 +146,23 @@ impl SessionConfig {
         Self { stackwalk, ..self }
     }
 
+    /// The same with another behaviour when the buffers are full.
+    #[must_use]
+    pub fn buffer_mode(self, buffer_mode: BufferMode) -> Self {
+        Self { buffer_mode, ..self }
+    }
+
+    /// The newest variant to ask for, and older ones, the newest first. Only what needs CollectTracing6 asks for it: a
+    /// runtime that does not know a command leaks a file descriptor.
+    pub(crate) fn versions(&self) -> (CollectTracingVersion, &'static [CollectTracingVersion]) {
+        type Version = CollectTracingVersion;
+        const OLDER: &[Version] = &[Version::V5, Version::V4, Version::V3, Version::V2];
+        match self.buffer_mode {
+            BufferMode::Drop => (Version::V5, &OLDER[1..]),
+            BufferMode::Block => (Version::V6, OLDER),
+        }
+    }
+
     /// Checks for values that no runtime accepts; some runtimes crash on them.
     /// [`Client::collect_tracing`](crate::Client::collect_tracing) does this too.
     ///
@@ -141,8 +176,8 @@ impl SessionConfig {
         if !(1..=MAX_PROVIDERS).contains(&self.providers.len()) {
             return Err(InvalidRequest::ProviderCount { count: self.providers.len(), max: MAX_PROVIDERS });
         }
-        // The encoding checks names, arguments and the total length. Variant 5 is the longest.
-        let newest = CollectTracingVersion::V5;
+        // The encoding checks names, arguments and the total length. Variant 6 is the longest.
+        let newest = CollectTracingVersion::V6;
         Request::new(newest.command(), |payload| self.write(newest, payload)).map(drop)
     }
 
@@ -182,6 +217,9 @@ impl SessionConfig {
                 }
             }
         }
+        if version >= CollectTracingVersion::V6 {
+            payload.u32(self.buffer_mode as u32);
+        }
         payload
     }
 }
@@ -192,11 +230,12 @@ mod tests {
     use super::*;
     use crate::message::HEADER_SIZE;
 
-    const ALL_VERSIONS: [CollectTracingVersion; 4] = [
+    const ALL_VERSIONS: [CollectTracingVersion; 5] = [
         CollectTracingVersion::V2,
         CollectTracingVersion::V3,
         CollectTracingVersion::V4,
         CollectTracingVersion::V5,
+        CollectTracingVersion::V6,
     ];
 
     fn config() -> SessionConfig {
@@ -214,14 +253,16 @@ mod tests {
         let provider = b"\x01\0\0\0\0\0\0\0\x04\0\0\0\x02\0\0\0P\0\0\0\0\0\0\0";
         let one = b"\x01\0\0\0";
         let head = b"\0\x01\0\0\x01\0\0\0";
-        let expected: [&[&[u8]]; 4] = [
+        let expected: [&[&[u8]]; 5] = [
             &[head, b"\0", one, provider],
             &[head, b"\0", b"\0", one, provider],
             &[head, b"\x01\0\0\0\0\0\0\0", b"\0", one, provider],
             &[b"\0\0\0\0", head, b"\x01\0\0\0\0\0\0\0", b"\0", one, provider, b"\0\0\0\0\0"],
+            &[b"\0\0\0\0", head, b"\x01\0\0\0\0\0\0\0", b"\0", one, provider, b"\0\0\0\0\0", b"\x01\0\0\0"],
         ];
+        let config = config().buffer_mode(BufferMode::Block);
         for (version, parts) in ALL_VERSIONS.into_iter().zip(expected) {
-            assert_eq!(payload(&config(), version), parts.concat(), "{version:?}");
+            assert_eq!(payload(&config, version), parts.concat(), "{version:?}");
         }
     }
 
@@ -236,10 +277,10 @@ mod tests {
             }
         };
         let all = |rundown| ALL_VERSIONS.map(|version| of(rundown, version));
-        assert_eq!(all(Rundown::None), [0; 4]);
-        assert_eq!(all(Rundown::Default), [1, 1, 0x8002_0139, 0x8002_0139]);
-        assert_eq!(all(Rundown::Keyword(Keywords(0x11))), [0, 0, 0x11, 0x11]);
-        assert_eq!(all(Rundown::KeywordOrDefault(Keywords(0x11))), [1, 1, 0x11, 0x11]);
+        assert_eq!(all(Rundown::None), [0; 5]);
+        assert_eq!(all(Rundown::Default), [1, 1, 0x8002_0139, 0x8002_0139, 0x8002_0139]);
+        assert_eq!(all(Rundown::Keyword(Keywords(0x11))), [0, 0, 0x11, 0x11, 0x11]);
+        assert_eq!(all(Rundown::KeywordOrDefault(Keywords(0x11))), [1, 1, 0x11, 0x11, 0x11]);
     }
 
     #[test]
@@ -269,7 +310,7 @@ mod tests {
                 |c| c.providers[0].arguments = Some("a\0".into()),
                 "the provider argument text contains a NUL character",
             ),
-            (|c| c.providers[0].name = "x".repeat(40_000), "the request has 80052 bytes, 65515 are possible"),
+            (|c| c.providers[0].name = "x".repeat(40_000), "the request has 80056 bytes, 65515 are possible"),
         ];
         for (change, expected) in cases {
             let mut config = config();

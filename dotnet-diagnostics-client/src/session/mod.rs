@@ -3,5 +3,5 @@
 mod config;
 mod provider;
 
-pub use config::{CollectTracingVersion, Rundown, SessionConfig};
+pub use config::{BufferMode, CollectTracingVersion, Rundown, SessionConfig};
 pub use provider::{EventFilter, Keywords, Level, Provider};

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use dotnet_diagnostics_client::{
-    CollectTracingVersion, Command, CoreDump, DumpKind, Error, EventFilter, Guid, HResult, InvalidRequest,
-    Keywords, Level, Operation, PerfMap, Provider, Rundown, SessionConfig, SessionId,
+    BufferMode, CollectTracingVersion, Command, CoreDump, DumpKind, Error, EventFilter, Guid, HResult,
+    InvalidRequest, Keywords, Level, Operation, PerfMap, Provider, Rundown, SessionConfig, SessionId,
 };
 use tokio::io::AsyncReadExt;
 
@@ -185,6 +185,19 @@ fn a_session_on_an_old_runtime_says_what_it_could_not_ask_for() {
     });
     let ids: Vec<u8> = requests.iter().map(|r| r[17]).collect();
     assert_eq!(ids, [6, 5, 4, 3]);
+}
+
+#[test]
+fn only_a_session_that_blocks_asks_for_the_newest_variant() {
+    let session = session().buffer_mode(BufferMode::Block);
+    let answers = vec![error(UNKNOWN_COMMAND), ok(&1u64.to_le_bytes())];
+    let requests = scripted(answers, async |client| {
+        let accepted = client.collect_tracing(&session).await.unwrap();
+        assert_eq!((accepted.version().number(), accepted.honours_buffer_mode()), (5, false));
+    });
+    let ids: Vec<u8> = requests.iter().map(|r| r[17]).collect();
+    assert_eq!(ids, [7, 6]);
+    assert!(requests[0].ends_with(&[1, 0, 0, 0]));
 }
 
 #[test]
