@@ -28,10 +28,13 @@ pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Every method is cancel safe in that dropping its future closes the connection. Whether the runtime has executed the
 /// command is then not known.
 ///
+/// # Panics
+/// Commands need a tokio runtime with IO and time.
+///
 /// # Errors of every command
-/// [`Error::Stale`], [`Error::PermissionDenied`] and [`Error::Impostor`] from connecting; [`Error::Timeout`], [`Error::Closed`] and [`Error::Io`] from the connection;
-/// [`Error::InvalidRequest`] for values that must not be sent; [`Error::Runtime`] if the runtime refuses; and
-/// [`Error::Protocol`] if the answer is not understood.
+/// [`Error::Stale`], [`Error::PermissionDenied`] and [`Error::Impostor`] from connecting; [`Error::Timeout`],
+/// [`Error::Closed`] and [`Error::Io`] from the connection; [`Error::InvalidRequest`] for values that must not be sent;
+/// [`Error::Runtime`] if the runtime refuses; and [`Error::Protocol`] if the answer is not understood.
 #[derive(Debug, Clone)]
 pub struct Client {
     transport: Transport,

@@ -45,7 +45,10 @@ impl fmt::Debug for Listener {
 }
 
 impl Listener {
-    /// Starts to listen. Must be called within a tokio runtime.
+    /// Starts to listen.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime with IO.
     ///
     /// # Errors
     /// [`Error::PathTooLong`] for a socket path of more than 100 bytes (with 108 bytes, .NET 8 and 9 hang at their
@@ -161,11 +164,17 @@ impl DiagnosticPort {
     ///
     /// # Errors
     /// Those of [`Listener::bind`].
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime with IO and time.
     pub fn bind(endpoint: Endpoint) -> Result<Self> {
         Ok(Self::serve(Listener::bind(endpoint)?))
     }
 
     /// Accepts connections on this listener in a task of the current tokio runtime.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime with IO and time.
     pub fn serve(listener: Listener) -> Self {
         let (sender, runtimes) = mpsc::unbounded_channel();
         Self {
