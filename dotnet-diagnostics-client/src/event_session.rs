@@ -8,12 +8,8 @@ use tokio::io::{AsyncRead, ReadBuf};
 
 use crate::client::Client;
 use crate::event_stream::{EventStream, StopHandle};
-use crate::session::CollectTracingVersion;
+use crate::session::{CollectTracingVersion, SessionId};
 use crate::transport::Stream;
-
-/// Id of a session in its runtime. The id is an address there, so two sessions in a row can have the same one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct SessionId(pub u64);
 
 /// A running session. [`into_split`](Self::into_split) gives its events; reading it gives the bytes of its nettrace
 /// stream.
@@ -26,6 +22,7 @@ pub struct SessionId(pub u64);
 ///   it early: the runtime notices at its next write.
 /// - When a process is killed, the stream just ends. At most about the last 100 ms of events are then missing.
 #[derive(Debug)]
+#[must_use = "the process hangs when it exits, unless the session is read or dropped"]
 pub struct EventSession {
     id: SessionId,
     version: CollectTracingVersion,

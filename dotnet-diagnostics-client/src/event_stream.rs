@@ -10,22 +10,25 @@ use std::time::Duration;
 
 use tokio::io::AsyncReadExt;
 use tokio::sync::Notify;
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::client::Client;
 use crate::error::{Error, Result};
-use crate::event_session::SessionId;
 use crate::nettrace::{self, Item, Reader};
+use crate::session::SessionId;
 use crate::transport::Stream;
 
 const CHUNK_BYTES: usize = 64 * 1024;
 /// The runtime flushes its buffers about every 100 ms. After a stream has been quiet for this long, a flush is over.
 const QUIET: Duration = Duration::from_millis(250);
+/// How long the stream may go on after the runtime has hung up on the command to stop.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// The events of a session, see [`EventSession::into_split`](crate::EventSession::into_split).
 ///
 /// Events come in the order of time, at most about a third of a second after they occurred. If nobody calls
 /// [`next`](Self::next), the runtime drops events, and the process hangs when it exits.
+#[must_use = "the process hangs when it exits, unless the stream is read or dropped"]
 pub struct EventStream {
     stream: Stream,
     reader: Reader,
@@ -47,13 +50,19 @@ struct StopState {
 /// The command that ends the session.
 enum Stopping {
     NotYet(Client, SessionId),
-    Sent(Pin<Box<dyn Future<Output = Result<()>> + Send>>),
+    Sent(Answer),
+    /// The runtime has hung up. If the process has ended, so does the stream, which says enough.
+    HungUp(Instant, Option<Error>),
     Done,
 }
 
+/// The client and the id come back for another attempt.
+type Answer = Pin<Box<dyn Future<Output = (Client, SessionId, Result<()>)> + Send>>;
+
 impl StopHandle {
     /// Asks for the end of the session and returns at once. [`EventStream::next`] then sends the command, and gives the
-    /// events that the runtime still has and the rundown. Asking again has no effect.
+    /// events that the runtime still has and the rundown. The runtime may take as long as it wants; drop the stream to
+    /// end it at once. Asking again has no effect, unless [`StreamError::Stop`] has come.
     pub fn stop(&self) {
         self.0.requested.store(true, Ordering::Release);
         self.0.changed.notify_one();
@@ -70,7 +79,7 @@ pub enum StreamError {
     /// A part of the stream is damaged. The next call goes on after it.
     #[error(transparent)]
     Damaged(#[from] nettrace::Error),
-    /// The runtime did not accept the command to stop. The session continues.
+    /// The runtime did not accept the command to stop. The session continues and can be asked to stop again.
     #[error("the session could not be stopped")]
     Stop(#[source] Error),
 }
@@ -121,6 +130,8 @@ impl EventStream {
         let Self { stream, reader, chunk, stop, stopping } = self;
         tokio::select! {
             biased;
+            // First: a stream that always has bytes must not put the stop off.
+            stopped = stopping.drive(stop) => stopped.map_err(StreamError::Stop)?,
             read = timeout(QUIET, stream.read(chunk)) => match read {
                 Ok(Ok(0)) => reader.finish(),
                 Ok(Ok(bytes)) => reader.feed(&chunk[..bytes]),
@@ -128,7 +139,6 @@ impl EventStream {
                 Ok(Err(error)) => return Err(StreamError::Io(error)),
                 Err(_quiet) => reader.release_held(),
             },
-            stopped = stopping.drive(stop) => stopped.map_err(StreamError::Stop)?,
         }
         Ok(())
     }
@@ -148,15 +158,29 @@ impl Stopping {
                     while !stop.requested.load(Ordering::Acquire) {
                         stop.changed.notified().await;
                     }
-                    *self = Self::Sent(Box::pin(client.clone().stop_tracing_without_timeout(*id)));
+                    let (client, id) = (client.clone(), *id);
+                    *self = Self::Sent(Box::pin(async move {
+                        let answer = client.clone().stop_tracing_without_timeout(id).await;
+                        (client, id, answer)
+                    }));
                 }
-                Self::Sent(answer) => {
-                    let answer = answer.await;
+                Self::Sent(answer) => match answer.await {
+                    (_, _, Ok(())) => *self = Self::Done,
+                    (_, _, Err(error @ (Error::Stale { .. } | Error::Closed { .. }))) => {
+                        *self = Self::HungUp(Instant::now() + GRACE, Some(error));
+                    }
+                    (client, id, Err(error)) => {
+                        stop.requested.store(false, Ordering::Release);
+                        *self = Self::NotYet(client, id);
+                        return Err(error);
+                    }
+                },
+                Self::HungUp(until, error) => {
+                    sleep_until(*until).await;
+                    let error = error.take();
                     *self = Self::Done;
-                    // If the process has ended, the stream ends too, and says so.
-                    match answer {
-                        Err(Error::Stale { .. } | Error::Closed { .. }) | Ok(()) => {}
-                        Err(error) => return Err(error),
+                    if let Some(error) = error {
+                        return Err(error);
                     }
                 }
                 Self::Done => pending().await,

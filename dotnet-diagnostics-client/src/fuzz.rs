@@ -6,7 +6,7 @@ use crate::client::Client;
 use crate::guid::Guid;
 use crate::port::Advertise;
 use crate::session::{Level, Provider, SessionConfig};
-use crate::transport::Transport;
+use crate::way::Transport;
 use crate::{CoreDump, PerfMap};
 
 /// Decodes the bytes as the answer to every command, and as an advertisement.

@@ -25,6 +25,8 @@ mod event_session;
 #[cfg(feature = "client")]
 mod event_stream;
 #[cfg(feature = "client")]
+mod exchange;
+#[cfg(feature = "client")]
 mod hresult;
 #[cfg(feature = "client")]
 mod message;
@@ -40,6 +42,8 @@ mod session;
 mod sys;
 #[cfg(feature = "client")]
 mod transport;
+#[cfg(feature = "client")]
+mod way;
 
 pub use guid::{Guid, ParseGuidError};
 
@@ -50,7 +54,7 @@ pub use crate::{
     discovery::{Found, Listing, NotFound, NotFoundReason, RejectReason, Rejected, SearchedDirectory},
     endpoint::Endpoint,
     error::{Error, Result},
-    event_session::{EventSession, SessionId},
+    event_session::EventSession,
     event_stream::{EventStream, StopHandle, StreamError},
     hresult::HResult,
     message::{Command, InvalidRequest, Operation, ProtocolError},
@@ -59,8 +63,10 @@ pub use crate::{
     process_status::ProcessStatus,
     session::{
         BufferMode, CollectTracingVersion, EventFilter, Keywords, Level, Provider, Rundown, SessionConfig,
+        SessionId,
     },
-    transport::{Peer, Stream, Transport},
+    transport::{Peer, Stream},
+    way::Transport,
 };
 #[cfg(feature = "client")]
 #[allow(unused_imports, unreachable_pub, reason = "some systems have nothing of their own")]

@@ -24,7 +24,7 @@ impl Pinned {
         sys::Pin::new(pid).map(|pin| Self(Arc::new(pin)))
     }
 
-    /// Pins the process that listens at an endpoint. `None` if the operating system does not tell which one that is.
+    /// Pins the process that listens at an endpoint. Cancel safe. `None` if the operating system does not tell which one that is.
     ///
     /// # Errors
     /// [`Error::PermissionDenied`] or [`Error::Io`]; [`Error::Stale`] if the process has ended.

@@ -5,7 +5,7 @@
 //! start until it gets the command to resume; with `nosuspend` it is not.
 
 mod advertise;
-mod router;
+pub(crate) mod router;
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::task::{JoinHandle, JoinSet};
-use tokio::time::{Duration, timeout};
+use tokio::time::{Duration, sleep, timeout};
 
 use crate::client::Client;
 use crate::endpoint::Endpoint;
@@ -120,6 +120,7 @@ async fn advertised(stream: Stream) -> Result<Advertise> {
 /// Dropping the port removes its socket and closes the connections that no `PortClient` can use any more. Sessions
 /// continue, and a `PortClient` can still run one command if its runtime has connected already.
 #[derive(Debug)]
+#[must_use = "a runtime that has connected waits until it is resumed"]
 pub struct DiagnosticPort {
     endpoint: Endpoint,
     setting: String,
@@ -216,6 +217,18 @@ impl Drop for DiagnosticPort {
     }
 }
 
+/// Connections that have not said who they are. More have to wait, for [`ADVERTISEMENT_TIMEOUT`] at most.
+const MAX_UNREAD: usize = 256;
+const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Whether accepting can work again later: there are too many open files, or the peer has gone already.
+fn passes(error: &std::io::Error) -> bool {
+    // ENFILE and EMFILE of Linux, macOS and the BSDs.
+    const OUT_OF_DESCRIPTORS: [Option<i32>; 2] = [Some(23), Some(24)];
+    error.kind() == std::io::ErrorKind::ConnectionAborted
+        || OUT_OF_DESCRIPTORS.contains(&error.raw_os_error())
+}
+
 /// Accepts until that fails. Advertisements are read concurrently, so that a silent peer delays no other.
 async fn accept_all(
     mut listener: Listener,
@@ -225,10 +238,11 @@ async fn accept_all(
     let mut advertisements = JoinSet::new();
     loop {
         tokio::select! {
-            accepted = listener.accept_raw() => match accepted {
+            accepted = listener.accept_raw(), if advertisements.len() < MAX_UNREAD => match accepted {
                 Ok(stream) => {
                     advertisements.spawn(advertised(stream));
                 }
+                Err(Error::Io { source, .. }) if passes(&source) => sleep(ACCEPT_RETRY_INTERVAL).await,
                 Err(error) => {
                     let _ = runtimes.send(Err(error));
                     return router.close();

@@ -1,7 +1,8 @@
 //! Command set 1, Dump: writes a core dump of the target.
 
-use crate::client::{Client, decode_result, prepare};
+use crate::client::Client;
 use crate::error::Result;
+use crate::exchange::{decode_result, prepare};
 use crate::message::Command;
 
 /// The flags of WriteCoreDump2 and 3.
@@ -90,7 +91,8 @@ impl Client {
     /// written; meanwhile the process stands still.
     ///
     /// A dump of a large process takes longer than the [default timeout](crate::DEFAULT_TIMEOUT); use
-    /// [`with_timeout`](Self::with_timeout). What an older runtime cannot express is left out: WriteCoreDump (before
+    /// [`with_timeout`](Self::with_timeout). **After a dump that failed because the runtime has no `createdump`, the runtime
+    /// may take no further commands**: .NET 8, 9 and 10 were seen to remove their socket. What an older runtime cannot express is left out: WriteCoreDump (before
     /// .NET 6) has only [`CoreDump::log`].
     ///
     /// # Errors

@@ -1,10 +1,11 @@
 //! Command set 2, EventPipe: starts and stops event sessions.
 
-use crate::client::{Client, decode, prepare};
+use crate::client::Client;
 use crate::error::{Error, Result};
-use crate::event_session::{EventSession, SessionId};
+use crate::event_session::EventSession;
+use crate::exchange::{decode, prepare};
 use crate::message::{Command, PayloadReader};
-use crate::session::{CollectTracingVersion, SessionConfig};
+use crate::session::{CollectTracingVersion, SessionConfig, SessionId};
 
 /// The EventPipe command set.
 impl Client {

@@ -1,7 +1,8 @@
 //! Command set 4, Process: process information, environment, and resuming at the start.
 
-use crate::client::{Client, decode, decode_result, prepare, prepare_empty, read_exact};
+use crate::client::Client;
 use crate::error::{Error, Result};
+use crate::exchange::{decode, decode_result, prepare, prepare_empty, read_exact};
 use crate::guid::Guid;
 use crate::message::{Command, InvalidRequest, Operation, PayloadReader, ProtocolError, Request};
 

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use crate::client::{Client, Deadline, decode_result, prepare};
+use crate::client::Client;
 use crate::error::Result;
+use crate::exchange::{Deadline, decode_result, prepare};
 use crate::guid::Guid;
 use crate::hresult::HResult;
 use crate::message::{Command, Request};

@@ -4,12 +4,11 @@ use std::time::SystemTime;
 
 use super::bytes::Bytes;
 use super::field::Sizes;
-use super::fields::Fields;
-use super::item::Deferred;
 use super::labels::{LabelList, LabelValue};
 use super::metadata::Metadata;
 use super::stack::Stack;
 use super::trace::TraceInfo;
+use super::value::Fields;
 use crate::guid::Guid;
 
 /// One event. It borrows from the reader until the next item is asked for.
@@ -126,6 +125,17 @@ impl<'a> Event<'a> {
         // The trace object is refused unless it is 4 or 8.
         self.trace.pointer_size as u8
     }
+}
+
+/// Where a stream has a deferred payload, its first bytes included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Deferred {
+    /// Offset in bytes from the start of the stream, or of the file if the stream has
+    /// [several](super::raw::RawReader::next_part).
+    pub offset: u64,
+    /// Length in bytes.
+    pub len: usize,
 }
 
 /// Zeros stand for none.

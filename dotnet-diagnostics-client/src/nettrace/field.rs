@@ -7,7 +7,7 @@ pub(super) const OVERHEAD_BYTES: usize = 64;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Field {
-    /// Name of the field. EventCounters have a field without a name, a struct around all others.
+    /// Name of the field, of at most 256 characters. Empty for a struct around all other fields, as EventCounters have.
     pub name: Box<str>,
     /// Type of the field.
     pub field_type: FieldType,
@@ -180,6 +180,18 @@ impl FieldType {
             Self::Padding { bytes_64, .. } => (*bytes_64).into(),
             _ => return None,
         })
+    }
+
+    /// Whether no value of it takes any bytes.
+    pub(super) fn is_without_bytes(&self) -> bool {
+        match self {
+            Self::Struct(fields) => fields.is_empty(),
+            Self::Array(array) => match array.length {
+                ArrayLength::Fixed(len) => len == 0 || array.element.is_without_bytes(),
+                _ => false,
+            },
+            _ => false,
+        }
     }
 
     fn has_bool(&self) -> bool {

@@ -15,6 +15,11 @@ const FIXED_ARRAY: u32 = 22;
 const RELATIVE_LOCATION: u32 = 24;
 const DATA_LOCATION: u32 = 25;
 
+/// Arrays elsewhere in the payload that one definition can have: each can name the same bytes.
+const MAX_LOCATED: usize = 32;
+/// Longer names are cut. They appear once for each element of an array of structs.
+const MAX_NAME_CHARS: usize = 256;
+
 /// The three encodings of a list.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Encoding {
@@ -28,13 +33,17 @@ pub(super) enum Encoding {
 
 /// Reads the list of fields of one definition.
 pub(super) fn fields(bytes: &mut Bytes<'_>, encoding: Encoding) -> Result<Vec<Field>> {
-    FieldReader { encoding, left: MAX_FIELDS }.fields(bytes, 0)
+    FieldReader { encoding, left: MAX_FIELDS, located: MAX_LOCATED, in_array: false }.fields(bytes, 0)
 }
 
 struct FieldReader {
     encoding: Encoding,
     /// How many fields the definition may still have.
     left: usize,
+    /// How many of its fields may still be elsewhere in the payload.
+    located: usize,
+    /// Within the element of an array.
+    in_array: bool,
 }
 
 impl FieldReader {
@@ -50,7 +59,18 @@ impl FieldReader {
             .left
             .checked_sub(count)
             .ok_or(Malformed("a definition has more fields than the reader's limit allows"))?;
-        (0..count).map(|_| self.field(bytes, depth)).collect()
+        let mut fields = Vec::new();
+        for _ in 0..count {
+            let mut field = self.field(bytes, depth)?;
+            // Fields without bytes say nothing, and could be repeated without end.
+            if !field.field_type.is_without_bytes() {
+                if let Some((end, _)) = field.name.char_indices().nth(MAX_NAME_CHARS) {
+                    field.name = field.name[..end].into();
+                }
+                fields.push(field);
+            }
+        }
+        Ok(fields)
     }
 
     fn field(&mut self, bytes: &mut Bytes<'_>, depth: u32) -> Result<Field> {
@@ -90,7 +110,15 @@ impl FieldReader {
         if depth > MAX_DEPTH {
             return Err(Malformed("fields are nested too deeply"));
         }
+        if matches!(length, ArrayLength::RelativeLocation | ArrayLength::DataLocation) {
+            match self.located.checked_sub(1).filter(|_| !self.in_array) {
+                Some(left) => self.located = left,
+                None => return Ok(FieldType::Unknown(code)),
+            }
+        }
+        let within = std::mem::replace(&mut self.in_array, true);
         let element = self.field_type(bytes, depth + 1)?;
+        self.in_array = within;
         // The length of such an array follows its element type.
         let length = match length {
             ArrayLength::Fixed(_) => ArrayLength::Fixed(bytes.u16()?),

@@ -30,17 +30,6 @@ pub enum Item<'a> {
     End(End),
 }
 
-/// Where a stream has a deferred payload, its first bytes included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Deferred {
-    /// Offset in bytes from the start of the stream, or of the file if the stream has
-    /// [several](super::raw::RawReader::next_part).
-    pub offset: u64,
-    /// Length in bytes.
-    pub len: usize,
-}
-
 /// Events missing from a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

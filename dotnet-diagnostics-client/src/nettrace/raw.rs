@@ -6,8 +6,8 @@ use super::container::Container;
 use super::metadata::Metadata;
 use super::reader::{EndState, Reader};
 
+pub use super::event::Deferred;
 pub use super::event_block::{EventBlock, RepeatedEvent};
-pub use super::item::Deferred;
 pub use super::object::ObjectSpan;
 
 mod sealed {

@@ -54,11 +54,19 @@ struct Code {
     method: Method,
 }
 
+impl Code {
+    /// Memory in bytes.
+    fn memory(&self) -> usize {
+        let Method { type_name, name, signature, .. } = &self.method;
+        size_of::<Self>() + type_name.len() + name.len() + signature.len()
+    }
+}
+
 /// A method.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Method {
-    /// Namespace and type, such as `System.Collections.Generic.List`1[System.Int32]`.
+    /// Namespace and type, such as ``System.Collections.Generic.List`1[System.Int32]``.
     pub type_name: Box<str>,
     /// Name of the method.
     pub name: Box<str>,
@@ -156,10 +164,17 @@ impl Symbols {
                 bytes.u64()?
             }
         };
-        let method = Method { type_name, name, signature, token };
-        let texts = method.type_name.len() + method.name.len() + method.signature.len();
-        if self.has_room(size_of::<Code>() + texts) {
-            self.methods.insert(start, Code { id, rejit_id, module_id, size_bytes, method });
+        let code = Code {
+            id,
+            rejit_id,
+            module_id,
+            size_bytes,
+            method: Method { type_name, name, signature, token },
+        };
+        if self.has_room(code.memory())
+            && let Some(before) = self.methods.insert(start, code)
+        {
+            self.bytes -= before.memory() + OVERHEAD_BYTES;
         }
         Ok(())
     }
@@ -170,8 +185,10 @@ impl Symbols {
         bytes.take(8 + 4 + 4)?;
         let (il_path, native_path) = (bytes.utf16z()?, bytes.utf16z()?);
         let path = if il_path.is_empty() { native_path } else { il_path };
-        if self.has_room(path.len()) {
-            self.modules.insert(id, path);
+        if self.has_room(path.len())
+            && let Some(before) = self.modules.insert(id, path)
+        {
+            self.bytes -= before.len() + OVERHEAD_BYTES;
         }
         Ok(())
     }
@@ -188,7 +205,9 @@ impl Symbols {
             |bytes: &[u8]| bytes.as_chunks().0.iter().map(|n| u32::from_le_bytes(*n)).collect::<Vec<_>>();
         let mut map: Vec<_> = numbers(il).into_iter().zip(numbers(native)).collect();
         map.sort_by_key(|(_, native)| *native);
-        self.maps.insert((id, rejit_id), map.into());
+        if let Some(before) = self.maps.insert((id, rejit_id), map.into()) {
+            self.bytes -= before.len() * 8 + OVERHEAD_BYTES;
+        }
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! The advertisement of a runtime, 34 bytes: `"ADVR_V1\0"`, cookie, process id, two reserved bytes.
 
-use crate::client::{self, read_exact};
 use crate::error::Result;
+use crate::exchange::{self, read_exact};
 use crate::guid::Guid;
 use crate::message::{Operation, PayloadReader, ProtocolError};
 use crate::transport::Stream;
@@ -27,7 +27,7 @@ impl Advertise {
     pub(crate) async fn read(mut stream: Stream) -> Result<Self> {
         let mut bytes = [0; SIZE];
         read_exact(&mut stream, &mut bytes, OPERATION).await?;
-        let (cookie, pid) = client::decode(OPERATION, decode(&bytes))?;
+        let (cookie, pid) = exchange::decode(OPERATION, decode(&bytes))?;
         Ok(Self { cookie, pid, stream })
     }
 }

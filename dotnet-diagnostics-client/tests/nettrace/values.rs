@@ -157,6 +157,50 @@ fn elements_without_bytes_are_refused() {
 }
 
 #[test]
+fn fields_without_bytes_are_left_out() {
+    let inner = list(&[v5("nothing", code(1).raw(list(&[]).0))]);
+    let fields = [v5("a", code(9)), v5("empty", code(1).raw(&inner.0)), v5("b", code(9))];
+    assert_eq!(read(&stream(&fields, &[1, 0, 0, 0, 2, 0, 0, 0])), (vec!["a=1".into(), "b=2".into()], 0));
+}
+
+#[test]
+fn long_names_are_cut() {
+    let fields = [v5(&"n".repeat(300), code(6))];
+    assert_eq!(read(&stream(&fields, &[7])).0, [format!("{}=7", "n".repeat(256))]);
+}
+
+#[test]
+fn names_and_texts_cannot_command_a_terminal() {
+    let inner = list(&[v5("\u{1b}[31m", code(18))]);
+    let fields = [v5("s", code(1).raw(&inner.0))];
+    let (texts, _) = read(&stream(&fields, &Bytes::new().text("\u{1b}]0;x\u{7}\u{202e}").0));
+    assert!(!texts[0].contains(|c: char| c.is_control() || c == '\u{202e}'), "{texts:?}");
+}
+
+#[test]
+fn the_text_of_a_value_has_a_limit() {
+    let inner = list(&[v5(&"n".repeat(250), code(6))]);
+    let fields = [v5("list", code(19).u32(1).raw(&inner.0))];
+    let payload = Bytes::new().u16(60_000).raw(vec![1; 60_000]);
+    let (texts, unread) = read(&stream(&fields, &payload.0));
+    assert!(texts[0].ends_with('…') && texts[0].len() <= (1 << 20) + 16, "{}", texts[0].len());
+    assert_eq!(unread, 0);
+}
+
+#[test]
+fn arrays_elsewhere_are_no_elements_and_few() {
+    let of = |codes: &[u8]| Bytes::new().raw(codes);
+    // An array of arrays that all are the same bytes, and more such arrays than a definition may have.
+    let element = [("all", of(&[22, 25, 6]).u16(2))];
+    let unread = |fields: &[(&str, Bytes)], payload: &[u8]| {
+        read(&v6_stream(fields, Bytes::new().u8(0x84).u64(1), payload)).1
+    };
+    assert_eq!(unread(&element, &[0, 0, 8, 0, 0, 0, 8, 0]), 1);
+    let many: Vec<_> = (0..33).map(|_| ("a", of(&[25, 6]))).collect();
+    assert_eq!(unread(&many, &[0, 0, 1, 0].repeat(33)), 1);
+}
+
+#[test]
 fn a_definition_with_too_many_fields_has_none() {
     let fields: Vec<_> = (0..1025).map(|_| v5("f", code(6))).collect();
     assert_eq!(read(&stream(&fields, &[7; 1025])), (vec![], 0));

@@ -1,6 +1,6 @@
 //! Where the runtime writes an event otherwise than its manifest says.
 
-use super::ClrEvent;
+use super::table::ClrEvent;
 use crate::nettrace::field::{ArrayLength, Field, FieldType, Sizes};
 
 /// Changes the fields of such an event.
@@ -52,43 +52,5 @@ fn pad(fields: &mut Vec<Field>, end_32: usize, to_32: usize, end_64: usize, to_6
     let (bytes_32, bytes_64) = (missing(end_32, to_32), missing(end_64, to_64));
     if (bytes_32, bytes_64) != (0, 0) {
         fields.push(Field::new("", FieldType::Padding { bytes_32, bytes_64 }));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::{PRIVATE, RUNDOWN, RUNTIME, event};
-    use super::*;
-
-    fn elements(id: u32) -> &'static [Field] {
-        let event = event(RUNTIME, id, 0).unwrap();
-        let Some(FieldType::Array(array)) = event.fields.last().map(|field| &field.field_type) else {
-            panic!("{event:?}");
-        };
-        let FieldType::Struct(fields) = &array.element else { panic!("{event:?}") };
-        fields
-    }
-
-    #[test]
-    fn elements_are_as_large_as_the_runtime_writes_them() {
-        let size = |id, pointer_bytes| -> usize {
-            elements(id)
-                .iter()
-                .filter_map(|field| field.field_type.fixed_size(Sizes::new(pointer_bytes)))
-                .sum()
-        };
-        assert_eq!((size(208, 8), size(208, 4)), (32, 20));
-        assert_eq!((size(209, 8), size(209, 4)), (16, 12));
-    }
-
-    #[test]
-    fn a_stack_has_as_many_frames_as_it_says() {
-        for (provider, id) in [(RUNTIME, 82), (RUNDOWN, 0), (PRIVATE, 151)] {
-            let walk = event(provider, id, 0).unwrap();
-            let Some(FieldType::Array(array)) = walk.fields.last().map(|field| &field.field_type) else {
-                panic!("{walk:?}");
-            };
-            assert_eq!(array.length, ArrayLength::Field(3), "{provider}");
-        }
     }
 }

@@ -6,11 +6,13 @@
 
 mod corrections;
 mod parse;
+mod table;
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::field::Field;
+pub use table::{ClrEvent, ClrKeyword};
+
+use table::Table;
 
 /// The runtime's provider of events.
 pub const RUNTIME: &str = "Microsoft-Windows-DotNETRuntime";
@@ -24,48 +26,6 @@ pub const PRIVATE: &str = "Microsoft-Windows-DotNETRuntimePrivate";
 const EVENTS: &str = include_str!("events.txt");
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| parse::table(EVENTS));
-
-/// A kind of event of the runtime.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ClrEvent {
-    /// Name of the event in the runtime's documentation, such as `GCStart`.
-    pub name: &'static str,
-    /// Name of the event as PerfView and dotnet-trace show it, such as `GC/Start`.
-    pub display_name: &'static str,
-    /// Number of the event in its provider.
-    pub id: u32,
-    /// Version of the payload's layout.
-    pub version: u32,
-    /// Verbosity: 1 critical to 5 verbose, 0 always.
-    pub level: u32,
-    /// Keywords of the event, a bit set.
-    pub keywords: u64,
-    /// Fields of the payload in order.
-    pub fields: Vec<Field>,
-}
-
-/// A keyword of a provider.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ClrKeyword {
-    /// Name of the keyword, such as `GC`.
-    pub name: &'static str,
-    /// Its bit.
-    pub mask: u64,
-}
-
-#[derive(Debug, Default)]
-struct Table {
-    providers: HashMap<&'static str, Provider>,
-}
-
-#[derive(Debug, Default)]
-struct Provider {
-    keywords: Vec<ClrKeyword>,
-    /// The versions of each event, the lowest first.
-    events: HashMap<u32, Vec<ClrEvent>>,
-}
 
 /// The event of a provider with this number. Of a version that is newer than the table, the newest known one: later
 /// versions append fields. `None` if the table does not have the event.
@@ -94,7 +54,7 @@ pub fn keywords(provider: &str) -> &'static [ClrKeyword] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nettrace::field::{ArrayLength, FieldType};
+    use crate::nettrace::field::{ArrayLength, Field, FieldType, Sizes};
 
     #[test]
     fn every_line_of_the_table_is_read() {
@@ -129,5 +89,37 @@ mod tests {
         let FieldType::Array(array) = &values.field_type else { panic!("{values:?}") };
         let ArrayLength::Field(index) = array.length else { panic!("{values:?}") };
         assert_eq!(&*moved.fields[usize::from(index)].name, "Count");
+    }
+
+    fn elements(id: u32) -> &'static [Field] {
+        let event = event(RUNTIME, id, 0).unwrap();
+        let Some(FieldType::Array(array)) = event.fields.last().map(|field| &field.field_type) else {
+            panic!("{event:?}");
+        };
+        let FieldType::Struct(fields) = &array.element else { panic!("{event:?}") };
+        fields
+    }
+
+    #[test]
+    fn elements_are_as_large_as_the_runtime_writes_them() {
+        let size = |id, pointer_bytes| -> usize {
+            elements(id)
+                .iter()
+                .filter_map(|field| field.field_type.fixed_size(Sizes::new(pointer_bytes)))
+                .sum()
+        };
+        assert_eq!((size(208, 8), size(208, 4)), (32, 20));
+        assert_eq!((size(209, 8), size(209, 4)), (16, 12));
+    }
+
+    #[test]
+    fn a_stack_has_as_many_frames_as_it_says() {
+        for (provider, id) in [(RUNTIME, 82), (RUNDOWN, 0), (PRIVATE, 151)] {
+            let walk = event(provider, id, 0).unwrap();
+            let Some(FieldType::Array(array)) = walk.fields.last().map(|field| &field.field_type) else {
+                panic!("{walk:?}");
+            };
+            assert_eq!(array.length, ArrayLength::Field(3), "{provider}");
+        }
     }
 }

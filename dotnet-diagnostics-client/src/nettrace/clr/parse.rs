@@ -1,7 +1,7 @@
 //! Reads the table of events. Its lines are described in `xtask/src/clr_events`.
 
 use super::corrections::correct;
-use super::{ClrEvent, ClrKeyword, Provider, Table};
+use super::table::{ClrEvent, ClrKeyword, Provider, Table};
 use crate::nettrace::field::{ArrayLength, Field, FieldType};
 
 /// Reads the whole table. A line that is not understood is left out, which a unit test excludes.
