@@ -10,20 +10,16 @@ const CHUNK_BYTES: usize = 128 * 1024;
 
 /// Reads the items of a `.nettrace` file, or of any other [`Read`].
 ///
-/// ```
+/// ```no_run
 /// use dotnet_diagnostics_client::nettrace::{FileReader, Item};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let input: &[u8] = include_bytes!("../../tests/data/gccollect-ws-9.0.18.nettrace");
-/// let mut reader = FileReader::new(input); // or a std::fs::File
-/// let mut events = 0;
+/// let mut reader = FileReader::new(std::fs::File::open("app.nettrace")?);
 /// while let Some(item) = reader.next_item()? {
 ///     if let Item::Event(event) = item {
 ///         println!("{:?} {} {:?}", event.time(), event.name(), event.fields());
-///         events += 1;
 ///     }
 /// }
-/// assert_eq!(events, 2580);
 /// # Ok(())
 /// # }
 /// ```
