@@ -4,6 +4,7 @@
 //!
 //! - `NETCORE_PROFILER_PREBUILT=<file>` embeds that file instead (a signed build, a distribution's).
 //! - `NETCORE_PROFILER_SKIP=1` embeds nothing, for `cargo check` of a target without its linker.
+//! - `DOCS_RS`, which docs.rs sets, embeds nothing, because documentation has no use for the library.
 //! - `NETCORE_PROFILER_MAX_CALLBACK=<n>` answers only to `ICorProfilerCallback` up to `ICorProfilerCallback<n>`.
 //! - `NETCORE_PROFILER_MEASURED=floor|plain` builds a library that reports nothing, to compare with in benchmarks:
 //!   late arming with empty callbacks, or the flag always on and `S_OK` from every callback.
@@ -19,6 +20,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 const PREBUILT: &str = "NETCORE_PROFILER_PREBUILT";
 const SKIP: &str = "NETCORE_PROFILER_SKIP";
+const DOCS_RS: &str = "DOCS_RS";
 const MAX_CALLBACK: &str = "NETCORE_PROFILER_MAX_CALLBACK";
 const MEASURED: &str = "NETCORE_PROFILER_MEASURED";
 
@@ -28,7 +30,7 @@ fn main() -> Result<()> {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=src");
     println!("cargo::rerun-if-changed=discard.ld");
-    for variable in [PREBUILT, SKIP, MAX_CALLBACK, MEASURED, &linker_variable] {
+    for variable in [PREBUILT, SKIP, DOCS_RS, MAX_CALLBACK, MEASURED, &linker_variable] {
         println!("cargo::rerun-if-env-changed={variable}");
     }
 
@@ -45,6 +47,8 @@ fn main() -> Result<()> {
             .map_err(|error| format!("{PREBUILT}={}: {error}", prebuilt.display()))?;
     } else if env::var_os(SKIP).is_some_and(|value| value != "0") {
         println!("cargo::warning={SKIP} is set: the profiler library is not embedded");
+        fs::write(&library, [])?;
+    } else if env::var_os(DOCS_RS).is_some() {
         fs::write(&library, [])?;
     } else {
         compile(&target, &os, &linker_variable, &library)?;

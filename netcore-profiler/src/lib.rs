@@ -1,7 +1,10 @@
 //! The profiler library that gcwatch loads into a .NET process, and the event schema both share.
 //!
+//! This crate is a part of gcwatch, and any version may change its interface. What is not documented here is public only
+//! for gcwatch itself and for tests.
+//!
 //! The same source is compiled twice. As an ordinary library it holds the schema ([`wire`]), the
-//! configuration ([`config`]) and the bytes of the second build ([`LIBRARY`]). As `cfg(agent)` it is
+//! configuration (`config`) and the bytes of the second build ([`LIBRARY`]). As `cfg(agent)` it is
 //! that second build: a shared library without dependencies that a CLR loads as an ICorProfiler.
 #![cfg_attr(no_std_agent, no_std)]
 #![cfg_attr(
@@ -16,14 +19,22 @@
     )
 )]
 
+#[doc(hidden)]
 #[macro_use]
 pub mod com;
+#[doc(hidden)]
 pub mod agent;
+#[doc(hidden)]
 pub mod build_options;
+#[doc(hidden)]
 pub mod callback;
+#[doc(hidden)]
 pub mod config;
+#[doc(hidden)]
 pub mod hresult;
+#[doc(hidden)]
 pub mod info;
+#[doc(hidden)]
 pub mod metadata;
 mod sys;
 pub mod wire;
@@ -33,7 +44,7 @@ pub mod wire;
 struct Readme;
 
 /// The profiler library, to be written to a file that the target can open. Empty if the build left it out
-/// (`NETCORE_PROFILER_SKIP`).
+/// (`NETCORE_PROFILER_SKIP`, `DOCS_RS`).
 #[cfg(not(agent))]
 pub const LIBRARY: &[u8] = include_bytes!(env!("NETCORE_PROFILER_LIBRARY"));
 
