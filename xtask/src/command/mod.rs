@@ -10,6 +10,7 @@ mod dist;
 mod fuzz;
 mod gate_study;
 mod matrix;
+mod public_api;
 
 use std::process::ExitCode;
 
@@ -42,6 +43,8 @@ enum Command {
     Fuzz(fuzz::Fuzz),
     /// Make the packages of a release, in target/dist.
     Dist(dist::Dist),
+    /// Compare the public interface of dotnet-diagnostics-client with the list in the repository.
+    PublicApi(public_api::PublicApi),
     /// Check that the workspace compiles for the other platforms.
     CheckTargets,
     /// Build gcwatch for every platform, run the tests that fit, and make the table of README.md from the results.
@@ -59,6 +62,7 @@ impl Cli {
             Command::GateStudy(study) => study.run(),
             Command::Fuzz(fuzz) => fuzz.run(),
             Command::Dist(dist) => dist.run(),
+            Command::PublicApi(interface) => interface.run(),
             Command::CheckTargets => check_targets::run(),
             Command::Matrix(matrix) => matrix.run(),
         }
