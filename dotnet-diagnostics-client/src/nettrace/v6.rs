@@ -6,6 +6,9 @@ use super::metadata::Metadata;
 use super::threads::Threads;
 use super::trace::TraceInfo;
 
+/// Properties of a trace that are kept. A few bytes of each take many of memory.
+const MAX_PROPERTIES: usize = 4096;
+
 pub(super) fn trace(bytes: &mut Bytes<'_>) -> Result<TraceInfo> {
     let mut info = TraceInfo::clock(bytes, 6)?;
     let count = bytes.u32()? as usize;
@@ -20,7 +23,9 @@ pub(super) fn trace(bytes: &mut Bytes<'_>) -> Result<TraceInfo> {
             "ExpectedCPUSamplingRate" => info.sampling_period_ns = value.parse().unwrap_or(0),
             _ => {}
         }
-        info.properties.push((key, value));
+        if info.properties.len() < MAX_PROPERTIES {
+            info.properties.push((key, value));
+        }
     }
     Ok(info)
 }

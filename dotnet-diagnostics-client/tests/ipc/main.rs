@@ -6,6 +6,7 @@ mod failures;
 mod ports;
 mod real_runtime;
 mod scripted_runtime;
+mod streams;
 
 use std::future::Future;
 use std::time::Duration;
