@@ -220,7 +220,8 @@ static class Diseases
         return 0;
     }
 
-    // Very many handles, of which some get a new object all the time.
+    // Very many handles, of which some get new objects all the time. Few objects, so that the time is that of the handles on
+    // any processor.
     static void Handles(int rounds)
     {
         var old = new object();
@@ -228,8 +229,12 @@ static class Diseases
         for (int i = 0; i < handles.Length; i++) handles[i] = GCHandle.Alloc(old);
         for (int round = 0; round < rounds; round++)
         {
+            object fresh = null;
             for (int i = 0; i < 100_000; i++)
-                handles[App.Random(ref state) % (ulong)handles.Length].Target = new object();
+            {
+                if (i % 100 == 0) fresh = new object();
+                handles[App.Random(ref state) % (ulong)handles.Length].Target = fresh;
+            }
             Garbage(15_000_000);
         }
         foreach (var handle in handles) handle.Free();
