@@ -31,6 +31,16 @@ pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 /// [`Error::Stale`], [`Error::PermissionDenied`] and [`Error::Impostor`] from connecting; [`Error::Timeout`],
 /// [`Error::Closed`] and [`Error::Io`] from the connection; [`Error::InvalidRequest`] for values that must not be sent;
 /// [`Error::Runtime`] if the runtime refuses; and [`Error::Protocol`] if the answer is not understood.
+///
+/// [`Error::Stale`]: crate::Error::Stale
+/// [`Error::PermissionDenied`]: crate::Error::PermissionDenied
+/// [`Error::Impostor`]: crate::Error::Impostor
+/// [`Error::Timeout`]: crate::Error::Timeout
+/// [`Error::Closed`]: crate::Error::Closed
+/// [`Error::Io`]: crate::Error::Io
+/// [`Error::InvalidRequest`]: crate::Error::InvalidRequest
+/// [`Error::Runtime`]: crate::Error::Runtime
+/// [`Error::Protocol`]: crate::Error::Protocol
 #[derive(Debug, Clone)]
 pub struct Client {
     transport: Transport,
