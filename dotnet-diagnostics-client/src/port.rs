@@ -221,14 +221,6 @@ impl Drop for DiagnosticPort {
 const MAX_UNREAD: usize = 256;
 const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Whether accepting can work again later: there are too many open files, or the peer has gone already.
-fn passes(error: &std::io::Error) -> bool {
-    // ENFILE and EMFILE of Linux, macOS and the BSDs.
-    const OUT_OF_DESCRIPTORS: [Option<i32>; 2] = [Some(23), Some(24)];
-    error.kind() == std::io::ErrorKind::ConnectionAborted
-        || OUT_OF_DESCRIPTORS.contains(&error.raw_os_error())
-}
-
 /// Accepts until that fails. Advertisements are read concurrently, so that a silent peer delays no other.
 async fn accept_all(
     mut listener: Listener,
@@ -242,7 +234,7 @@ async fn accept_all(
                 Ok(stream) => {
                     advertisements.spawn(advertised(stream));
                 }
-                Err(Error::Io { source, .. }) if passes(&source) => sleep(ACCEPT_RETRY_INTERVAL).await,
+                Err(Error::Io { source, .. }) if RawListener::can_go_on_after(&source) => sleep(ACCEPT_RETRY_INTERVAL).await,
                 Err(error) => {
                     let _ = runtimes.send(Err(error));
                     return router.close();

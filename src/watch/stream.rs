@@ -25,6 +25,8 @@ const JIT: u64 = 0x10;
 const ALLOCATION_SAMPLING: u64 = 0x800_0000_0000;
 /// Verbose would add an event per finalized object.
 const INFORMATIONAL: Verbosity = Verbosity::Informational;
+// The profiler's events have this level, too.
+const _: () = assert!(INFORMATIONAL.number() == wire::LEVEL);
 /// The level of AllocationTick.
 const VERBOSE: Verbosity = Verbosity::Verbose;
 /// Keywords of the rundown: the GC's settings, modules, methods compiled at run time and ahead, at the session's end.

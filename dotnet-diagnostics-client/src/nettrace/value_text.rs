@@ -89,12 +89,12 @@ fn separated<T>(
 
 impl fmt::Debug for Array<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.iter()).finish()
+        fmt::Display::fmt(&Value::Array(self.clone()), f)
     }
 }
 
 impl fmt::Debug for Fields<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self.clone()).finish()
+        fmt::Display::fmt(&Value::Struct(self.clone()), f)
     }
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rustix::io::Errno;
 use tokio::net::{UnixListener, UnixStream};
 
 use crate::endpoint::Endpoint;
@@ -144,5 +145,10 @@ impl RawListener {
     pub(crate) async fn accept(&mut self) -> io::Result<Stream> {
         let (stream, _) = self.listener.accept().await?;
         Ok(stream)
+    }
+
+    /// Whether accepting can work again later: there are too many open files, or the peer has gone already.
+    pub(crate) fn can_go_on_after(error: &io::Error) -> bool {
+        matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE | Errno::CONNABORTED))
     }
 }

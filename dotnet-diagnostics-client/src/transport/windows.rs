@@ -164,4 +164,9 @@ impl RawListener {
         let connected = std::mem::replace(&mut self.waiting, next);
         Ok(Stream::Server(connected))
     }
+
+    /// Whether accepting can work again later. Pipes have no such error.
+    pub(crate) fn can_go_on_after(_error: &io::Error) -> bool {
+        false
+    }
 }

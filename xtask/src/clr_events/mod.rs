@@ -22,7 +22,7 @@ use self::strings::Strings;
 
 /// The file, below the root of the workspace.
 const FILE: &str = "dotnet-diagnostics-client/src/nettrace/clr/events.txt";
-const HEAD: &str = "# Made by `cargo xtask clr-events` from ClrEtwAll.man of dotnet/runtime. Do not edit.\n";
+const HEAD: &str = "# Made by `cargo xtask clr-events` from the CLR's manifest. Do not edit.\n";
 /// The providers whose events a stream of EventPipe can have, in the order of the file.
 const PROVIDERS: [&str; 3] = [
     "Microsoft-Windows-DotNETRuntime",

@@ -1,6 +1,7 @@
 //! What the runtime's manifest says about its own events. The runtime writes them without names and fields.
 //!
-//! The table is made from `ClrEtwAll.man` of dotnet/runtime (`cargo xtask clr-events`). It has the providers
+//! The table is that of .NET 10.0.12 (`cargo xtask clr-events`). Its source is the compiled form of `ClrEtwAll.man` that
+//! this runtime brings for Windows; the names of events are those of its tracepoints on Linux. It has the providers
 //! [`RUNTIME`], [`RUNDOWN`] and [`PRIVATE`]: garbage collection, allocation, exceptions, JIT, loader, threads, contention
 //! and more.
 
