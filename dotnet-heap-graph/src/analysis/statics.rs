@@ -1,0 +1,62 @@
+//! Static fields: the arrays that have them, and what they refer to.
+
+use std::collections::HashMap;
+
+use crate::dominators::Dominators;
+use crate::error::Result;
+use crate::format::StaticName;
+use crate::graph::Graph;
+
+/// The arrays in which the runtime keeps static fields. They are no objects of the program, and would stand before all that
+/// static fields retain.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StaticArrays {
+    arrays: Vec<u32>,
+}
+
+impl StaticArrays {
+    /// Finds the arrays that have static fields with names.
+    pub fn new(graph: &Graph) -> Self {
+        let mut arrays: Vec<u32> =
+            graph.statics().iter().filter_map(|field| graph.object_around(field.slot)).collect();
+        arrays.sort_unstable();
+        arrays.dedup();
+        Self { arrays }
+    }
+
+    /// Whether an object is such an array.
+    pub fn contains(&self, object: u32) -> bool {
+        self.arrays.binary_search(&object).is_ok()
+    }
+
+    /// All of them.
+    pub fn arrays(&self) -> &[u32] {
+        &self.arrays
+    }
+
+    /// The objects that static fields refer to, each with the first of these fields; without those in arrays that no root keeps
+    /// alive. This reads a frame of the file for each array.
+    ///
+    /// # Errors
+    /// The file cannot be read, or has changed.
+    pub fn targets<'g>(
+        &self,
+        graph: &'g Graph,
+        dominators: &Dominators,
+    ) -> Result<HashMap<u32, &'g StaticName>> {
+        let mut targets = HashMap::new();
+        for array in self.arrays.iter().filter(|array| dominators.is_reachable(**array)) {
+            let address = graph.address(*array);
+            graph.for_each_reference(*array, |reference| {
+                let slot = address.wrapping_add(reference.offset_bytes);
+                if let Some(field) = graph.static_at(slot)
+                    && let Some(object) = graph.object_at(reference.target)
+                {
+                    targets.entry(object).or_insert(field);
+                }
+                true
+            })?;
+        }
+        Ok(targets)
+    }
+}
