@@ -41,7 +41,7 @@ struct Batch {
 fn main() {
     let is_bench = std::env::args().any(|arg| arg == "--bench");
     let (rounds, ranges) = if is_bench { (9, 2_000_000) } else { (1, 10_000) };
-    let libraries = [("", "gcwatch=3"), (" --blocks", "gcwatch=3 blocks=1")].map(|(name, config)| {
+    let libraries = [("", "gcwatch=5"), (" --blocks", "gcwatch=5 blocks=1")].map(|(name, config)| {
         let (library, clr) = Library::attached(config);
         *lock(&clr.bounds) = regions(64);
         (name, library, clr)

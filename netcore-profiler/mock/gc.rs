@@ -71,17 +71,17 @@ impl Library {
     /// Runs a collection in which something happens after the first half of the ranges.
     pub fn collect_with(&self, clr: &Clr, collection: &Collection, midway: impl Fn() + Sync) {
         let table = self.table();
-        if collection.delivers_start && !collection.is_old {
-            let fields = [collection.number, 0, 0, collection.kind];
-            let payload: Vec<u8> = fields.iter().flat_map(|field| field.to_le_bytes()).collect();
-            self.deliver(clr, 1, &payload);
-        }
         if collection.tells_start {
             let collected = collection.collected.map(i32::from);
             // SAFETY: arguments as the interface documents them.
             unsafe {
                 (table.GarbageCollectionStarted)(self.callback(), 5, collected.as_ptr(), collection.reason)
             };
+        }
+        if collection.delivers_start && !collection.is_old {
+            let fields = [collection.number, 0, 0, collection.kind];
+            let payload: Vec<u8> = fields.iter().flat_map(|field| field.to_le_bytes()).collect();
+            self.deliver(clr, 1, &payload);
         }
         let marked = Barrier::new(collection.heaps.len());
         thread::scope(|scope| {

@@ -9,7 +9,7 @@ use core::ffi::c_void;
 use crate::agent::Profiler;
 use crate::build_options::{EMPTY_ANSWER, LATEST_CALLBACK, PLAIN};
 use crate::com::{Class, Guid, IID_UNKNOWN};
-use crate::hresult::{E_FAIL, E_POINTER, HResult, S_OK};
+use crate::hresult::{E_POINTER, HResult, S_OK};
 
 /// Identifiers of `ICorProfilerCallback` to `ICorProfilerCallback11`, in order.
 pub const IIDS: [Guid; 11] = [
@@ -80,7 +80,8 @@ com_table! {
             unsafe => measured(|| profiler.moved_v1(count, old, new, lengths));
         ObjectAllocated(_: usize, _: usize);
         ObjectsAllocatedByClass(_: u32, _: *const usize, _: *const u32);
-        ObjectReferences(_: usize, _: usize, _: u32, _: *const usize) => if PLAIN { S_OK } else { E_FAIL };
+        ObjectReferences(object: usize, class: usize, count: u32, references: *const usize)
+            unsafe => if PLAIN { S_OK } else { profiler.object_references(object, class, count, references) };
         RootReferences(count: u32, objects: *const usize)
             unsafe => measured(|| profiler.roots_v1(count, objects));
         ExceptionThrown(_: usize);
@@ -128,7 +129,8 @@ com_table! {
         SurvivingReferences2(count: u32, starts: *const usize, lengths: *const usize)
             unsafe => measured(|| profiler.surviving(count, starts, lengths));
         // ICorProfilerCallback5, from slot 89.
-        ConditionalWeakTableElementReferences(count: u32, _: *const usize, _: *const usize, _: *const usize) => profiler.dependent_pairs(count);
+        ConditionalWeakTableElementReferences(count: u32, keys: *const usize, values: *const usize, handles: *const usize)
+            unsafe => profiler.dependent_pairs(count, keys, values, handles);
         // ICorProfilerCallback6, from slot 90.
         GetAssemblyReferences(_: *const u16, _: *mut c_void);
         // ICorProfilerCallback7, from slot 91.

@@ -4,7 +4,7 @@
 //! variable [`VARIABLE`], as the runtime sees it.
 //!
 //! ```text
-//! gcwatch=3 arming=late blocks=0 names=1 window=3/1/0/30000/0 lease=/tmp/with spaces/lease.sock
+//! gcwatch=5 arming=late blocks=0 names=1 window=3/1/0/30000/0 lease=/tmp/with spaces/lease.sock
 //! ```
 //!
 //! `gcwatch` is [`ABI_VERSION`] and required. All other keys are optional, unknown keys are ignored, and the value of
@@ -172,9 +172,9 @@ mod tests {
     #[test]
     fn optional_and_unknown_keys_are_accepted() {
         let default = Config::default();
-        assert_eq!(Config::parse("gcwatch=3"), Ok(default));
-        assert_eq!(Config::parse("  colour=red   gcwatch=3  "), Ok(default));
-        assert_eq!(Config::parse("gcwatch=3 lease="), Ok(default));
+        assert_eq!(Config::parse("gcwatch=5"), Ok(default));
+        assert_eq!(Config::parse("  colour=red   gcwatch=5  "), Ok(default));
+        assert_eq!(Config::parse("gcwatch=5 lease="), Ok(default));
     }
 
     #[test]
@@ -184,22 +184,22 @@ mod tests {
         }
         for text in [
             "gcwatch=x",
-            "gcwatch=3 arming=soon",
-            "gcwatch=3 blocks=2",
-            "gcwatch=3 names=yes",
-            "gcwatch=3 unset=",
-            "gcwatch=3 word",
-            "gcwatch=3 word blocks=1",
-            "gcwatch=3 =1",
-            "gcwatch=3 lease=/a\0b",
-            "gcwatch=3 window=0/1/0/1000/0",
-            "gcwatch=3 window=1/1/0/1000",
-            "gcwatch=3 window=1/1/0/1000/0/2",
-            "gcwatch=3 window=x",
+            "gcwatch=5 arming=soon",
+            "gcwatch=5 blocks=2",
+            "gcwatch=5 names=yes",
+            "gcwatch=5 unset=",
+            "gcwatch=5 word",
+            "gcwatch=5 word blocks=1",
+            "gcwatch=5 =1",
+            "gcwatch=5 lease=/a\0b",
+            "gcwatch=5 window=0/1/0/1000/0",
+            "gcwatch=5 window=1/1/0/1000",
+            "gcwatch=5 window=1/1/0/1000/0/2",
+            "gcwatch=5 window=x",
         ] {
             assert_eq!(Config::parse(text), Err(ConfigError::Malformed), "{text:?}");
         }
-        let long = format!("gcwatch=3 lease=/{}", "x".repeat(MAX_LENGTH));
+        let long = format!("gcwatch=5 lease=/{}", "x".repeat(MAX_LENGTH));
         assert_eq!(Config::parse(&long), Err(ConfigError::Malformed));
     }
 }

@@ -56,6 +56,15 @@ zeroed! {
     }
 }
 
+/// What the runtime said of a collection when it began.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Now {
+    pub(super) number: u32,
+    /// A bit for each generation that is collected.
+    pub(super) collected: u32,
+    pub(super) reason: u32,
+}
+
 /// A closed collection.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Closed {
@@ -118,6 +127,15 @@ impl Collection {
         .chain(self.finalizable.iter().map(|stripe| &stripe.count))
     }
 
+    /// The collection under way, as far as it is known.
+    pub(super) fn now(&self) -> Now {
+        Now {
+            number: self.number.load(Relaxed),
+            collected: self.collected.load(Relaxed),
+            reason: self.reason.load(Relaxed),
+        }
+    }
+
     /// Opens the collection, unless its other sign has opened it.
     fn open(&self, mask: &Mask, same_sign_seen: bool) {
         if self.open.swap(true, SeqCst) && !same_sign_seen {
@@ -138,7 +156,9 @@ impl Collection {
 
     /// `GarbageCollectionStarted` was called.
     pub(super) fn started(&self, mask: &Mask, now_ns: u64, collected: u8, reason: u32) {
-        self.open(mask, self.started.load(SeqCst));
+        // It comes before `GCStart`. One that was delivered already was of a collection whose end came before the profiler
+        // was loaded.
+        self.open(mask, true);
         self.started_ns.store(now_ns, Relaxed);
         self.collected.store(u32::from(collected), Relaxed);
         self.reason.store(reason, Relaxed);

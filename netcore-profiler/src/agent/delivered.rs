@@ -118,7 +118,8 @@ impl Profiler {
             return;
         }
         let entered_ns = sys::tick_ns();
-        match self.mask.arm(info, || self.phase() == Phase::ACTIVE && !self.window.is_full()) {
+        let wanted = || !self.window.is_full() || self.graph.is_wanted();
+        match self.mask.arm(info, || self.phase() == Phase::ACTIVE && wanted()) {
             Armed::Now => self.collection.set_armed(),
             Armed::NotByThis => return,
             Armed::Refused(answer) => {

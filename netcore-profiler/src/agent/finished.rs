@@ -12,7 +12,8 @@ use crate::hresult::{HResult, S_OK};
 use crate::info::Info;
 use crate::sys;
 use crate::wire::{
-    BoundsPhase, BoundsRange, GcFlags, GcTotals, MAX_EVENT_BYTES, Naming, RootTotals, Row, event_id,
+    BoundsPhase, BoundsRange, GcFlags, GcTotals, GraphPause, MAX_EVENT_BYTES, Naming, RootTotals, Row,
+    event_id,
 };
 
 /// Whether a thread is in [`Profiler::gc_finished`].
@@ -26,6 +27,9 @@ impl Profiler {
 
     /// `GarbageCollectionFinished`.
     pub(crate) fn gc_finished(&self) -> HResult {
+        if let Some(info) = self.info() {
+            self.finish_graph(info);
+        }
         let entered_ns = sys::tick_ns();
         // The runtime never calls this on two threads at once. If it did, the second would find the memory in use.
         if FINISHING.swap(true, Ordering::SeqCst) {
@@ -75,6 +79,11 @@ impl Profiler {
         let names_pending = self.names_are_pending();
         if names_pending {
             closed.flags = closed.flags.with(GcFlags::NAMES_PENDING);
+        }
+        let pause_ns = self.graph.take_pause_ns();
+        if pause_ns != 0 {
+            let pause = GraphPause { gc_seq: closed.seq, gc_number: closed.number, pause_ns };
+            self.events.send::<{ GraphPause::BYTES }>(info, &pause);
         }
         self.send_totals(sink, &closed, &collected, naming, entered_ns);
         if names_pending {

@@ -1,5 +1,6 @@
 //! Our thread `gcwatch-lease`: it waits for the end of the lease, and does what no callback may do inside a collection.
 
+use super::graph::thread::graph_thread;
 use super::lease::{ARM_ALWAYS, CHECK_LISTENER, SEND_HELLO};
 use super::profiler::{Phase, Profiler, profiler};
 use crate::hresult::{HResult, S_OK};
@@ -39,6 +40,10 @@ impl Profiler {
             match self.lease.connection() {
                 Some(lease) => match lease.wait(POLL_INTERVAL_MS) {
                     LeaseSign::Alive => last_sign_ns = sys::tick_ns(),
+                    LeaseSign::Graph => {
+                        last_sign_ns = sys::tick_ns();
+                        self.graph.start_thread(graph_thread);
+                    }
                     LeaseSign::Closed => return Some(NoteCode::LEASE_LOST),
                     LeaseSign::Taken => {
                         self.lease.abandon();

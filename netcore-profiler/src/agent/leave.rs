@@ -48,6 +48,7 @@ impl Profiler {
         }
         // If this times out, `request_detach` waits on: a thread of ours must not call a runtime that has detached us.
         self.names.thread_has_ended();
+        self.graph.thread_has_ended();
         self.mask.leave(info);
         self.write_note(info, NoteCode::GOODBYE, S_OK);
         self.stop_handle_session(info);
@@ -66,8 +67,11 @@ impl Profiler {
             if self.phase() != Phase::GONE {
                 return;
             }
-            let answer =
-                if self.names.is_thread_running() { E_FAIL } else { info.request_profiler_detach(DETACH_MS) };
+            let answer = if self.names.is_thread_running() || self.graph.is_thread_running() {
+                E_FAIL
+            } else {
+                info.request_profiler_detach(DETACH_MS)
+            };
             if succeeded(answer) {
                 break;
             }
@@ -101,7 +105,7 @@ impl Profiler {
         }
     }
 
-    fn is_in_collection(&self) -> bool {
+    pub(super) fn is_in_collection(&self) -> bool {
         let armed = self.collection.is_open() && self.mask.is_on();
         armed || self.mask.is_switching() || self.is_finishing()
     }

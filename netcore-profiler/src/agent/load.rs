@@ -95,6 +95,7 @@ impl Profiler {
         let (idle, loading) = (Phase::IDLE.0, Phase::LOADING.0);
         if !self.lease.thread_has_ended()
             || !self.names.thread_has_ended()
+            || !self.graph.thread_has_ended()
             || self.phase.compare_exchange(idle, loading, Ordering::SeqCst, Ordering::SeqCst).is_err()
         {
             return STILL_LEAVING;
@@ -139,6 +140,7 @@ impl Profiler {
             return NO_PROVIDER;
         }
         self.lease.connect(config.lease);
+        self.graph.prepare(config.lease);
         // A sampling watch listens to the provider between its windows, too.
         let listener_counts = self.events.has_callback() && config.window.is_none();
         if config.lease.is_some() && !self.lease.is_connected() && !listener_counts {

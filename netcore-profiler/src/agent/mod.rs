@@ -28,6 +28,7 @@ mod delivered;
 mod events;
 mod factory;
 mod finished;
+mod graph;
 mod hello;
 mod lease;
 mod lease_thread;

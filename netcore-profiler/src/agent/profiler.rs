@@ -7,6 +7,7 @@ use super::arming::Mask;
 use super::bounds::Bounds;
 use super::collection::Collection;
 use super::events::Events;
+use super::graph::state::GraphState;
 use super::lease::LeaseState;
 use super::names::state::Names;
 use super::slots::Slots;
@@ -57,6 +58,7 @@ zeroed! {
         pub(super) bounds: Bounds,
         pub(super) events: Events,
         pub(super) names: Names,
+        pub(super) graph: GraphState,
         pub(super) lease: LeaseState,
         pub(super) window: WindowState,
     }

@@ -163,7 +163,18 @@ impl Profiler {
     }
 
     /// `ConditionalWeakTableElementReferences`: edges between objects that the runtime reports among the roots.
-    pub(crate) fn dependent_pairs(&self, count: u32) -> HResult {
+    ///
+    /// # Safety
+    /// The arrays are null or have `count` entries.
+    pub(crate) unsafe fn dependent_pairs(
+        &self,
+        count: u32,
+        keys: *const usize,
+        values: *const usize,
+        handles: *const usize,
+    ) -> HResult {
+        // SAFETY: by the contract.
+        unsafe { self.keep_dependent(count, keys, values, handles) };
         self.collection.add_dependent_pairs(u64::from(count));
         S_OK
     }
@@ -215,6 +226,7 @@ impl Profiler {
         slot.mark_used();
         slot.roots(Roots { objects, kinds, flags, ids }, self.sink(info));
         drop(slot);
+        self.keep_roots(Roots { objects, kinds, flags, ids });
         if self.names.are_on() {
             self.names.roots.add(Roots { objects, kinds, flags, ids });
         }
@@ -233,6 +245,7 @@ impl Profiler {
         let flags = unsafe { array(collected, count) };
         let bits = flags.iter().rev().fold(0_u8, |bits, flag| bits << 1 | u8::from(*flag != 0));
         self.collection.started(&self.mask, entered_ns, bits, reason);
+        self.begin_graph();
         if EMPTY_ANSWER.is_none() {
             self.bounds.read(info);
             self.collection.set_bounds_ranges(self.bounds.ranges().len());

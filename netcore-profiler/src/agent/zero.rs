@@ -1,7 +1,9 @@
 //! State that is all zeros at first, so that a static of it takes no room in the file.
 
 use core::ptr;
-use core::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize};
+use core::sync::atomic::{
+    AtomicBool, AtomicI32, AtomicI64, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize,
+};
 
 /// A type with such a value.
 pub(super) trait Zero {
@@ -15,7 +17,7 @@ macro_rules! atomics {
         }
     )*};
 }
-atomics! { AtomicBool = false; AtomicU8 = 0; AtomicU32 = 0; AtomicU64 = 0; AtomicI64 = 0; AtomicUsize = 0; }
+atomics! { AtomicBool = false; AtomicU8 = 0; AtomicU32 = 0; AtomicU64 = 0; AtomicI32 = 0; AtomicI64 = 0; AtomicUsize = 0; }
 
 impl<T> Zero for AtomicPtr<T> {
     const ZERO: Self = Self::new(ptr::null_mut());

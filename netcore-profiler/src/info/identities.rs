@@ -63,6 +63,20 @@ pub struct HeapRange {
     pub reserved: usize,
 }
 
+/// `COR_FIELD_OFFSET`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
+pub struct FieldOffset {
+    /// `mdFieldDef`.
+    pub token: u32,
+    /// From the object's address, in bytes.
+    pub offset: u32,
+}
+
+/// `ObjectReferenceCallback`: the object, the address of the reference, and what was passed. 0 ends the calls.
+pub type ReferenceCallback =
+    unsafe extern "system" fn(object: usize, place: *mut usize, data: *mut c_void) -> i32;
+
 /// `StackSnapshotCallback`.
 type StackSnapshotCallback = unsafe extern "system" fn(
     function: usize,
@@ -267,15 +281,56 @@ impl Info {
     /// # Safety
     /// As [`Info::array_class`].
     pub unsafe fn class_info(self, class: usize, args: &mut [usize]) -> Result<ClassInfo, HResult> {
+        // SAFETY: by the contract.
+        unsafe { self.class_and_parent(class, args) }.map(|(info, _parent)| info)
+    }
+
+    /// `GetClassIDInfo2`, slot 41, with the base class; 0: none.
+    ///
+    /// # Safety
+    /// As [`Info::array_class`].
+    pub unsafe fn class_and_parent(
+        self,
+        class: usize,
+        args: &mut [usize],
+    ) -> Result<(ClassInfo, usize), HResult> {
         com_get!(self, 41, (
             class => usize,
             out module: usize,
             out token: u32,
-            out _parent: usize,
+            out parent: usize,
             args.len() as u32 => u32,
             out count: u32,
             start(args) => *mut usize,
-        ) => ClassInfo { module, token, args: count })
+        ) => (ClassInfo { module, token, args: count }, parent))
+    }
+
+    /// `GetClassLayout`, slot 40: writes the fields of a class, without those of its base classes, and returns how many
+    /// there are, at most as many as fit.
+    ///
+    /// # Safety
+    /// As [`Info::array_class`].
+    pub unsafe fn class_layout(self, class: usize, fields: &mut [FieldOffset]) -> Result<usize, HResult> {
+        com_get!(self, 40, (
+            class => usize,
+            fields.as_mut_ptr() => *mut FieldOffset,
+            fields.len() as u32 => u32,
+            out count: u32,
+            out _bytes: u32,
+        ) => (count as usize).min(fields.len()))
+    }
+
+    /// `EnumerateObjectReferences`, slot 93: calls `callback` for each reference of an object that is not null.
+    ///
+    /// # Safety
+    /// As [`Info::class_of`]; the callback may be called with `data`.
+    pub unsafe fn object_references(
+        self,
+        object: usize,
+        callback: ReferenceCallback,
+        data: *mut c_void,
+    ) -> HResult {
+        com_call!(self, 93, (object => usize, callback => ReferenceCallback, data => *mut c_void) -> HResult)
     }
 
     /// `GetFunctionInfo2`, slot 38, without a frame.

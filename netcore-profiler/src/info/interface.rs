@@ -164,6 +164,11 @@ impl Info {
         com_get!(self, 54, (capacity => u32, out count: u32, ranges => *mut GenerationRange) => count)
     }
 
+    /// `ForceGC`, slot 28: a full, blocking collection. Not on a thread of the program.
+    pub fn force_gc(self) -> HResult {
+        com_call!(self, 28, () -> HResult)
+    }
+
     /// `RequestProfilerDetach`, slot 58.
     pub fn request_profiler_detach(self, expected_ms: u32) -> HResult {
         com_call!(self, 58, (expected_ms => u32) -> HResult)

@@ -4,8 +4,8 @@ mod identities;
 mod interface;
 
 pub use identities::{
-    ArrayClass, ClassInfo, Enumeration, FunctionInfo, HeapRange, Methods, ModuleInfo, Modules, Seed,
-    is_definition,
+    ArrayClass, ClassInfo, Enumeration, FieldOffset, FunctionInfo, HeapRange, Methods, ModuleInfo, Modules,
+    ReferenceCallback, Seed, is_definition,
 };
 pub use interface::{
     EventData, EventDefinition, GenerationRange, HIGH_BASIC_GC, HIGH_EVENT_PIPE, IID_INFO12, IID_INFO14,

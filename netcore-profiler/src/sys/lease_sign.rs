@@ -1,11 +1,13 @@
 //! What the lease says when the agent listens to it.
 
-use crate::wire::LEASE_GOODBYE;
+use crate::wire::{LEASE_GOODBYE, LEASE_GRAPH};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LeaseSign {
     /// At least one heartbeat has arrived.
     Alive,
+    /// A heap graph is wanted.
+    Graph,
     /// Nothing has arrived.
     Silent,
     /// The other end said goodbye, or was closed.
@@ -21,6 +23,12 @@ pub(crate) enum LeaseSign {
 impl LeaseSign {
     /// What these bytes of the lease mean; there is at least one.
     pub(super) fn of(bytes: &[u8]) -> Self {
-        if bytes.contains(&LEASE_GOODBYE) { Self::Closed } else { Self::Alive }
+        if bytes.contains(&LEASE_GOODBYE) {
+            Self::Closed
+        } else if bytes.contains(&LEASE_GRAPH) {
+            Self::Graph
+        } else {
+            Self::Alive
+        }
     }
 }

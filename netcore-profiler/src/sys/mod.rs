@@ -5,6 +5,7 @@ mod lease_sign;
 mod library_range;
 mod own_stack;
 mod prefetch;
+mod received;
 #[cfg(unix)]
 mod unix;
 #[cfg(all(windows, target_arch = "x86_64"))]
@@ -16,8 +17,15 @@ pub(crate) use lease_sign::LeaseSign;
 pub(crate) use library_range::library_range;
 pub(crate) use own_stack::{OwnStack, STACK_FOLLOWS_FRAME};
 pub(crate) use prefetch::prefetch;
+pub(crate) use received::Received;
+#[cfg(target_os = "linux")]
+pub(crate) use unix::copy;
 #[cfg(unix)]
 pub(crate) use unix::lease::Lease;
+#[cfg(not(target_os = "linux"))]
+pub(crate) mod no_copy;
+#[cfg(not(target_os = "linux"))]
+pub(crate) use no_copy as copy;
 #[cfg(unix)]
 pub(crate) use unix::*;
 #[cfg(windows)]

@@ -1,6 +1,9 @@
 //! Linux and macOS, with functions that every C library has. They are declared here, not taken from a crate, because
 //! the agent links to no library: it uses the C library of the target.
 
+pub(super) mod channel;
+#[cfg(target_os = "linux")]
+pub(crate) mod copy;
 pub(super) mod lease;
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_void};
@@ -28,6 +31,9 @@ mod os {
     pub(super) const EBADF: c_int = 9;
     pub(super) const ENOTSOCK: c_int = 88;
     pub(super) const DO_NOT_WAIT: c_int = 0x40;
+    /// `MSG_NOSIGNAL`.
+    pub(super) const NO_SIGNAL: c_int = 0x4000;
+    pub(super) const MAP_NORESERVE: c_int = 0x4000;
     /// `F_DUPFD_CLOEXEC`.
     pub(super) const DUPLICATE_AT_LEAST: c_int = 1030;
     /// `SOL_SOCKET`, `SO_COOKIE`.
@@ -65,6 +71,9 @@ mod os {
     pub(super) const EBADF: c_int = 9;
     pub(super) const ENOTSOCK: c_int = 38;
     pub(super) const DO_NOT_WAIT: c_int = 0x80;
+    /// `MSG_NOSIGNAL`.
+    pub(super) const NO_SIGNAL: c_int = 0x80000;
+    pub(super) const MAP_NORESERVE: c_int = 0x40;
     /// `F_DUPFD_CLOEXEC`.
     pub(super) const DUPLICATE_AT_LEAST: c_int = 67;
     /// `SOL_SOCKET`, `SO_TYPE`: only tells that it is a socket.
@@ -107,6 +116,7 @@ unsafe extern "C" {
         fd: c_int,
         offset: c_long,
     ) -> *mut c_void;
+    fn munmap(address: *mut c_void, length: usize) -> c_int;
     #[cfg(target_os = "linux")]
     fn syscall(number: c_long, ...) -> c_long;
     fn unsetenv(name: *const c_char) -> c_int;
@@ -200,10 +210,29 @@ pub(crate) fn processors() -> usize {
 
 /// Zeroed memory, aligned to a page. It is never unmapped, because a late callback may still use it.
 pub(crate) fn map(length: usize) -> Option<NonNull<u8>> {
+    map_with(length, 0)
+}
+
+/// The same, for memory of which little may be used: it counts only as it is written.
+pub(crate) fn map_sparse(length: usize) -> Option<NonNull<u8>> {
+    map_with(length, os::MAP_NORESERVE)
+}
+
+/// Gives memory of [`map_sparse`] back.
+///
+/// # Safety
+/// The memory was mapped with this length, and nothing uses it any more.
+pub(crate) unsafe fn unmap(memory: *mut u8, length: usize) {
+    // SAFETY: by the contract.
+    unsafe { munmap(memory.cast(), length) };
+}
+
+fn map_with(length: usize, flags: c_int) -> Option<NonNull<u8>> {
     const READ_WRITE: c_int = 1 | 2;
     const PRIVATE: c_int = 2;
+    let flags = PRIVATE | os::MAP_ANONYMOUS | flags;
     // SAFETY: a new mapping at an address of the system's choice affects no other memory.
-    let memory = unsafe { mmap(ptr::null_mut(), length, READ_WRITE, PRIVATE | os::MAP_ANONYMOUS, -1, 0) };
+    let memory = unsafe { mmap(ptr::null_mut(), length, READ_WRITE, flags, -1, 0) };
     if memory.addr() == usize::MAX { None } else { NonNull::new(memory.cast()) }
 }
 

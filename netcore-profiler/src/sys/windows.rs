@@ -6,6 +6,7 @@ use core::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::lease_sign::LeaseSign;
+use super::received::Received;
 
 type Handle = isize;
 const INVALID_HANDLE: Handle = -1;
@@ -270,3 +271,32 @@ impl Lease {
         number.checked_sub(1).map(|handle| Self(handle as Handle))
     }
 }
+
+/// Graphs of the heap need `fork`, so nothing is sent and received here.
+impl Lease {
+    /// The connection has ended.
+    pub(crate) fn send_some(self, _bytes: &[u8], _timeout_ms: u32) -> Option<usize> {
+        None
+    }
+
+    /// The connection has ended.
+    pub(crate) fn receive(self, _bytes: &mut [u8], _timeout_ms: u32) -> Received {
+        Received::Closed
+    }
+
+    /// There is no descriptor.
+    pub(crate) fn number(self) -> i32 {
+        0
+    }
+}
+
+/// Memory of which little may be used.
+pub(crate) fn map_sparse(length: usize) -> Option<NonNull<u8>> {
+    map(length)
+}
+
+/// Gives memory back.
+///
+/// # Safety
+/// None: it is kept.
+pub(crate) unsafe fn unmap(_memory: *mut u8, _length: usize) {}

@@ -35,7 +35,7 @@ pub struct Description {
 pub const MAX_FIELDS: usize = 24;
 
 /// Number of events.
-pub const EVENTS: usize = 18;
+pub const EVENTS: usize = 19;
 
 /// A line for each event, by number from 1: name, first letter of the keyword, fields, each with its type (`B` 1 byte,
 /// `H` 2, `I` 4, `i` 4 signed, `Q` 8). One text, because a table of texts costs the library 48 bytes for each.
@@ -63,6 +63,7 @@ const TEXT: &str = concat!(
     "FieldDef n field:I module_id:Q type_token:I token:I slot:Q\n",
     "Statics n gc_seq:Q part:I rows:I phase:B\n",
     "Forget n\n",
+    "GraphPause t gc_seq:Q gc_number:I pause_ns:Q\n",
 );
 
 /// Every event, ordered by number from 1.

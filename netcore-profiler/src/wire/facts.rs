@@ -84,6 +84,22 @@ pub struct Class<'a> {
     pub args: Ids<'a>,
 }
 
+impl Class<'_> {
+    /// A class of which nothing else is known.
+    pub const fn unknown(class_id: u64) -> Self {
+        Class {
+            class_id,
+            shape: ClassShape::UNKNOWN,
+            module_id: 0,
+            token: 0,
+            rank: 0,
+            element_class: 0,
+            element_type: 0,
+            args: Ids::new(&[]),
+        }
+    }
+}
+
 payload! { CLASS, Class<'a>: class_id, shape, module_id, token, rank, element_class, element_type, args }
 
 /// What is known of a method. Later versions may add values.

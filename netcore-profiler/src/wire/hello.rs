@@ -34,6 +34,7 @@ pub struct Window {
     pub number: u32,
     /// How many collections are armed; later ones are not. 0: the window has a length in time. [`Window::STAYS`]: it
     /// ends when blocking collections of generation 2 that the profiler causes have paused the program for too long.
+    /// [`Window::GRAPH`]: it ends when the graph was taken.
     pub gcs: u32,
     /// Its length in ms, if it has one in time. With [`Window::STAYS`]: how long one such collection may pause the
     /// program.
@@ -49,6 +50,8 @@ pub struct Window {
 impl Window {
     /// [`Window::gcs`] of a window without a planned end.
     pub const STAYS: u32 = u32::MAX;
+    /// [`Window::gcs`] of a profiler that is loaded only for a heap graph: it is no window of a sampling watch.
+    pub const GRAPH: u32 = u32::MAX - 1;
 }
 
 fields! { Window: number, gcs, length_ms, every_ms, busy }

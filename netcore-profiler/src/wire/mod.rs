@@ -18,6 +18,7 @@ mod cursor;
 mod definitions;
 pub mod describe;
 mod facts;
+pub mod graph;
 mod hello;
 pub mod histogram;
 mod packed;
@@ -33,6 +34,7 @@ pub use batch::{
 pub use cursor::WireError;
 pub use definitions::{DefStatus, FieldDef, MethodDef, Module, NamesDone, TypeDef};
 pub use facts::{CODE_WITHOUT_METHOD, Class, ClassShape, Ids, MAX_FRAMES, Method, MethodShape, Trigger};
+pub use graph::GraphPause;
 pub use hello::{Arming, Hello, Load, Note, NoteCode, Window};
 pub use histogram::{Bucket, Histogram};
 pub use packed::{PACKED_ROW_BYTES, PackedRows, Packer, TypedRoots};
@@ -49,7 +51,7 @@ pub use typed_root::{Generation, HandleKind, StaticRow, StaticsPhase, TypedRoot}
 pub const PROVIDER_NAME: &str = "Gcwatch-Profiler";
 
 /// Version of this schema and of the configuration text. Profiler and gcwatch must have the same one.
-pub const ABI_VERSION: u32 = 3;
+pub const ABI_VERSION: u32 = 5;
 
 /// Class identifier of the profiler, in the byte order of a COM `GUID` in memory:
 /// `{8E1CBDBC-A372-4EAE-8F84-91DA39DA2C47}`.
@@ -59,7 +61,7 @@ pub const CLSID: [u8; 16] =
 /// [`CLSID`] as the value of `CORECLR_PROFILER`, with braces.
 pub const CLSID_TEXT: &str = "{8E1CBDBC-A372-4EAE-8F84-91DA39DA2C47}";
 
-/// Keyword of [`event_id::HELLO`], [`event_id::GC_TOTALS`] and [`event_id::NOTE`].
+/// Keyword of [`event_id::HELLO`], [`event_id::GC_TOTALS`], [`event_id::NOTE`] and [`event_id::GRAPH_PAUSE`].
 pub const KEYWORD_TOTALS: u64 = 1;
 
 /// Keyword of the raw events: bounds, moved, surviving and roots.
@@ -76,6 +78,9 @@ pub const MAX_EVENT_BYTES: usize = 60 * 1024;
 
 /// A byte of the lease, sent once a second: gcwatch still watches.
 pub const LEASE_HEARTBEAT: u8 = 1;
+
+/// A byte of the lease: a heap graph is wanted. The profiler connects a second time, for [`graph`].
+pub const LEASE_GRAPH: u8 = 2;
 
 /// The last byte of the lease: the profiler is to leave. The end of the connection means the same.
 pub const LEASE_GOODBYE: u8 = 0;
@@ -157,6 +162,8 @@ events! {
     FIELD_DEF = 16 => FieldDef(FieldDef<'a>);
     /// Values of static fields after a collection.
     STATICS = 17 => Statics(Batch<'a, StaticRow>);
+    /// A heap graph was taken in a collection. This event comes before its totals.
+    GRAPH_PAUSE = 19 => GraphPause(GraphPause);
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ fn some_ranges() -> Collection {
 
 #[test]
 fn attached_it_is_armed_from_mark_to_end() {
-    let (library, clr) = Library::attached("gcwatch=3 arming=late");
+    let (library, clr) = Library::attached("gcwatch=5 arming=late");
     assert_eq!(take_masks(clr), [ON, OFF], "first with the flag, then without");
     for _ in 0..3 {
         library.collect(clr, &some_ranges());
@@ -33,7 +33,7 @@ fn attached_it_is_armed_from_mark_to_end() {
 #[test]
 fn started_with_the_process_the_first_collection_switches_it_off() {
     let (library, clr) = (Library::load(), Clr::new());
-    assert_eq!(library.start(clr, "gcwatch=3 arming=late"), 0);
+    assert_eq!(library.start(clr, "gcwatch=5 arming=late"), 0);
     assert_eq!(take_masks(clr), [ON]);
     clr.take_written();
     library.collect(clr, &some_ranges());
@@ -45,7 +45,7 @@ fn started_with_the_process_the_first_collection_switches_it_off() {
 
 #[test]
 fn always_means_always() {
-    let (library, clr) = Library::attached("gcwatch=3 arming=always");
+    let (library, clr) = Library::attached("gcwatch=5 arming=always");
     clr.take_written();
     for _ in 0..3 {
         library.collect(clr, &some_ranges());
@@ -56,7 +56,7 @@ fn always_means_always() {
 
 #[test]
 fn a_background_collection_is_not_armed() {
-    let (library, clr) = Library::attached("gcwatch=3");
+    let (library, clr) = Library::attached("gcwatch=5");
     take_masks(clr);
     library.collect(clr, &Collection { kind: 1, ..some_ranges() });
     assert_eq!(take_masks(clr), []);
@@ -64,7 +64,7 @@ fn a_background_collection_is_not_armed() {
 
 #[test]
 fn a_refused_mask_costs_one_collection() {
-    let (library, clr) = Library::attached("gcwatch=3");
+    let (library, clr) = Library::attached("gcwatch=5");
     clr.take_written();
     clr.refusals.store(1, std::sync::atomic::Ordering::SeqCst);
     library.collect(clr, &some_ranges());
@@ -90,7 +90,7 @@ fn a_refused_mask_costs_one_collection() {
 
 #[test]
 fn after_three_refusals_in_a_row_it_stays_on() {
-    let (library, clr) = Library::attached("gcwatch=3");
+    let (library, clr) = Library::attached("gcwatch=5");
     clr.take_written();
     clr.refusals.store(3, std::sync::atomic::Ordering::SeqCst);
     for _ in 0..3 {
@@ -113,7 +113,7 @@ fn after_three_refusals_in_a_row_it_stays_on() {
 /// The same runtime without `ICorProfilerCallback10`, or with a session that delivers nothing.
 #[test]
 fn without_delivered_events_the_flag_stays_on() {
-    let (library, clr) = Library::attached("gcwatch=3");
+    let (library, clr) = Library::attached("gcwatch=5");
     for _ in 0..3 {
         library.collect(clr, &Collection { is_old: true, ..some_ranges() });
     }
@@ -127,7 +127,7 @@ fn without_delivered_events_the_flag_stays_on() {
 fn without_a_session_the_flag_stays_on_from_the_start() {
     let (library, clr) = (Library::load(), Clr::new());
     clr.fails_sessions.store(true, std::sync::atomic::Ordering::SeqCst);
-    assert_eq!(library.attach(clr, "gcwatch=3"), 0);
+    assert_eq!(library.attach(clr, "gcwatch=5"), 0);
     assert!(clr.has_note(NoteCode::SESSION_FAILED));
     assert_eq!(hellos(&clr.take_written()).last().unwrap().arming, Arming::ALWAYS);
     library.collect(clr, &some_ranges());
@@ -138,7 +138,7 @@ fn without_a_session_the_flag_stays_on_from_the_start() {
 #[test]
 fn a_mask_written_during_a_collection_makes_it_half_armed() {
     let (library, clr) = (Library::load(), Clr::new());
-    assert_eq!(library.start(clr, "gcwatch=3"), 0);
+    assert_eq!(library.start(clr, "gcwatch=5"), 0);
     clr.take_written();
     library.collect_with(clr, &some_ranges(), || {
         // SAFETY: no arguments.

@@ -149,7 +149,7 @@ fn check_totals(reported: &Collection, found: &GcTotals<'_>, regions: &[Generati
 
 #[test]
 fn totals_are_those_of_all_heaps() {
-    let (library, clr) = attached("gcwatch=3");
+    let (library, clr) = attached("gcwatch=5");
     let mut random = Random(11);
     for number in 1..=20 {
         let heaps = heaps(1 + number % 8, &mut random);
@@ -170,7 +170,7 @@ fn totals_are_those_of_all_heaps() {
 
 #[test]
 fn an_empty_collection_has_empty_totals() {
-    let (library, clr) = attached("gcwatch=3 blocks=1");
+    let (library, clr) = attached("gcwatch=5 blocks=1");
     let full = collection(1, heaps(3, &mut Random(5)), roots(&mut Random(6)));
     library.collect(clr, &full);
     clr.take_written();
@@ -226,7 +226,7 @@ fn rows(written: &[Written], gc_seq: u64) -> Rows {
 
 #[test]
 fn raw_rows_come_in_numbered_parts() {
-    let (library, clr) = attached("gcwatch=3 blocks=1");
+    let (library, clr) = attached("gcwatch=5 blocks=1");
     let mut random = Random(21);
     for number in 1..=8 {
         let reported = collection(number, heaps(4, &mut random), roots(&mut random));
@@ -271,7 +271,7 @@ fn raw_rows_come_in_numbered_parts() {
 
 #[test]
 fn a_runtime_with_only_the_first_callbacks_is_counted_too() {
-    let (library, clr) = attached("gcwatch=3 arming=always blocks=1");
+    let (library, clr) = attached("gcwatch=5 arming=always blocks=1");
     let mut reported = collection(0, heaps(3, &mut Random(31)), roots(&mut Random(32)));
     reported.is_old = true;
     reported.pairs = 0;
@@ -304,7 +304,7 @@ fn a_runtime_with_only_the_first_callbacks_is_counted_too() {
 
 #[test]
 fn a_start_without_end_and_an_end_without_start_are_survived() {
-    let (library, clr) = attached("gcwatch=3");
+    let (library, clr) = attached("gcwatch=5");
     let mut random = Random(41);
     let second =
         Collection { tells_start: false, ..collection(8, heaps(2, &mut random), roots(&mut random)) };
@@ -345,7 +345,7 @@ fn a_start_without_end_and_an_end_without_start_are_survived() {
 #[test]
 fn null_arrays_are_empty() {
     use std::ptr::null;
-    let (library, clr) = Library::attached("gcwatch=3 arming=always blocks=1");
+    let (library, clr) = Library::attached("gcwatch=5 arming=always blocks=1");
     clr.take_written();
     let (table, this) = (library.table(), library.callback());
     // SAFETY: the test shows that the profiler does not use null arrays.

@@ -95,7 +95,7 @@ fn a_storm_of_handles_ends_their_watching() {
     wait_for("the request to detach", LIMIT, || clr.detach_requests.load(SeqCst) == 1);
     library.detached();
     clr.take_written();
-    assert_eq!(library.attach(clr, "gcwatch=3 names=1"), 0);
+    assert_eq!(library.attach(clr, "gcwatch=5 names=1"), 0);
     assert!(clr.has_note(NoteCode::HANDLE_WATCH_OFF));
     assert_eq!(clr.handle_sessions.load(SeqCst), 0);
     assert!(!clr.makes_handle_events.load(SeqCst));

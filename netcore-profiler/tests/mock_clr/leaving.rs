@@ -39,7 +39,7 @@ fn wait_until_left(clr: &Clr, requests: u32) {
 
 #[test]
 fn it_leaves_when_nobody_listens_any_more() {
-    let (library, clr) = attach_with_listener("gcwatch=3");
+    let (library, clr) = attach_with_listener("gcwatch=5");
     clr.switch_provider(false);
     wait_until_left(clr, 1);
     assert!(clr.has_note(NoteCode::PROVIDER_OFF));
@@ -56,7 +56,7 @@ fn it_leaves_when_nobody_listens_any_more() {
 /// gcwatch gave up before a suspended runtime loaded the profiler: there is no lease, and nobody listens.
 #[test]
 fn it_leaves_when_nobody_has_ever_listened() {
-    let (library, clr) = Library::attached("gcwatch=3 lease=/nonexistent/socket");
+    let (library, clr) = Library::attached("gcwatch=5 lease=/nonexistent/socket");
     wait_until_left(clr, 1);
     assert!(clr.has_note(NoteCode::PROVIDER_OFF));
     library.detached();
@@ -65,7 +65,7 @@ fn it_leaves_when_nobody_has_ever_listened() {
 
 #[test]
 fn it_stays_when_another_listener_comes() {
-    let (library, clr) = attach_with_listener("gcwatch=3");
+    let (library, clr) = attach_with_listener("gcwatch=5");
     clr.switch_provider(false);
     clr.switch_provider(true);
     wait_for("a third hello", LIMIT, || hellos(&lock(&clr.written)).len() == 3);
@@ -81,7 +81,7 @@ fn it_stays_when_another_listener_comes() {
 /// If the runtime refuses the detach, the profiler requests it again, less and less often, and costs nothing meanwhile.
 #[test]
 fn a_refused_detach_is_requested_again() {
-    let (library, clr) = attach_with_listener("gcwatch=3 names=1");
+    let (library, clr) = attach_with_listener("gcwatch=5 names=1");
     clr.detach_refusals.store(2, SeqCst);
     // Before the first refusal, which this thread may notice late.
     let began = Instant::now();
@@ -98,13 +98,13 @@ fn a_refused_detach_is_requested_again() {
     assert!(lock(&clr.written).is_empty(), "one note is enough");
     library.detached();
     assert_eq!(clr.references.load(SeqCst), 0);
-    assert_eq!(library.attach(clr, "gcwatch=3"), 0, "it can be attached again");
+    assert_eq!(library.attach(clr, "gcwatch=5"), 0, "it can be attached again");
 }
 
 /// The runtime may shut down while the profiler waits to request the detach again.
 #[test]
 fn no_detach_is_requested_after_shutdown() {
-    let (library, clr) = attach_with_listener("gcwatch=3");
+    let (library, clr) = attach_with_listener("gcwatch=5");
     clr.detach_refusals.store(u32::MAX, SeqCst);
     clr.switch_provider(false);
     wait_for("the refusal", LIMIT, || clr.has_note(NoteCode::DETACH_REFUSED));
@@ -136,7 +136,7 @@ mod lease {
         }
 
         fn config(&self) -> String {
-            format!("gcwatch=3 lease={}", self.directory.path().join("lease").display())
+            format!("gcwatch=5 lease={}", self.directory.path().join("lease").display())
         }
 
         /// The connection, which the profiler makes while loading.

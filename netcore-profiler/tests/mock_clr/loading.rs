@@ -44,14 +44,14 @@ fn other_classes_are_not_available() {
 
 #[test]
 fn hello_describes_the_profiler() {
-    let (_library, clr) = Library::attached("gcwatch=3 arming=always blocks=1");
+    let (_library, clr) = Library::attached("gcwatch=5 arming=always blocks=1");
     let [hello] = hellos(&clr.take_written())[..] else { panic!("one hello") };
     assert_eq!((hello.abi, hello.load, hello.arming), (ABI_VERSION, Load::ATTACH, Arming::ALWAYS));
     assert_eq!((hello.blocks, hello.clr_version), (true, [9, 8, 7, 6]));
     assert!(hello.slots >= 8 && !hello.lease_connected && hello.tick_ns > 0);
 
     let (library, clr) = (Library::load(), Clr::new());
-    assert_eq!(library.start(clr, "gcwatch=3"), 0);
+    assert_eq!(library.start(clr, "gcwatch=5"), 0);
     let [hello] = hellos(&clr.take_written())[..] else { panic!("one hello") };
     assert_eq!((hello.load, hello.arming, hello.blocks), (Load::STARTUP, Arming::LATE, false));
     assert!(lock(&clr.environment).is_empty(), "the profiler removes its configuration");
@@ -64,7 +64,7 @@ fn a_refused_load_leaves_nothing_behind() {
         ("", CONFIG_MISSING),
         ("gcwatch=1", CONFIG_VERSION),
         ("arming=late", CONFIG_VERSION),
-        ("gcwatch=3 arming=never", CONFIG_MALFORMED),
+        ("gcwatch=5 arming=never", CONFIG_MALFORMED),
     ] {
         let clr = Clr::new();
         assert_eq!(library.attach(clr, config), expected, "{config}");
@@ -78,11 +78,11 @@ fn a_refused_load_leaves_nothing_behind() {
     assert_untouched(clr);
     let clr = Clr::new();
     clr.lacks_info12.store(true, SeqCst);
-    assert_eq!(library.attach(clr, "gcwatch=3"), RUNTIME_TOO_OLD);
+    assert_eq!(library.attach(clr, "gcwatch=5"), RUNTIME_TOO_OLD);
     assert_untouched(clr);
     // After all refusals a load succeeds.
     let clr = Clr::new();
-    assert_eq!(library.attach(clr, "gcwatch=3"), 0);
+    assert_eq!(library.attach(clr, "gcwatch=5"), 0);
 }
 
 fn assert_untouched(clr: &Clr) {
@@ -97,10 +97,10 @@ fn a_refused_mask_refuses_the_attach() {
     use crate::mock::info::REFUSED;
     let (library, clr) = (Library::load(), Clr::new());
     clr.refusals.store(1, SeqCst);
-    assert_eq!(library.attach(clr, "gcwatch=3"), REFUSED);
+    assert_eq!(library.attach(clr, "gcwatch=5"), REFUSED);
     assert_eq!(clr.references.load(SeqCst), 0);
     assert_eq!(clr.session.load(SeqCst), 0);
-    assert_eq!(library.attach(clr, "gcwatch=3"), 0, "the next one succeeds");
+    assert_eq!(library.attach(clr, "gcwatch=5"), 0, "the next one succeeds");
     assert_eq!(clr.providers_made.load(SeqCst), 1, "with the same provider");
 }
 
@@ -109,11 +109,11 @@ fn a_refused_mask_refuses_the_attach() {
 fn a_lease_that_cannot_be_connected_is_refused_if_it_is_needed() {
     let (library, clr) = (Library::load(), Clr::new());
     clr.lacks_info14.store(true, SeqCst);
-    let config = "gcwatch=3 lease=/nonexistent/socket";
+    let config = "gcwatch=5 lease=/nonexistent/socket";
     assert_eq!(library.attach(clr, config), NO_LEASE);
     assert_eq!(clr.references.load(SeqCst), 0);
     assert_eq!(*lock(&clr.masks), []);
-    assert_eq!(library.attach(clr, "gcwatch=3"), 0);
+    assert_eq!(library.attach(clr, "gcwatch=5"), 0);
 
     let (library, clr) = (Library::load(), Clr::new());
     assert_eq!(library.attach(clr, config), 0, "the provider replaces the lease");
@@ -127,7 +127,7 @@ fn a_variable_is_taken_from_the_environment_at_startup() {
     let (library, clr) = (Library::load(), Clr::new());
     // SAFETY: no other test uses this variable or changes the environment through the C library.
     unsafe { std::env::set_var(NAME, "x") };
-    assert_eq!(library.start(clr, &format!("gcwatch=3 unset={NAME}")), 0);
+    assert_eq!(library.start(clr, &format!("gcwatch=5 unset={NAME}")), 0);
     assert_eq!(std::env::var_os(NAME), None);
 }
 
@@ -146,7 +146,7 @@ fn only_an_accepted_library_stays_mapped() {
 
     let library = Library::load();
     let path = library.path();
-    assert_eq!(library.attach(Clr::new(), "gcwatch=3"), 0);
+    assert_eq!(library.attach(Clr::new(), "gcwatch=5"), 0);
     let kept = library.unload();
     assert!(is_mapped(&path));
     drop(kept);

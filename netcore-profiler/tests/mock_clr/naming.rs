@@ -46,7 +46,7 @@ pub(crate) fn attach(classes: usize) -> (Library, &'static Clr) {
     fill_heap(classes);
     clr.world.readable.store(u64::MAX, SeqCst);
     *lock(&clr.bounds) = vec![heap()];
-    assert_eq!(library.attach(clr, "gcwatch=3 names=1"), 0);
+    assert_eq!(library.attach(clr, "gcwatch=5 names=1"), 0);
     assert_eq!(clr.mask().0, MONITOR_MODULE_LOADS | STACK_SNAPSHOT, "on all the time");
     assert_eq!(clr.handle_sessions.load(SeqCst), 1);
     clr.take_written();

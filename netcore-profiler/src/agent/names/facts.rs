@@ -54,16 +54,7 @@ impl Profiler {
     /// # Safety
     /// As [`Profiler::report_class`].
     unsafe fn report_new_class(&self, info: Info, class: usize, depth: u32, left: &mut u32) {
-        let unknown = Class {
-            class_id: class as u64,
-            shape: ClassShape::UNKNOWN,
-            module_id: 0,
-            token: 0,
-            rank: 0,
-            element_class: 0,
-            element_type: 0,
-            args: Ids::new(&[]),
-        };
+        let unknown = Class::unknown(class as u64);
         // SAFETY: by the contract.
         if let Some(array) = unsafe { info.array_class(class) } {
             let class = Class {

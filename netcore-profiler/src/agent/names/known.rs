@@ -24,7 +24,7 @@ fn places<T>(memory: &[T], key: u64) -> impl Iterator<Item = &T> {
 
 /// Result of [`Known::add`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Added {
+pub(in crate::agent) enum Added {
     New,
     Known,
     /// It is not in the set, and there is no room for it.
@@ -35,7 +35,7 @@ zeroed! {
     /// `ClassID`s and `FunctionID`s. Several threads may add at once. An entry is the identifier with the round it
     /// was added in above it. Entries of other rounds are free places, so the set is emptied by raising the round.
     #[derive(Debug)]
-    pub(super) struct Known {
+    pub(in crate::agent) struct Known {
         table: Table<AtomicU64, CAPACITY>,
         round: AtomicU64,
         used: AtomicUsize,
@@ -46,7 +46,7 @@ const ID_BITS: u32 = 48;
 const ROUNDS: u64 = 1 << (u64::BITS - ID_BITS);
 
 impl Known {
-    pub(super) fn prepare(&self) -> bool {
+    pub(in crate::agent) fn prepare(&self) -> bool {
         if !self.table.map() {
             return false;
         }
@@ -56,7 +56,7 @@ impl Known {
 
     /// Adds an identifier. If two threads add the same one, only one of them gets [`Added::New`]: an entry is one word.
     /// `used` is a limit, and may be behind.
-    pub(super) fn add(&self, id: usize) -> Added {
+    pub(in crate::agent) fn add(&self, id: usize) -> Added {
         let id = id as u64;
         if id >> ID_BITS != 0 {
             return Added::Full;

@@ -9,11 +9,11 @@ const CAPACITY: u64 = 16_384;
 
 /// A definition to name, or a module to search for helpers (token 0).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Request {
-    pub(super) module: usize,
-    pub(super) token: u32,
+pub(in crate::agent) struct Request {
+    pub(in crate::agent) module: usize,
+    pub(in crate::agent) token: u32,
     /// [`Modules::now`](super::modules::Modules::now) when the module was known to be loaded.
-    pub(super) seen: u64,
+    pub(in crate::agent) seen: u64,
 }
 
 /// One place. Its turn says who may use it next: request number `n` goes to index `n % CAPACITY`. It may be put in at

@@ -26,7 +26,7 @@ const NESTED: usize = 16;
 /// Token of a request for the whole module.
 const MODULE: u32 = 0;
 /// Room for the largest definition.
-pub(super) const BYTES: usize = 64 + 2 * NAME_UNITS + PARAMS * (2 + 2 * PARAM_UNITS);
+pub(in crate::agent) const BYTES: usize = 64 + 2 * NAME_UNITS + PARAMS * (2 + 2 * PARAM_UNITS);
 
 /// Names of generic parameters.
 struct Params {
@@ -124,15 +124,16 @@ impl Profiler {
         }
     }
 
-    /// Reads a definition behind the gate. Nothing is sent there. `None`: it was sent before.
+    /// Reads a definition behind the gate. Nothing is sent there. `None`: it was sent before, and is wanted once.
     fn read(
         &self,
         info: Info,
         request: Request,
+        once: bool,
         read: impl FnOnce(&Metadata) -> Option<()>,
     ) -> Option<DefStatus> {
         let status = self.with_module(request, |unloaded_at| {
-            if !self.names.definitions.add(request.module, request.token, unloaded_at) {
+            if once && !self.names.definitions.add(request.module, request.token, unloaded_at) {
                 return None;
             }
             // SAFETY: the module was loaded when it was seen and has not been unloaded since; the gate keeps it loaded
@@ -146,23 +147,44 @@ impl Profiler {
 
     /// Sends a module before the first of its definitions.
     fn resolve_module(&self, info: Info, request: Request) {
+        self.describe_module(info, request, true, |module| self.events.send::<BYTES>(info, module));
+    }
+
+    /// Passes a module on.
+    pub(in crate::agent) fn describe_module(
+        &self,
+        info: Info,
+        request: Request,
+        once: bool,
+        send: impl FnOnce(&Module<'_>),
+    ) {
         let mut path = [0; NAME_UNITS];
         let found = self.with_module(request, |unloaded_at| {
-            let is_new = self.names.definitions.add(request.module, 0, unloaded_at);
+            let wanted = !once || self.names.definitions.add(request.module, 0, unloaded_at);
             // SAFETY: as in `read`.
-            is_new.then(|| unsafe { info.module_info(request.module, &mut path) })
+            wanted.then(|| unsafe { info.module_info(request.module, &mut path) })
         });
         if let Some(Some(Ok(found))) = found {
             let path = Text::new(path.get(..found.length).unwrap_or_default());
-            let module = Module { module_id: request.module as u64, flags: found.flags, path };
-            self.events.send::<BYTES>(info, &module);
+            send(&Module { module_id: request.module as u64, flags: found.flags, path });
         }
     }
 
     pub(super) fn resolve_type(&self, info: Info, request: Request) {
         self.resolve_module(info, request);
+        self.describe_type(info, request, true, |def| self.events.send::<BYTES>(info, def));
+    }
+
+    /// Passes a type on.
+    pub(in crate::agent) fn describe_type(
+        &self,
+        info: Info,
+        request: Request,
+        once: bool,
+        send: impl FnOnce(&TypeDef<'_>),
+    ) {
         let (mut name, mut length, mut params) = ([0; NAME_UNITS], 0, Params::new());
-        let status = self.read(info, request, |metadata| {
+        let status = self.read(info, request, once, |metadata| {
             length = full_name(metadata, request.token, &mut name)?;
             params.read(metadata, request.token);
             Some(())
@@ -176,15 +198,28 @@ impl Profiler {
             name: Text::new(name.get(..length).unwrap_or_default()),
             params: Texts::new(texts.get(..params.count).unwrap_or_default()),
         };
-        self.events.send::<BYTES>(info, &def);
+        send(&def);
     }
 
     fn resolve_method(&self, info: Info, request: Request) {
+        let of_type = |token| self.resolve_type(info, Request { token, ..request });
+        self.describe_method(info, request, true, of_type, |def| self.events.send::<BYTES>(info, def));
+    }
+
+    /// Passes a method on; before it, the token of its type.
+    pub(in crate::agent) fn describe_method(
+        &self,
+        info: Info,
+        request: Request,
+        once: bool,
+        of_type: impl FnOnce(u32),
+        send: impl FnOnce(&MethodDef<'_>),
+    ) {
         const MOVE_NEXT: [u16; 9] = utf16("MoveNext");
         const SET_STATE_MACHINE: [u16; 16] = utf16("SetStateMachine");
         let (mut name, mut length, mut params) = ([0; NAME_UNITS], 0, Params::new());
         let (mut type_token, mut is_async) = (0, false);
-        let status = self.read(info, request, |metadata| {
+        let status = self.read(info, request, once, |metadata| {
             let method = metadata.method(request.token, &mut name).ok()?;
             (type_token, length) = (method.type_token, method.length);
             params.read(metadata, request.token);
@@ -194,7 +229,7 @@ impl Profiler {
         });
         let Some(status) = status else { return };
         if type_token != 0 {
-            self.resolve_type(info, Request { token: type_token, ..request });
+            of_type(type_token);
         }
         let texts = params.texts();
         let def = MethodDef {
@@ -206,7 +241,7 @@ impl Profiler {
             is_async,
             params: Texts::new(texts.get(..params.count).unwrap_or_default()),
         };
-        self.events.send::<BYTES>(info, &def);
+        send(&def);
     }
 
     /// `ModuleLoadFinished`.
@@ -247,7 +282,11 @@ impl Profiler {
 
     /// Does something behind the gate, unless the module was unloaded. `action` gets the stamp of the last unload at
     /// the module's address.
-    pub(super) fn with_module<T>(&self, request: Request, action: impl FnOnce(u64) -> T) -> Option<T> {
+    pub(in crate::agent) fn with_module<T>(
+        &self,
+        request: Request,
+        action: impl FnOnce(u64) -> T,
+    ) -> Option<T> {
         let _inside = self.names.gate.enter();
         let unloaded_at = self.names.modules.unloaded_at(request.module);
         (request.seen >= unloaded_at && self.phase() == Phase::ACTIVE).then(|| action(unloaded_at))

@@ -26,7 +26,7 @@ zeroed! {
     pub(in crate::agent) struct Names {
         pub(super) on: AtomicBool,
         /// The runtime tells where frozen objects are (`ICorProfilerInfo14`).
-        pub(super) knows_frozen: AtomicBool,
+        pub(in crate::agent) knows_frozen: AtomicBool,
         pub(super) known: Known,
         pub(super) definitions: Definitions,
         pub(super) queue: Queue,
@@ -86,6 +86,11 @@ impl Names {
 
     pub(in crate::agent) fn are_on(&self) -> bool {
         self.on.load(SeqCst)
+    }
+
+    /// A stamp: which modules are loaded now.
+    pub(in crate::agent) fn seen_now(&self) -> u64 {
+        self.modules.now()
     }
 
     /// Whether requests wait to be served.

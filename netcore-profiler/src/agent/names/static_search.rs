@@ -47,7 +47,7 @@ impl Profiler {
     }
 
     /// Whether no module can be unloaded: none was since loading, and none that is loaded is collectible.
-    fn no_module_can_be_unloaded(&self, info: Info) -> bool {
+    pub(in crate::agent) fn no_module_can_be_unloaded(&self, info: Info) -> bool {
         let seen = self.names.modules.now();
         if seen != self.names.schedule.unloads.load(SeqCst) {
             return false;
@@ -190,7 +190,7 @@ impl Profiler {
 }
 
 /// Whether it is a static field that refers to an object, and is not thread-static.
-fn is_wanted(metadata: &Metadata, token: u32) -> bool {
+pub(in crate::agent) fn is_wanted(metadata: &Metadata, token: u32) -> bool {
     const STATIC: u32 = 0x10;
     const LITERAL: u32 = 0x40;
     const HAS_DATA: u32 = 0x100;

@@ -23,7 +23,7 @@ pub(super) struct Field {
     pub(super) module: AtomicUsize,
     /// `mdTypeDef` of the class, `mdFieldDef` of the field.
     pub(super) type_token: AtomicU32,
-    token: AtomicU32,
+    pub(super) token: AtomicU32,
 }
 
 // SAFETY: atomics only.

@@ -16,10 +16,16 @@ use crate::sys::lease_sign::LeaseSign;
 const HIGH_FDS: [c_int; 2] = [900, 200];
 
 #[repr(C)]
-struct PollFd {
+pub(super) struct PollFd {
     fd: c_int,
     events: c_short,
     happened: c_short,
+}
+
+impl PollFd {
+    pub(super) fn new(fd: c_int, events: c_short) -> Self {
+        Self { fd, events, happened: 0 }
+    }
 }
 
 unsafe extern "C" {
@@ -27,8 +33,8 @@ unsafe extern "C" {
     fn connect(fd: c_int, address: *const c_void, length: c_uint) -> c_int;
     fn getsockopt(fd: c_int, level: c_int, option: c_int, value: *mut c_void, length: *mut c_uint) -> c_int;
     safe fn fcntl(fd: c_int, command: c_int, ...) -> c_int;
-    fn poll(fds: *mut PollFd, count: c_ulong, timeout_ms: c_int) -> c_int;
-    fn recv(fd: c_int, buffer: *mut c_void, length: usize, flags: c_int) -> isize;
+    pub(super) fn poll(fds: *mut PollFd, count: c_ulong, timeout_ms: c_int) -> c_int;
+    pub(super) fn recv(fd: c_int, buffer: *mut c_void, length: usize, flags: c_int) -> isize;
     safe fn close(fd: c_int) -> c_int;
 }
 
@@ -114,15 +120,25 @@ impl Lease {
         }
     }
 
+    /// The descriptor's number.
+    pub(crate) fn number(self) -> c_int {
+        self.fd
+    }
+
+    /// The same, for system calls.
+    pub(super) fn fd(self) -> c_int {
+        self.fd
+    }
+
     /// Whether the descriptor still is our socket.
-    fn is_ours(self) -> bool {
+    pub(super) fn is_ours(self) -> bool {
         identity(self.fd) == Some(self.identity)
     }
 
     /// Waits up to `timeout_ms` for a heartbeat or the end of the lease.
     pub(crate) fn wait(self, timeout_ms: u32) -> LeaseSign {
         const READABLE: c_short = 1;
-        let mut fd = PollFd { fd: self.fd, events: READABLE, happened: 0 };
+        let mut fd = PollFd::new(self.fd, READABLE);
         // SAFETY: one descriptor is passed, and the count is 1. Polling has no effect on it, whoever owns it.
         let ready = unsafe { poll(&raw mut fd, 1, timeout_ms as c_int) };
         let mut bytes = [0_u8; 64];

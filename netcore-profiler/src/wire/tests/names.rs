@@ -50,6 +50,7 @@ fn facts_round_trip() {
         assert_eq!((trigger.frames.len(), trigger.frames.is_empty()), (args.len(), args.is_empty()));
     }
     both(NamesDone { gc_seq: 9 }, Record::NamesDone);
+    both(GraphPause { gc_seq: 9, gc_number: 7, pause_ns: 1_000_000 }, Record::GraphPause);
     assert_eq!(decode(event_id::FORGET, &[]), Ok(Record::Forget));
 }
 
