@@ -29,6 +29,7 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             [CompletionResult]::new('attach', 'attach', [CompletionResultType]::ParameterValue, 'Watch a process that is already running')
             [CompletionResult]::new('ps', 'ps', [CompletionResultType]::ParameterValue, 'List .NET processes, and whether they can be watched')
             [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Report on recordings (.nettrace)')
+            [CompletionResult]::new('graph', 'graph', [CompletionResultType]::ParameterValue, 'Take a graph of the whole heap of a process, or read one: what is there, and what holds it')
             [CompletionResult]::new('diff', 'diff', [CompletionResultType]::ParameterValue, 'Compare recordings or JSON documents: one with one, or several runs with several')
             [CompletionResult]::new('try', 'try', [CompletionResultType]::ParameterValue, 'Compare settings of the GC, or several commands, in many runs of each')
             [CompletionResult]::new('config', 'config', [CompletionResultType]::ParameterValue, 'Show which options are in force, and where each comes from')
@@ -51,6 +52,8 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             [CompletionResult]::new('--gcs', '--gcs', [CompletionResultType]::ParameterName, 'Stop watching after this many complete collections at the level watched (collections of the 100 ms after that are shown too)')
             [CompletionResult]::new('--stop-on', '--stop-on', [CompletionResultType]::ParameterName, 'Stop watching at the first collection for which this holds, such as `pause > 200ms`, and exit with 10; can be given more than once')
             [CompletionResult]::new('--keep-recording', '--keep-recording', [CompletionResultType]::ParameterName, 'With --stop-on and --rotate: go on watching, and keep the files with the collection, the one before and the one after, at most N times')
+            [CompletionResult]::new('--graph-at', '--graph-at', [CompletionResultType]::ParameterName, 'Take a graph of the heap when a collection meets this condition for the first time, such as `heap.after > 500MiB`, and go on watching; can be given more than once. The program stands still while it is copied, at its next blocking collection')
+            [CompletionResult]::new('--graph-output', '--graph-output', [CompletionResultType]::ParameterName, 'The file for --graph-at, which gcwatch graph reads [default: gcwatch-PID.gcgraph]')
             [CompletionResult]::new('--profiler-path', '--profiler-path', [CompletionResultType]::ParameterName, 'Use this build of the profiler library')
             [CompletionResult]::new('--assert', '--assert', [CompletionResultType]::ParameterName, 'A condition that must hold, such as `pause.p99 < 10ms`; can be given more than once. Without --level, gcwatch uses the lowest level that can check it')
             [CompletionResult]::new('--assert-file', '--assert-file', [CompletionResultType]::ParameterName, 'Read more assertions from a TOML file, which holds a list for each profile')
@@ -91,6 +94,8 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             [CompletionResult]::new('--gcs', '--gcs', [CompletionResultType]::ParameterName, 'Stop watching after this many complete collections at the level watched (collections of the 100 ms after that are shown too)')
             [CompletionResult]::new('--stop-on', '--stop-on', [CompletionResultType]::ParameterName, 'Stop watching at the first collection for which this holds, such as `pause > 200ms`, and exit with 10; can be given more than once')
             [CompletionResult]::new('--keep-recording', '--keep-recording', [CompletionResultType]::ParameterName, 'With --stop-on and --rotate: go on watching, and keep the files with the collection, the one before and the one after, at most N times')
+            [CompletionResult]::new('--graph-at', '--graph-at', [CompletionResultType]::ParameterName, 'Take a graph of the heap when a collection meets this condition for the first time, such as `heap.after > 500MiB`, and go on watching; can be given more than once. The program stands still while it is copied, at its next blocking collection')
+            [CompletionResult]::new('--graph-output', '--graph-output', [CompletionResultType]::ParameterName, 'The file for --graph-at, which gcwatch graph reads [default: gcwatch-PID.gcgraph]')
             [CompletionResult]::new('--profiler-path', '--profiler-path', [CompletionResultType]::ParameterName, 'Use this build of the profiler library')
             [CompletionResult]::new('--max-blocking-gc', '--max-blocking-gc', [CompletionResultType]::ParameterName, 'Watch roots continuously only if a blocking gen2 collection is estimated to take at most this long; otherwise in windows, as with --sample 1/30s')
             [CompletionResult]::new('--step-back', '--step-back', [CompletionResultType]::ParameterName, 'Switch to windows once gen2 collections that watching makes blocking have stopped the program for this share of the time (measured over at least 10 s), or one of them for this long')
@@ -141,6 +146,34 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             [CompletionResult]::new('--strict', '--strict', [CompletionResultType]::ParameterName, 'Fail (exit code 11) if data is lost or incomplete')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Show only errors')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Show only errors')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Log each step (-vv: everything)')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Log each step (-vv: everything)')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'gcwatch;graph' {
+            [CompletionResult]::new('-p', '-p', [CompletionResultType]::ParameterName, 'The process id, spelt as in the .NET tools')
+            [CompletionResult]::new('--process-id', '--process-id', [CompletionResultType]::ParameterName, 'The process id, spelt as in the .NET tools')
+            [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'The one .NET process with this name')
+            [CompletionResult]::new('--name', '--name', [CompletionResultType]::ParameterName, 'The one .NET process with this name')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Keep the graph in this file; as one for PerfView and Visual Studio if its name ends with .gcdump [default: it is only shown]')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Keep the graph in this file; as one for PerfView and Visual Studio if its name ends with .gcdump [default: it is only shown]')
+            [CompletionResult]::new('--within', '--within', [CompletionResultType]::ParameterName, 'How long to wait for a collection of the program')
+            [CompletionResult]::new('--at', '--at', [CompletionResultType]::ParameterName, 'Take it when a collection meets this condition, such as `heap.after > 500MiB`: watch until then, and use the next collection. Can be given more than once')
+            [CompletionResult]::new('--deadline', '--deadline', [CompletionResultType]::ParameterName, 'How long the copy of the process may live')
+            [CompletionResult]::new('--again', '--again', [CompletionResultType]::ParameterName, 'Take a second graph after this time, and show what is new, gone and the same. All objects are followed meanwhile, so gen2 collections block the program. With --output app.gcgraph, the first one is kept as app-before.gcgraph')
+            [CompletionResult]::new('--profiler-path', '--profiler-path', [CompletionResultType]::ParameterName, 'Use this build of the profiler library')
+            [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'Report format')
+            [CompletionResult]::new('--top', '--top', [CompletionResultType]::ParameterName, 'How many types, objects and paths to show')
+            [CompletionResult]::new('--type', '--type', [CompletionResultType]::ParameterName, 'Show what holds the objects of this type')
+            [CompletionResult]::new('--object', '--object', [CompletionResultType]::ParameterName, 'Show the object at this address, and what holds it')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colours [NO_COLOR, CLICOLOR_FORCE and TERM=dumb are respected]')
+            [CompletionResult]::new('--units', '--units', [CompletionResultType]::ParameterName, 'Units of sizes: iec (KiB), si (kB), or bytes')
+            [CompletionResult]::new('--induce', '--induce', [CompletionResultType]::ParameterName, 'Do not wait: induce a full, blocking collection')
+            [CompletionResult]::new('--pause-ok', '--pause-ok', [CompletionResultType]::ParameterName, 'Where the process cannot be copied: walk its heap while the program stands still. An estimate of how long is shown before')
+            [CompletionResult]::new('--strings', '--strings', [CompletionResultType]::ParameterName, 'Keep the contents of strings in the file; they may be secrets')
+            [CompletionResult]::new('--browse', '--browse', [CompletionResultType]::ParameterName, 'Look around in it, in the terminal: types, what keeps what alive, objects with their fields and paths (? shows all keys)')
             [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Log each step (-vv: everything)')
             [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Log each step (-vv: everything)')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
@@ -210,6 +243,7 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             [CompletionResult]::new('attach', 'attach', [CompletionResultType]::ParameterValue, 'Watch a process that is already running')
             [CompletionResult]::new('ps', 'ps', [CompletionResultType]::ParameterValue, 'List .NET processes, and whether they can be watched')
             [CompletionResult]::new('report', 'report', [CompletionResultType]::ParameterValue, 'Report on recordings (.nettrace)')
+            [CompletionResult]::new('graph', 'graph', [CompletionResultType]::ParameterValue, 'Take a graph of the whole heap of a process, or read one: what is there, and what holds it')
             [CompletionResult]::new('diff', 'diff', [CompletionResultType]::ParameterValue, 'Compare recordings or JSON documents: one with one, or several runs with several')
             [CompletionResult]::new('try', 'try', [CompletionResultType]::ParameterValue, 'Compare settings of the GC, or several commands, in many runs of each')
             [CompletionResult]::new('config', 'config', [CompletionResultType]::ParameterValue, 'Show which options are in force, and where each comes from')
@@ -230,6 +264,9 @@ Register-ArgumentCompleter -Native -CommandName 'gcwatch' -ScriptBlock {
             break
         }
         'gcwatch;help;report' {
+            break
+        }
+        'gcwatch;help;graph' {
             break
         }
         'gcwatch;help;diff' {

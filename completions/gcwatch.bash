@@ -38,6 +38,9 @@ _gcwatch() {
             gcwatch,diff)
                 cmd="gcwatch__subcmd__diff"
                 ;;
+            gcwatch,graph)
+                cmd="gcwatch__subcmd__graph"
+                ;;
             gcwatch,help)
                 cmd="gcwatch__subcmd__help"
                 ;;
@@ -74,6 +77,9 @@ _gcwatch() {
             gcwatch__subcmd__help,diff)
                 cmd="gcwatch__subcmd__help__subcmd__diff"
                 ;;
+            gcwatch__subcmd__help,graph)
+                cmd="gcwatch__subcmd__help__subcmd__graph"
+                ;;
             gcwatch__subcmd__help,help)
                 cmd="gcwatch__subcmd__help__subcmd__help"
                 ;;
@@ -105,7 +111,7 @@ _gcwatch() {
 
     case "${cmd}" in
         gcwatch)
-            opts="-h -V --help --version run attach ps report diff try config metrics schema completions man help"
+            opts="-h -V --help --version run attach ps report graph diff try config metrics schema completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -119,7 +125,7 @@ _gcwatch() {
             return 0
             ;;
         gcwatch__subcmd__attach)
-            opts="-p -n -o -q -v -h --process-id --name --diagnostic-port --level --sample --between --record --rotate --duration --gcs --stop-on --keep-recording --alloc --no-names --profiler-path --max-blocking-gc --step-back --assert --assert-file --assert-profile --warmup --format --output --blocks --min-pause --gen --strict --color --units --quiet --verbose --help"
+            opts="-p -n -o -q -v -h --process-id --name --diagnostic-port --level --sample --between --record --rotate --duration --gcs --stop-on --keep-recording --alloc --no-names --graph-at --graph-output --profiler-path --max-blocking-gc --step-back --assert --assert-file --assert-profile --warmup --format --output --blocks --min-pause --gen --strict --color --units --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -178,6 +184,14 @@ _gcwatch() {
                     return 0
                     ;;
                 --keep-recording)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --graph-at)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --graph-output)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -314,8 +328,90 @@ _gcwatch() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        gcwatch__subcmd__graph)
+            opts="-p -n -o -v -h --process-id --name --output --within --at --induce --pause-ok --deadline --again --strings --profiler-path --browse --format --top --type --object --color --units --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --process-id)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -p)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --within)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --at)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --deadline)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --again)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --profiler-path)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                --top)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --type)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --object)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --units)
+                    COMPREPLY=($(compgen -W "iec si bytes" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         gcwatch__subcmd__help)
-            opts="run attach ps report diff try config metrics schema completions man help"
+            opts="run attach ps report graph diff try config metrics schema completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -371,6 +467,20 @@ _gcwatch() {
             return 0
             ;;
         gcwatch__subcmd__help__subcmd__diff)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        gcwatch__subcmd__help__subcmd__graph)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -601,7 +711,7 @@ _gcwatch() {
             return 0
             ;;
         gcwatch__subcmd__run)
-            opts="-o -q -v -h --follow --only --repeat --level --sample --between --record --rotate --duration --gcs --stop-on --keep-recording --alloc --no-names --profiler-path --assert --assert-file --assert-profile --warmup --format --output --blocks --min-pause --gen --strict --color --units --quiet --verbose --help"
+            opts="-o -q -v -h --follow --only --repeat --level --sample --between --record --rotate --duration --gcs --stop-on --keep-recording --alloc --no-names --graph-at --graph-output --profiler-path --assert --assert-file --assert-profile --warmup --format --output --blocks --min-pause --gen --strict --color --units --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -648,6 +758,14 @@ _gcwatch() {
                     return 0
                     ;;
                 --keep-recording)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --graph-at)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --graph-output)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -26,6 +26,7 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
             cand attach 'Watch a process that is already running'
             cand ps 'List .NET processes, and whether they can be watched'
             cand report 'Report on recordings (.nettrace)'
+            cand graph 'Take a graph of the whole heap of a process, or read one: what is there, and what holds it'
             cand diff 'Compare recordings or JSON documents: one with one, or several runs with several'
             cand try 'Compare settings of the GC, or several commands, in many runs of each'
             cand config 'Show which options are in force, and where each comes from'
@@ -47,6 +48,8 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
             cand --gcs 'Stop watching after this many complete collections at the level watched (collections of the 100 ms after that are shown too)'
             cand --stop-on 'Stop watching at the first collection for which this holds, such as `pause > 200ms`, and exit with 10; can be given more than once'
             cand --keep-recording 'With --stop-on and --rotate: go on watching, and keep the files with the collection, the one before and the one after, at most N times'
+            cand --graph-at 'Take a graph of the heap when a collection meets this condition for the first time, such as `heap.after > 500MiB`, and go on watching; can be given more than once. The program stands still while it is copied, at its next blocking collection'
+            cand --graph-output 'The file for --graph-at, which gcwatch graph reads [default: gcwatch-PID.gcgraph]'
             cand --profiler-path 'Use this build of the profiler library'
             cand --assert 'A condition that must hold, such as `pause.p99 < 10ms`; can be given more than once. Without --level, gcwatch uses the lowest level that can check it'
             cand --assert-file 'Read more assertions from a TOML file, which holds a list for each profile'
@@ -86,6 +89,8 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
             cand --gcs 'Stop watching after this many complete collections at the level watched (collections of the 100 ms after that are shown too)'
             cand --stop-on 'Stop watching at the first collection for which this holds, such as `pause > 200ms`, and exit with 10; can be given more than once'
             cand --keep-recording 'With --stop-on and --rotate: go on watching, and keep the files with the collection, the one before and the one after, at most N times'
+            cand --graph-at 'Take a graph of the heap when a collection meets this condition for the first time, such as `heap.after > 500MiB`, and go on watching; can be given more than once. The program stands still while it is copied, at its next blocking collection'
+            cand --graph-output 'The file for --graph-at, which gcwatch graph reads [default: gcwatch-PID.gcgraph]'
             cand --profiler-path 'Use this build of the profiler library'
             cand --max-blocking-gc 'Watch roots continuously only if a blocking gen2 collection is estimated to take at most this long; otherwise in windows, as with --sample 1/30s'
             cand --step-back 'Switch to windows once gen2 collections that watching makes blocking have stopped the program for this share of the time (measured over at least 10 s), or one of them for this long'
@@ -134,6 +139,33 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
             cand --strict 'Fail (exit code 11) if data is lost or incomplete'
             cand -q 'Show only errors'
             cand --quiet 'Show only errors'
+            cand -v 'Log each step (-vv: everything)'
+            cand --verbose 'Log each step (-vv: everything)'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'gcwatch;graph'= {
+            cand -p 'The process id, spelt as in the .NET tools'
+            cand --process-id 'The process id, spelt as in the .NET tools'
+            cand -n 'The one .NET process with this name'
+            cand --name 'The one .NET process with this name'
+            cand -o 'Keep the graph in this file; as one for PerfView and Visual Studio if its name ends with .gcdump [default: it is only shown]'
+            cand --output 'Keep the graph in this file; as one for PerfView and Visual Studio if its name ends with .gcdump [default: it is only shown]'
+            cand --within 'How long to wait for a collection of the program'
+            cand --at 'Take it when a collection meets this condition, such as `heap.after > 500MiB`: watch until then, and use the next collection. Can be given more than once'
+            cand --deadline 'How long the copy of the process may live'
+            cand --again 'Take a second graph after this time, and show what is new, gone and the same. All objects are followed meanwhile, so gen2 collections block the program. With --output app.gcgraph, the first one is kept as app-before.gcgraph'
+            cand --profiler-path 'Use this build of the profiler library'
+            cand --format 'Report format'
+            cand --top 'How many types, objects and paths to show'
+            cand --type 'Show what holds the objects of this type'
+            cand --object 'Show the object at this address, and what holds it'
+            cand --color 'When to use colours [NO_COLOR, CLICOLOR_FORCE and TERM=dumb are respected]'
+            cand --units 'Units of sizes: iec (KiB), si (kB), or bytes'
+            cand --induce 'Do not wait: induce a full, blocking collection'
+            cand --pause-ok 'Where the process cannot be copied: walk its heap while the program stands still. An estimate of how long is shown before'
+            cand --strings 'Keep the contents of strings in the file; they may be secrets'
+            cand --browse 'Look around in it, in the terminal: types, what keeps what alive, objects with their fields and paths (? shows all keys)'
             cand -v 'Log each step (-vv: everything)'
             cand --verbose 'Log each step (-vv: everything)'
             cand -h 'Print help (see more with ''--help'')'
@@ -195,6 +227,7 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
             cand attach 'Watch a process that is already running'
             cand ps 'List .NET processes, and whether they can be watched'
             cand report 'Report on recordings (.nettrace)'
+            cand graph 'Take a graph of the whole heap of a process, or read one: what is there, and what holds it'
             cand diff 'Compare recordings or JSON documents: one with one, or several runs with several'
             cand try 'Compare settings of the GC, or several commands, in many runs of each'
             cand config 'Show which options are in force, and where each comes from'
@@ -211,6 +244,8 @@ set edit:completion:arg-completer[gcwatch] = {|@words|
         &'gcwatch;help;ps'= {
         }
         &'gcwatch;help;report'= {
+        }
+        &'gcwatch;help;graph'= {
         }
         &'gcwatch;help;diff'= {
         }

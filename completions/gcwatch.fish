@@ -30,6 +30,7 @@ complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "run" -d 'Start a pr
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "attach" -d 'Watch a process that is already running'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "ps" -d 'List .NET processes, and whether they can be watched'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "report" -d 'Report on recordings (.nettrace)'
+complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "graph" -d 'Take a graph of the whole heap of a process, or read one: what is there, and what holds it'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "diff" -d 'Compare recordings or JSON documents: one with one, or several runs with several'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "try" -d 'Compare settings of the GC, or several commands, in many runs of each'
 complete -c gcwatch -n "__fish_gcwatch_needs_command" -f -a "config" -d 'Show which options are in force, and where each comes from'
@@ -52,6 +53,8 @@ complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l duration -d 'Sto
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l gcs -d 'Stop watching after this many complete collections at the level watched (collections of the 100 ms after that are shown too)' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l stop-on -d 'Stop watching at the first collection for which this holds, such as `pause > 200ms`, and exit with 10; can be given more than once' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l keep-recording -d 'With --stop-on and --rotate: go on watching, and keep the files with the collection, the one before and the one after, at most N times' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l graph-at -d 'Take a graph of the heap when a collection meets this condition for the first time, such as `heap.after > 500MiB`, and go on watching; can be given more than once. The program stands still while it is copied, at its next blocking collection' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l graph-output -d 'The file for --graph-at, which gcwatch graph reads [default: gcwatch-PID.gcgraph]' -r -F
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l profiler-path -d 'Use this build of the profiler library' -r -F
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l assert -d 'A condition that must hold, such as `pause.p99 < 10ms`; can be given more than once. Without --level, gcwatch uses the lowest level that can check it' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand run" -l assert-file -d 'Read more assertions from a TOML file, which holds a list for each profile' -r -F
@@ -97,6 +100,8 @@ complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l duration -d '
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l gcs -d 'Stop watching after this many complete collections at the level watched (collections of the 100 ms after that are shown too)' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l stop-on -d 'Stop watching at the first collection for which this holds, such as `pause > 200ms`, and exit with 10; can be given more than once' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l keep-recording -d 'With --stop-on and --rotate: go on watching, and keep the files with the collection, the one before and the one after, at most N times' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l graph-at -d 'Take a graph of the heap when a collection meets this condition for the first time, such as `heap.after > 500MiB`, and go on watching; can be given more than once. The program stands still while it is copied, at its next blocking collection' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l graph-output -d 'The file for --graph-at, which gcwatch graph reads [default: gcwatch-PID.gcgraph]' -r -F
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l profiler-path -d 'Use this build of the profiler library' -r -F
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l max-blocking-gc -d 'Watch roots continuously only if a blocking gen2 collection is estimated to take at most this long; otherwise in windows, as with --sample 1/30s' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -l step-back -d 'Switch to windows once gen2 collections that watching makes blocking have stopped the program for this share of the time (measured over at least 10 s), or one of them for this long' -r
@@ -159,6 +164,31 @@ complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -l strict -d 'Fa
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -s q -l quiet -d 'Show only errors'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -s v -l verbose -d 'Log each step (-vv: everything)'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand graph" -s p -l process-id -d 'The process id, spelt as in the .NET tools' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand graph" -s n -l name -d 'The one .NET process with this name' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand graph" -s o -l output -d 'Keep the graph in this file; as one for PerfView and Visual Studio if its name ends with .gcdump [default: it is only shown]' -r -F
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand graph" -l within -d 'How long to wait for a collection of the program' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand graph" -l at -d 'Take it when a collection meets this condition, such as `heap.after > 500MiB`: watch until then, and use the next collection. Can be given more than once' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand graph" -l deadline -d 'How long the copy of the process may live' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand graph" -l again -d 'Take a second graph after this time, and show what is new, gone and the same. All objects are followed meanwhile, so gen2 collections block the program. With --output app.gcgraph, the first one is kept as app-before.gcgraph' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand graph" -l profiler-path -d 'Use this build of the profiler library' -r -F
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand graph" -l format -d 'Report format' -r -f -a "text\t'For people'
+json\t'One JSON document'"
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand graph" -l top -d 'How many types, objects and paths to show' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand graph" -l type -d 'Show what holds the objects of this type' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand graph" -l object -d 'Show the object at this address, and what holds it' -r
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand graph" -l color -d 'When to use colours [NO_COLOR, CLICOLOR_FORCE and TERM=dumb are respected]' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand graph" -l units -d 'Units of sizes: iec (KiB), si (kB), or bytes' -r -f -a "iec\t''
+si\t''
+bytes\t''"
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand graph" -l induce -d 'Do not wait: induce a full, blocking collection'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand graph" -l pause-ok -d 'Where the process cannot be copied: walk its heap while the program stands still. An estimate of how long is shown before'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand graph" -l strings -d 'Keep the contents of strings in the file; they may be secrets'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand graph" -l browse -d 'Look around in it, in the terminal: types, what keeps what alive, objects with their fields and paths (? shows all keys)'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand graph" -s v -l verbose -d 'Log each step (-vv: everything)'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand graph" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -l fail-on -d 'A change that must not occur, such as `gen2.per_gib > +10%` (exit code 10); can be given more than once. With several runs a side it must also be more than the spread between runs' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -l min-effect -d 'Call a difference better or worse only from this percentage on [default: 5]' -r
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand diff" -l format -d 'Report format; text is a table' -r -f -a "text\t''
@@ -203,17 +233,18 @@ complete -c gcwatch -n "__fish_gcwatch_using_subcommand metrics" -s h -l help -d
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand schema" -s h -l help -d 'Print help'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand completions" -s h -l help -d 'Print help'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand man" -s h -l help -d 'Print help'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff try config metrics schema completions man help" -f -a "run" -d 'Start a program and watch it from its first collection'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff try config metrics schema completions man help" -f -a "attach" -d 'Watch a process that is already running'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff try config metrics schema completions man help" -f -a "ps" -d 'List .NET processes, and whether they can be watched'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff try config metrics schema completions man help" -f -a "report" -d 'Report on recordings (.nettrace)'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff try config metrics schema completions man help" -f -a "diff" -d 'Compare recordings or JSON documents: one with one, or several runs with several'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff try config metrics schema completions man help" -f -a "try" -d 'Compare settings of the GC, or several commands, in many runs of each'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff try config metrics schema completions man help" -f -a "config" -d 'Show which options are in force, and where each comes from'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff try config metrics schema completions man help" -f -a "metrics" -d 'List the metrics that --assert can check'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff try config metrics schema completions man help" -f -a "schema" -d 'Print the JSON Schema of the document and of the NDJSON lines'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff try config metrics schema completions man help" -f -a "completions" -d 'Print a completion script for a shell'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff try config metrics schema completions man help" -f -a "man" -d 'Print the manual page (roff)'
-complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report diff try config metrics schema completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report graph diff try config metrics schema completions man help" -f -a "run" -d 'Start a program and watch it from its first collection'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report graph diff try config metrics schema completions man help" -f -a "attach" -d 'Watch a process that is already running'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report graph diff try config metrics schema completions man help" -f -a "ps" -d 'List .NET processes, and whether they can be watched'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report graph diff try config metrics schema completions man help" -f -a "report" -d 'Report on recordings (.nettrace)'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report graph diff try config metrics schema completions man help" -f -a "graph" -d 'Take a graph of the whole heap of a process, or read one: what is there, and what holds it'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report graph diff try config metrics schema completions man help" -f -a "diff" -d 'Compare recordings or JSON documents: one with one, or several runs with several'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report graph diff try config metrics schema completions man help" -f -a "try" -d 'Compare settings of the GC, or several commands, in many runs of each'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report graph diff try config metrics schema completions man help" -f -a "config" -d 'Show which options are in force, and where each comes from'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report graph diff try config metrics schema completions man help" -f -a "metrics" -d 'List the metrics that --assert can check'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report graph diff try config metrics schema completions man help" -f -a "schema" -d 'Print the JSON Schema of the document and of the NDJSON lines'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report graph diff try config metrics schema completions man help" -f -a "completions" -d 'Print a completion script for a shell'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report graph diff try config metrics schema completions man help" -f -a "man" -d 'Print the manual page (roff)'
+complete -c gcwatch -n "__fish_gcwatch_using_subcommand help; and not __fish_seen_subcommand_from run attach ps report graph diff try config metrics schema completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -f -a "(gcwatch ps --format pids 2>/dev/null)"
 complete -c gcwatch -n "__fish_gcwatch_using_subcommand attach" -s p -l process-id -f -a "(gcwatch ps --format pids 2>/dev/null)"

@@ -2,6 +2,7 @@
 //!
 //! Nothing may panic, no number may overflow, no report may hold a raw control character, and JSON must parse.
 
+mod graph;
 mod sink;
 
 use std::io;
@@ -14,11 +15,12 @@ use crate::gc::record::Gc;
 use crate::gc::summary::Summary;
 use crate::report::{
     CsvReport, DiffReport, DiffSide, End, Filter, GithubOptions, GithubReport, JsonReport, JunitReport,
-    MarkdownReport, NdjsonReport, OpenMetricsReport, Place, ReadDocument, Report, Terminal, TextOptions,
-    TextReport, Units, read_document, told,
+    MarkdownReport, NdjsonReport, OpenMetricsReport, Place, ReadDocument, Report, TextOptions, TextReport,
+    Units, read_document, told,
 };
 use crate::watch::processor::StreamProcessor;
-use sink::{Kind, Sink};
+pub use graph::graph;
+use sink::{Kind, Sink, terminal};
 
 /// One assertion for each sort of figure in a recording.
 const ASSERTIONS: [&str; 6] = [
@@ -59,10 +61,6 @@ impl Report for All {
     fn end(&mut self, facts: &Facts, end: &End<'_>) -> io::Result<()> {
         self.each(|report| report.end(facts, end))
     }
-}
-
-fn terminal(live: bool) -> Terminal {
-    Terminal { columns: 80, rows: live.then_some(24), colour: false, live, unicode: live }
 }
 
 fn every_report() -> All {

@@ -95,14 +95,15 @@ pub(crate) fn disturbances(metric: &Metric, watch: &Watch) -> Vec<Disturbance> {
 fn happened(disturbance: Disturbance, watch: &Watch) -> bool {
     // Between windows the profiler is not loaded.
     let profiler_came = watch.sample.is_none() || watch.windows.taken > 0 || watch.stepped_back.is_some();
+    let graph_taken = watch.graph.as_ref().is_some_and(|graph| graph.taken.is_some());
     match disturbance {
         BackgroundGcOff => match watch.background_gc {
-            BackgroundGc::OffWhileWatched | BackgroundGc::OffUntilExit => true,
+            BackgroundGc::OffWhileWatched | BackgroundGc::OffUntilExit | BackgroundGc::OffForGraph => true,
             BackgroundGc::OffInWindows => profiler_came,
             BackgroundGc::Untouched | BackgroundGc::Walked | BackgroundGc::None => false,
         },
         WorkInPauses => match watch.level {
-            Level::Basic => false,
+            Level::Basic => watch.background_gc == BackgroundGc::OffForGraph || graph_taken,
             Level::Moves => true,
             Level::Roots => {
                 profiler_came || watch.sample.is_some_and(|sample| sample.between == Level::Moves)
@@ -148,13 +149,14 @@ mod tests {
     #[test]
     fn each_level_disturbs_what_it_changes() {
         use BackgroundGc::{
-            None as NoneThere, OffInWindows, OffUntilExit, OffWhileWatched, Untouched, Walked,
+            None as NoneThere, OffForGraph, OffInWindows, OffUntilExit, OffWhileWatched, Untouched, Walked,
         };
         use Level::{Basic, Moves, Roots};
         const NOTHING: &[Disturbance] = &[];
         for (level, background, pause, count, moved) in [
             (Basic, Untouched, NOTHING, NOTHING, NOTHING),
             (Basic, NoneThere, NOTHING, NOTHING, NOTHING),
+            (Basic, OffForGraph, &[BackgroundGcOff, WorkInPauses], &[BackgroundGcOff], &[BackgroundGcOff]),
             (Moves, Walked, &[WorkInPauses], NOTHING, NOTHING),
             (Moves, NoneThere, &[WorkInPauses], NOTHING, NOTHING),
             (Roots, NoneThere, &[WorkInPauses], NOTHING, NOTHING),

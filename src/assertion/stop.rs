@@ -54,17 +54,17 @@ impl FromStr for StopCondition {
 
 impl StopCondition {
     /// The lowest level that sees its metric.
-    pub(super) fn level(&self) -> Level {
+    pub(crate) fn level(&self) -> Level {
         self.metric.level
     }
 
     /// As it was typed.
-    pub(super) fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
     /// Takes in a complete collection. Returns whether it meets the condition.
-    pub(super) fn add(&mut self, gc: &Gc) -> bool {
+    pub(crate) fn add(&mut self, gc: &Gc) -> bool {
         self.is_known = Some((self.of)(gc).is_some() || self.is_known == Some(true));
         let Some(value) = (self.of)(gc).filter(|&value| self.op.holds(value as f64, self.limit)) else {
             return false;

@@ -1,7 +1,12 @@
 //! The command line as clap parses it. [`crate::command`] decides what it means.
 
 pub(crate) mod config;
+mod graph;
+mod look;
 mod values;
+
+pub(crate) use graph::{GraphArgs, GraphFormat};
+pub(crate) use look::{Units, When};
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -102,6 +107,8 @@ pub(crate) enum Command {
     Ps(PsArgs),
     /// Report on recordings (.nettrace)
     Report(ReportArgs),
+    /// Take a graph of the whole heap of a process, or read one: what is there, and what holds it
+    Graph(GraphArgs),
     /// Compare recordings or JSON documents: one with one, or several runs with several
     Diff(DiffArgs),
     /// Compare settings of the GC, or several commands, in many runs of each
@@ -257,6 +264,14 @@ pub(crate) struct WatchArgs {
     /// runtime lists its methods when the watch ends
     #[arg(long)]
     pub(crate) no_names: bool,
+    /// Take a graph of the heap when a collection meets this condition for the first time, such as `heap.after > 500MiB`,
+    /// and go on watching; can be given more than once. The program stands still while it is copied, at its next blocking
+    /// collection
+    #[arg(long, value_name = "CONDITION", conflicts_with = "no_names")]
+    pub(crate) graph_at: Vec<StopCondition>,
+    /// The file for --graph-at, which gcwatch graph reads [default: gcwatch-PID.gcgraph]
+    #[arg(long, value_name = "FILE.gcgraph", requires = "graph_at")]
+    pub(crate) graph_output: Option<PathBuf>,
     /// Use this build of the profiler library
     #[arg(long, value_name = "FILE")]
     pub(crate) profiler_path: Option<PathBuf>,
@@ -500,22 +515,6 @@ pub(crate) enum PsFormat {
     /// For shell completion: process id, tab, name
     #[value(hide = true)]
     Pids,
-}
-
-/// `--color`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum When {
-    Auto,
-    Always,
-    Never,
-}
-
-/// `--units`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Units {
-    Iec,
-    Si,
-    Bytes,
 }
 
 /// `--level`.

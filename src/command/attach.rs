@@ -33,7 +33,8 @@ async fn attach(args: &AttachArgs) -> Result<Code, NotWatched> {
     let request = WatchRequest { recording: recording(&args.watch, &args.output, false)?, ..request };
     let request = with_live_line(request, output::shows_live_line(&args.output, false));
     let (report, warnings) = output::open(&args.output, false, true)?;
-    let mut observer = ReportObserver::new(report, &assertions, warnings);
+    let observer = ReportObserver::new(report, &assertions, warnings);
+    let mut observer = observer.with_graph_at(&args.watch.graph_at);
     let outcome = run::run(&request, WatchSource::Running(&found), &mut observer, &mut control).await?;
     let concluded =
         conclude::live(outcome, &mut observer, conclude::Child::NotCounted(None), &args.output, None);

@@ -48,6 +48,11 @@ pub(super) fn run(args: &RunArgs) -> Result<Code, Failure> {
 }
 
 async fn follow(args: &RunArgs, port: &mut Option<GuardedPort>) -> Result<Code, Failure> {
+    if !args.watch.graph_at.is_empty() {
+        let what = "--graph-at takes a graph of one process, and --follow watches several";
+        return Err(Failure::new(Code::USAGE, what)
+            .remedy("omit --follow, or give gcwatch attach --graph-at the process that matters"));
+    }
     let assertions = verdict::assertions(&args.assertions)?
         .and_stop_on(&args.watch.stop_on, args.watch.keep_recording.is_some());
     let recording = recording(&args.watch, &args.output, true)?;

@@ -7,6 +7,7 @@ mod diff;
 mod follow;
 mod followed;
 mod generate;
+mod graph;
 mod input;
 mod metrics;
 pub(crate) mod observer;
@@ -36,6 +37,7 @@ pub(crate) fn dispatch(cli: &Cli, config: Option<&Config>) -> Result<Code, Failu
         Command::Attach(args) => attach::run(args),
         Command::Ps(args) => ps::run(args),
         Command::Report(args) => report::run(args),
+        Command::Graph(args) => graph::run(args),
         Command::Diff(args) => diff::run(args),
         Command::Try(args) => try_gc::run(args),
         Command::Config { of } => generate::config(config, of),
@@ -57,6 +59,7 @@ pub(crate) fn verbosity(cli: &Cli) -> u8 {
         Command::Run(args) => args.output.verbose,
         Command::Attach(args) => args.output.verbose,
         Command::Report(args) => args.output.verbose,
+        Command::Graph(args) => args.verbose,
         _ => 0,
     }
 }

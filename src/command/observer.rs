@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::stderr::say;
-use crate::assertion::{Assertions, Verdict};
+use crate::assertion::{Assertions, StopCondition, Verdict};
 use crate::finding::{Finding, Rules};
 use crate::gc::facts::{Facts, LiveState};
 use crate::gc::record::Gc;
@@ -29,6 +29,10 @@ pub(crate) struct ReportObserver {
     assertions: Assertions,
     rules: Rules,
     warnings: Warnings,
+    /// `--graph-at`.
+    graph_at: Vec<StopCondition>,
+    /// Which of these was met first, and by which collection.
+    graph_met: Option<(usize, Option<u32>)>,
     /// The warnings that were written to stderr already.
     said: HashSet<String>,
     /// The reader of the report has closed the pipe (`| head`), but there are assertions to judge.
@@ -70,9 +74,18 @@ impl ReportObserver {
             assertions,
             rules: Rules::default(),
             warnings,
+            graph_at: Vec::new(),
+            graph_met: None,
             said: HashSet::new(),
             reader_gone: false,
         }
+    }
+
+    /// With the conditions of `--graph-at`.
+    #[must_use]
+    pub(crate) fn with_graph_at(mut self, conditions: &[StopCondition]) -> ReportObserver {
+        self.graph_at = conditions.to_vec();
+        self
     }
 
     /// The verdicts on the whole watch.
@@ -118,6 +131,10 @@ impl Observer for ReportObserver {
     fn gc(&mut self, facts: &Facts, gc: &Gc) -> io::Result<()> {
         self.assertions.add(gc);
         self.rules.add(gc);
+        if gc.complete() && self.graph_met.is_none() {
+            let met = self.graph_at.iter_mut().position(|condition| condition.add(gc));
+            self.graph_met = met.map(|nth| (nth, gc.number));
+        }
         self.write(|report| report.gc(facts, gc))
     }
 
@@ -127,6 +144,11 @@ impl Observer for ReportObserver {
 
     fn keeps(&self) -> Option<&str> {
         self.assertions.keeps()
+    }
+
+    fn wants_graph(&self) -> Option<(&str, Option<u32>)> {
+        let (nth, number) = self.graph_met?;
+        Some((self.graph_at.get(nth)?.text(), number))
     }
 
     fn tick_every(&self) -> Option<Duration> {

@@ -223,6 +223,11 @@ pub(crate) fn terminal(color: When) -> Terminal {
     }
 }
 
+/// Whether stdout is a terminal on which text can be written anywhere.
+pub(crate) fn moves_cursor() -> bool {
+    of_stream(&io::stdout()).1
+}
+
 /// Opens a file that is written later.
 ///
 /// # Errors

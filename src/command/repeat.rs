@@ -24,6 +24,12 @@ pub(super) fn run(
     times: u32,
     once: fn(&RunArgs) -> Result<Code, Failure>,
 ) -> Result<Code, Failure> {
+    if args.watch.graph_output.is_some() {
+        let what = "with --repeat, each run would write its graph to the same file";
+        return Err(
+            Failure::new(Code::USAGE, what).remedy("omit --graph-output: each file gets the process id")
+        );
+    }
     let is_file = args.output.output.as_deref().is_some_and(|path| path != Path::new("-"));
     if !is_for_people(args.output.format) && !is_file {
         let what = "--repeat makes a document for each run, and there is no file for them";

@@ -3,17 +3,20 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::assertion::Assertions;
+use crate::assertion::{Assertions, StopCondition};
 use crate::cli::{OutputArgs, WatchArgs};
 use crate::exit::{Code, Failure};
 use crate::gc::facts::{Sample, StepBackLimits};
 use crate::gc::record::Level;
+use crate::version::VERSION;
+use crate::watch::graph::during;
+use crate::watch::graph::new_file;
 use crate::watch::recording;
 use crate::watch::request::{Careful, Limits, WatchRequest};
 use crate::watch::stream::{AllocationEvents, Detail};
 
 /// gcwatch watches a program that it starts at the level asked for, at any cost.
-const NOT_CAREFUL: Careful = Careful {
+pub(super) const NOT_CAREFUL: Careful = Careful {
     max_blocking_gc: Duration::MAX,
     step_back: StepBackLimits { share_ppm: u32::MAX, max_pause_ms: u32::MAX },
 };
@@ -42,9 +45,11 @@ pub(super) fn watch_request(
         return Err(Failure::new(Code::USAGE, "--between needs --sample")
             .remedy(format!("give --sample 1/30s as well, or --level {} alone", between.name())));
     }
+    let graph = graph(watch)?;
+    let graph_level = watch.graph_at.iter().map(StopCondition::level).max();
     Ok(WatchRequest {
         demanded,
-        needed: assertions.level(),
+        needed: assertions.level().max(graph_level),
         sampling,
         detail: Detail {
             blocks: output.blocks,
@@ -52,13 +57,41 @@ pub(super) fn watch_request(
             allocations: watch.alloc.then_some(AllocationEvents::Either),
             between: sampling.map(|sample| sample.between),
             counters: false,
+            graph: graph.is_some(),
         },
         profiler_path: watch.profiler_path.clone(),
         limits: Limits { duration: watch.duration, gcs: watch.gcs },
         careful: NOT_CAREFUL,
         recording: None,
+        graph,
         children_dial: false,
     })
+}
+
+/// The graph that `--graph-at` asks for.
+///
+/// # Errors
+/// It cannot be written, or the level does not see what a condition is about.
+fn graph(watch: &WatchArgs) -> Result<Option<during::Plan>, Failure> {
+    if watch.graph_at.is_empty() {
+        return Ok(None);
+    }
+    if let Some(path) = &watch.graph_output {
+        if path.extension().is_some_and(|extension| extension == "gcdump") {
+            let what = "--graph-output writes a .gcgraph file only";
+            return Err(Failure::new(Code::USAGE, what)
+                .remedy("gcwatch graph app.gcgraph -o app.gcdump makes a .gcdump of it"));
+        }
+        // What cannot be written is noticed before anything is started.
+        new_file(path)?;
+    }
+    let level = watch.level.map(Level::from);
+    let unseen = |condition: &&StopCondition| level.is_some_and(|level| condition.level() > level);
+    if let Some(condition) = watch.graph_at.iter().find(unseen) {
+        let what = format!("--graph-at {} needs --level {}", condition.text(), condition.level().name());
+        return Err(Failure::new(Code::USAGE, what).remedy("omit --level, or choose another condition"));
+    }
+    Ok(Some(during::Plan { output: watch.graph_output.clone(), version: VERSION }))
 }
 
 /// Asks for the runtime's counters if a live line shows them. A recording is made without: the counters would be most of
@@ -74,11 +107,12 @@ pub(super) fn basic() -> WatchRequest {
         demanded: Some(Level::Basic),
         needed: None,
         sampling: None,
-        detail: Detail { blocks: false, names: false, allocations: None, between: None, counters: false },
+        detail: Detail::default(),
         profiler_path: None,
         limits: Limits::default(),
         careful: NOT_CAREFUL,
         recording: None,
+        graph: None,
         children_dial: false,
     }
 }

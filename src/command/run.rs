@@ -48,7 +48,8 @@ async fn watch(args: &RunArgs, port: &mut Option<GuardedPort>) -> Result<Code, N
     let request = with_live_line(request, output::shows_live_line(&args.output, true));
     let to_stderr = output::sink(&args.output, true) == Sink::Stdout;
     let (report, warnings) = output::open(&args.output, true, true)?;
-    let mut observer = ReportObserver::new(report, &assertions, warnings);
+    let observer = ReportObserver::new(report, &assertions, warnings);
+    let mut observer = observer.with_graph_at(&args.watch.graph_at);
     let guarded = port.insert(GuardedPort::make().map_err(Failure::from)?);
     let streams = if to_stderr { Streams::OnStderr } else { Streams::Ours };
     let program = Program { command: &args.command, variables: &[], streams };

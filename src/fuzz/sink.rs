@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use crate::report::style::Terminal;
+
 /// The kind of a report, which decides what must hold for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -13,6 +15,11 @@ pub(super) enum Kind {
     Json,
     /// A JSON document on each line.
     Ndjson,
+}
+
+/// The terminal of the reports. `live`: with a line that changes.
+pub(super) fn terminal(live: bool) -> Terminal {
+    Terminal { columns: 80, rows: live.then_some(24), colour: false, live, unicode: live }
 }
 
 /// A longer report is not checked, to bound memory.

@@ -48,6 +48,8 @@ named! {
         Walked = "walked",
         /// Off in the windows of `--sample`.
         OffInWindows = "off-in-windows",
+        /// Off while a heap graph was taken.
+        OffForGraph = "off-for-graph",
         /// Off while gcwatch watched.
         OffWhileWatched = "off-while-watched",
         /// Off until the target ends.
@@ -200,6 +202,38 @@ pub(crate) struct Watch {
     /// Each window begins right after a collection of generation 2.
     pub(crate) windows_after_gen2: bool,
     pub(crate) stepped_back: Option<SteppedBack>,
+    /// `--graph-at`; `None`: without it, or the stream is a recording.
+    pub(crate) graph: Option<WatchGraph>,
+}
+
+/// The heap graph of `--graph-at`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct WatchGraph {
+    /// The condition that was met first; `None`: none was.
+    pub(crate) condition: Option<String>,
+    /// Number of the collection that met it.
+    pub(crate) met_at_gc: Option<u32>,
+    pub(crate) taken: Option<TakenGraph>,
+    /// Why there is none; `None`: there is one, or it is not over yet.
+    pub(crate) not_taken: Option<String>,
+}
+
+/// A heap graph that was taken in a watch.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct TakenGraph {
+    /// Number of the collection at whose end it was taken.
+    pub(crate) gc_number: Option<u32>,
+    pub(crate) file: String,
+    pub(crate) objects: u64,
+    pub(crate) object_bytes: u64,
+    /// How long the program stood still for it.
+    pub(crate) pause_ns: u64,
+    /// How long the copy of the process lived.
+    pub(crate) copy_ns: u64,
+    /// Memory that was copied; `None`: unknown.
+    pub(crate) copied_bytes: Option<u64>,
+    /// Some names are missing.
+    pub(crate) names_missing: bool,
 }
 
 /// What the stream proves to be missing.

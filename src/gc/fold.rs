@@ -173,13 +173,15 @@ impl Fold {
     /// Applies one event for the [stream info](Fold::stream_info) only. It leaves out the ranges of blocks, so the
     /// records that come of it are wrong.
     pub(crate) fn event_without_blocks(&mut self, e: StreamEvent<'_>) {
-        use wire::event_id::{GC_TOTALS, HELLO, NAMES_DONE, NOTE};
+        use wire::event_id::{GC_TOTALS, GRAPH_PAUSE, HELLO, NAMES_DONE, NOTE};
         let payload = match e.provider {
             events::RUNTIME_PROVIDER if events::tells_blocks(e.id) => {
                 e.payload.get(..events::BLOCKS_HEAD_BYTES).unwrap_or(e.payload)
             }
             events::RUNTIME_PROVIDER if allocations::is_sample(e.id) => return,
-            wire::PROVIDER_NAME if ![HELLO, GC_TOTALS, NAMES_DONE, NOTE].contains(&e.id) => return,
+            wire::PROVIDER_NAME if ![HELLO, GC_TOTALS, GRAPH_PAUSE, NAMES_DONE, NOTE].contains(&e.id) => {
+                return;
+            }
             _ => e.payload,
         };
         self.event(StreamEvent { payload, stack: &[], ..e });

@@ -42,6 +42,11 @@ impl GenerationBounds {
         self.sorted.is_empty()
     }
 
+    /// The ranges, by rising start.
+    pub(crate) fn ranges(&self) -> &[GenerationRange] {
+        &self.sorted
+    }
+
     /// The range that holds an address, or [`GenerationRange::NONE`].
     pub(crate) fn bound(&mut self, address: u64) -> GenerationRange {
         match self.generation(address) {

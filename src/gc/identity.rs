@@ -4,122 +4,47 @@
 //! is afterwards, if all of them are known. So this needs an unbroken series of collections, each with its ranges. Any
 //! other collection ends the series.
 
-use super::generation_bounds::GenerationBounds;
-use super::record::{Gc, Kind};
+use super::followed::{Followed, tells_all};
+use super::record::Gc;
 
-/// An object that was among the roots of the last collection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Known {
-    address: u64,
-    /// The number of the first collection of the series in which it was among the roots. `None`: the object at this
-    /// address may be the same one or another.
-    since: Option<u32>,
-}
-
-/// The objects among the roots of the last collection, by rising address. Nothing else is kept.
+/// The objects among the roots of the last collection. Nothing else is kept.
 #[derive(Debug, Default)]
 pub(super) struct Identity {
     last_number: Option<u32>,
-    known: Vec<Known>,
+    /// Each with the number of the first collection of the series in which it was among the roots. `None`: the object at
+    /// this address may be the same one or another.
+    known: Followed<Option<u32>>,
 }
 
 impl Identity {
-    /// Takes the next record, in the order in which records are finished, and sets `since_gc` of its roots. `bounds`
-    /// are those at the collection's start.
-    pub(super) fn follow(&mut self, gc: &mut Gc, bounds: Option<&mut GenerationBounds>) {
-        let usable = usable(gc);
+    /// Takes the next record, in the order in which records are finished, and sets `since_gc` of its roots.
+    pub(super) fn follow(&mut self, gc: &mut Gc) {
+        let usable = tells_all(gc);
         let next = self.last_number.is_some_and(|last| gc.number == last.checked_add(1));
-        match bounds.filter(|_| usable && next) {
-            Some(bounds) => self.carry(gc, bounds),
+        match gc.start_bounds.as_ref().filter(|_| usable && next) {
+            Some(bounds) => drop(self.known.carry(gc, bounds, |since| *since = None)),
             None => self.known.clear(),
         }
         self.last_number = gc.number.filter(|_| usable);
         let (true, Some(number)) = (usable, gc.number) else { return };
         let Some(roots) = gc.roots.as_mut().and_then(|roots| roots.list.as_mut()) else { return };
         for root in roots.iter_mut().filter(|root| root.object != 0) {
-            let found = self.known.binary_search_by_key(&root.object, |known| known.address);
-            root.since_gc = found.map_or(Some(number), |at| self.known.get(at).and_then(|known| known.since));
+            root.since_gc = self.known.get(root.object).unwrap_or(Some(number));
         }
-        self.known.clear();
         let objects = roots.iter().filter(|root| root.object != 0);
-        self.known.extend(objects.map(|root| Known { address: root.object, since: root.since_gc }));
-        self.known.sort_unstable();
-        self.known.dedup();
-        self.known.shrink_to(self.known.len().saturating_mul(2));
+        let mut known: Vec<_> = objects.map(|root| (root.object, root.since_gc)).collect();
+        known.sort_unstable();
+        known.dedup();
+        self.known = Followed::new(known);
     }
-
-    /// Moves every known object to its address after this collection.
-    fn carry(&mut self, gc: &Gc, bounds: &mut GenerationBounds) {
-        let mut carried = Vec::with_capacity(self.known.len());
-        let mut in_range = vec![false; self.known.len()];
-        // Ranges mostly come by rising address, and there are many more of them than known objects. One comparison
-        // shows that no known object lies between the last range and the end of this one.
-        let (mut first, mut below, mut above) = (0, 0, self.known.first().map_or(u64::MAX, |k| k.address));
-        // Ranges do not overlap, so each object lies in one of them. If a damaged stream has ranges that do, to follow
-        // all would take time and memory for each object in each range.
-        let mut most = self.known.len().saturating_mul(2);
-        let mut hold = |old: u64, new: u64, bytes: u64| {
-            if old < below || old > above {
-                first = self.known.partition_point(|known| known.address < old);
-                below = first.checked_sub(1).map_or(0, |last| self.known[last].address.saturating_add(1));
-                above = self.known.get(first).map_or(u64::MAX, |known| known.address);
-            }
-            if above - old >= bytes {
-                return;
-            }
-            let inside = self.known.iter().zip(&mut in_range).skip(first);
-            for (known, in_range) in inside.take_while(|(known, _)| known.address - old < bytes) {
-                let Some(rest) = most.checked_sub(1) else { return };
-                most = rest;
-                *in_range = true;
-                let address = new.wrapping_add(known.address - old);
-                carried.push(Known { address, since: known.since });
-            }
-        };
-        for range in gc.moved.iter().flat_map(|moved| moved.ranges.iter().flatten()) {
-            hold(range.old, range.new, range.bytes);
-        }
-        for range in gc.surviving.iter().flat_map(|surviving| surviving.ranges.iter().flatten()) {
-            hold(range.start, range.start, range.bytes);
-        }
-        if most == 0 && !self.known.is_empty() {
-            self.known.clear();
-            return;
-        }
-        for (known, _) in self.known.iter().zip(&in_range).filter(|(_, in_range)| !**in_range) {
-            match bounds.generation(known.address) {
-                // Its generation was collected, and no range holds it: it did not survive.
-                Some(generation) if gc.generation.is_none_or(|gc| gc.condemns(generation)) => {}
-                Some(_) => carried.push(*known),
-                None => carried.push(Known { since: None, ..*known }),
-            }
-        }
-        carried.sort_unstable();
-        // Two objects in one place: the ranges contradict each other.
-        carried.dedup_by(|next, kept| {
-            let same = next.address == kept.address;
-            if same {
-                kept.since = None;
-            }
-            same
-        });
-        self.known = carried;
-    }
-}
-
-/// Whether all ranges are there, and the collection blocked: a background collection frees objects while others run.
-fn usable(gc: &Gc) -> bool {
-    let moved = gc.moved.as_ref().is_some_and(|moved| moved.ranges.is_some() && !moved.bytes_at_least);
-    let surviving = gc.surviving.as_ref().is_some_and(|s| s.ranges.is_some() && !s.bytes_at_least);
-    gc.complete() && gc.kind == Some(Kind::Blocking) && gc.generation.is_some() && moved && surviving
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::generation::Generation;
-    use super::super::generation_bounds::GenerationRange;
+    use super::super::generation_bounds::{GenerationBounds, GenerationRange};
     use super::super::record::{
-        Incomplete, Level, Moved, MovedRange, Root, Roots, Surviving, SurvivingRange,
+        Incomplete, Kind, Level, Moved, MovedRange, Root, Roots, Surviving, SurvivingRange,
     };
     use super::super::root_kind::{RootFlags, RootKind};
     use super::*;
@@ -170,7 +95,8 @@ mod tests {
     }
 
     fn since(identity: &mut Identity, mut gc: Gc) -> Vec<Option<u32>> {
-        identity.follow(&mut gc, Some(&mut bounds()));
+        gc.start_bounds = Some(bounds());
+        identity.follow(&mut gc);
         gc.roots.unwrap().list.unwrap().iter().map(|root| root.since_gc).collect()
     }
 
@@ -225,7 +151,7 @@ mod tests {
             let mut second = seen();
             cut(&mut second);
             let number = second.number.unwrap_or(2);
-            let usable = usable(&second);
+            let usable = tells_all(&second);
             assert_eq!(since(&mut i, second), [usable.then_some(number).filter(|n| *n == 3)], "{what}");
             assert_eq!(
                 since(&mut i, gc(number + 1, 0, &[], &[], &[2500]))[0],
@@ -237,7 +163,7 @@ mod tests {
         let mut i = Identity::default();
         assert_eq!(since(&mut i, gc(1, 0, &[], &[], &[2500])), [Some(1)]);
         let mut second = seen();
-        i.follow(&mut second, None);
+        i.follow(&mut second);
         assert_eq!(second.roots.unwrap().list.unwrap()[0].since_gc, Some(2));
     }
 

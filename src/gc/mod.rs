@@ -7,6 +7,8 @@ pub(crate) mod callers;
 pub(crate) mod events;
 pub(crate) mod facts;
 pub(crate) mod fold;
+mod followed;
+pub(crate) mod following;
 pub(crate) mod generation;
 mod generation_bounds;
 pub(crate) mod growth;

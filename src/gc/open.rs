@@ -55,6 +55,8 @@ pub(crate) struct OpenGc {
     walks: HashMap<(u64, bool), Walk>,
     /// A part of a sum may be missing.
     damaged: bool,
+    /// How long the program stood still in it for a heap graph, in ns.
+    pub(super) graph_pause_ns: u64,
     /// What is still to be named.
     pub(super) naming: Naming,
     /// Survivors in regions that are newer than the last bounds. Those at the end will have them.

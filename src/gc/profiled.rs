@@ -95,17 +95,22 @@ fn counts(of: &wire::RangeTotals<'_>) -> [BlockCount; 6] {
     of.by_generation.map(|(blocks, bytes)| BlockCount { blocks, bytes })
 }
 
+/// Applies what the profiler cost in a collection.
+pub(crate) fn apply_cost(gc: &mut OpenGc, totals: &GcTotals<'_>) {
+    gc.record.cost = Some(Cost {
+        callback_ns: totals.callback_ns,
+        walk_ns: totals.walk_ns,
+        naming_ns: totals.naming.map(|n| n.naming_ns),
+        armed: totals.flags.has(GcFlags::ARMED),
+    });
+}
+
 /// Applies the profiler's totals to a collection. `sampled`: it lies in a window, so if the profiler was not armed it
 /// is as complete as one between two windows.
 pub(crate) fn apply(gc: &mut OpenGc, totals: &GcTotals<'_>, raw: Raw, keep: bool, sampled: bool) {
     let armed = totals.flags.has(GcFlags::ARMED);
     let half = totals.flags.has(GcFlags::HALF_ARMED);
-    gc.record.cost = Some(Cost {
-        callback_ns: totals.callback_ns,
-        walk_ns: totals.walk_ns,
-        naming_ns: totals.naming.map(|n| n.naming_ns),
-        armed,
-    });
+    apply_cost(gc, totals);
     if sampled && (half || !armed) {
         return;
     }

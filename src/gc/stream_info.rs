@@ -123,7 +123,9 @@ impl StreamInfo {
         (self.left, self.leaving) = (false, false);
         let Some(window) = hello.window else { return before.is_some_and(|b| b.window.is_some()) };
         let another = before.and_then(|b| b.window).is_none_or(|w| w.number != window.number);
-        if let Some(plan) = StepBackPlan::of(&window, at_ns) {
+        if window.gcs == wire::Window::GRAPH {
+            return another;
+        } else if let Some(plan) = StepBackPlan::of(&window, at_ns) {
             self.step_back.get_or_insert(plan);
             self.before = (window.number.into(), 0);
         } else if another {
@@ -195,13 +197,19 @@ impl StreamInfo {
     pub(crate) fn windows(&self) -> (Option<Sample>, WindowCounts) {
         let ms = |ms: u32| Duration::from_millis(ms.into());
         // A watch that may step back is not a sampling watch.
-        let window = self.hello.and_then(|hello| hello.window).filter(|_| self.step_back.is_none());
+        let window = self.hello.and_then(|hello| hello.window);
+        let window = window.filter(|_| self.step_back.is_none() && !self.is_for_graph());
         let sample = window.map(|w| Sample {
             each: if w.gcs == 0 { WindowLength::Time(ms(w.length_ms)) } else { WindowLength::Gcs(w.gcs) },
             every: ms(w.every_ms),
             between: if self.ranges_seen { Level::Moves } else { Level::Basic },
         });
         (sample, self.windows)
+    }
+
+    /// Whether the last profiler was loaded only for a heap graph.
+    pub(crate) fn is_for_graph(&self) -> bool {
+        self.hello.and_then(|hello| hello.window).is_some_and(|window| window.gcs == wire::Window::GRAPH)
     }
 
     /// Whether the profiler stays loaded until it costs too much.
@@ -258,15 +266,16 @@ impl StreamInfo {
     /// The highest level of all events so far.
     pub(crate) fn level(&self) -> Level {
         match (&self.hello, self.ranges_seen) {
-            (Some(_), _) => Level::Roots,
-            (None, true) => Level::Moves,
-            (None, false) => Level::Basic,
+            (Some(_), _) if !self.is_for_graph() => Level::Roots,
+            (_, true) => Level::Moves,
+            (_, false) => Level::Basic,
         }
     }
 
     /// How the profiler is armed; `None` without one.
     pub(crate) fn arming(&self) -> Option<Arming> {
-        let always = self.fell_back || self.hello.as_ref()?.arming == wire::Arming::ALWAYS;
+        let hello = self.hello.as_ref().filter(|_| !self.is_for_graph())?;
+        let always = self.fell_back || hello.arming == wire::Arming::ALWAYS;
         Some(if always { Arming::Always } else { Arming::Late })
     }
 
@@ -306,6 +315,7 @@ impl StreamInfo {
             return BackgroundGc::None;
         }
         match &self.hello {
+            Some(_) if self.is_for_graph() => BackgroundGc::OffForGraph,
             Some(h) if h.window.is_some() && self.step_back.is_none() => BackgroundGc::OffInWindows,
             Some(h) if h.load == wire::Load::STARTUP => BackgroundGc::OffUntilExit,
             Some(_) => BackgroundGc::OffWhileWatched,

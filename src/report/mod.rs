@@ -10,6 +10,7 @@ mod diff_runs;
 mod diff_side;
 mod gate;
 mod github;
+pub(crate) mod graph;
 mod in_short;
 mod json;
 mod junit;
@@ -21,11 +22,11 @@ mod openmetrics;
 mod outcome;
 mod root_lines;
 mod share;
-mod style;
+pub(crate) mod style;
 mod table;
 mod text;
 mod trial;
-mod units;
+pub(crate) mod units;
 mod verdicts;
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ impl RootLines {
 
 /// Shortens a name to the room there is: leaves out namespaces, from the outermost on, and then its
 /// beginning, because its end says most.
-fn shortened(name: &str, columns: usize, style: Style) -> String {
+pub(super) fn shortened(name: &str, columns: usize, style: Style) -> String {
     let sign = style.ellipsis();
     // Names, and what stands between them: `A.B<C.D>` is `A.B`, `<`, `C.D`, `>`.
     let mut parts: Vec<String> = Vec::new();

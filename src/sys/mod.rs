@@ -3,6 +3,7 @@
 #[cfg(not(target_env = "musl"))]
 mod dlopen;
 mod late;
+mod new_file;
 mod os;
 #[cfg(target_os = "linux")]
 mod place;
@@ -21,13 +22,21 @@ mod whole_file;
 mod windows;
 
 pub(crate) use late::LateFile;
+pub(crate) use new_file::NewFile;
 pub(crate) use os::{
-    AsStream, Lease, PortPlace, SHARED_TEMP_DIR, Signals, close_inherited, create, exit_code, forward,
-    free_bytes, is_root, memory_bytes, open_settings, others_can_change, own_group, own_uid,
-    peak_memory_bytes, place, read_at, replaceable, replacement, shows_escapes, stdout, thread_names,
+    AsStream, GraphStream, Lease, PortPlace, SHARED_TEMP_DIR, Signals, close_inherited, create, exit_code,
+    forward, free_bytes, is_root, memory_bytes, open_settings, others_can_change, own_group, own_uid,
+    peak_memory_bytes, place, read_at, replaceable, replacement, shows_escapes, stdout, terminal_input,
+    thread_names,
 };
 pub(crate) use place::{Meeting, meet, read_of};
-pub(crate) use shared::{Settings, Signal};
+pub(crate) use shared::{Settings, Signal, TerminalInput};
+
+/// Whether a running process can be forked here, to take a graph of its heap.
+pub(crate) const FORKS_PROCESSES: bool = cfg!(target_os = "linux");
+
+/// Whether the profiler has a connection here over which a graph can leave the process.
+pub(crate) const CARRIES_GRAPHS: bool = cfg!(unix);
 
 /// The result of loading the profiler library into gcwatch, before it goes to the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,6 +10,22 @@ pub(crate) enum Settings {
     Refused { why: String, remedy: String },
 }
 
+/// What came of waiting for input on the terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TerminalInput {
+    /// So many bytes were read.
+    #[cfg_attr(windows, expect(dead_code, reason = "nothing is waited for there"))]
+    Bytes(usize),
+    /// There was none.
+    #[cfg_attr(windows, expect(dead_code, reason = "nothing is waited for there"))]
+    Nothing,
+    /// The terminal has closed.
+    #[cfg_attr(windows, expect(dead_code, reason = "nothing is waited for there"))]
+    Gone,
+    /// This cannot be waited for here.
+    Unknown,
+}
+
 /// A signal that asks gcwatch to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Signal {

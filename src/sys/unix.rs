@@ -5,6 +5,7 @@ mod files;
 mod port_place;
 mod process;
 mod settings;
+mod terminal;
 mod user;
 
 use std::fs;
@@ -12,9 +13,10 @@ use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, ExitStatus};
+use std::sync::Arc;
 use std::time::Duration;
 
-use netcore_profiler::wire::{LEASE_GOODBYE, LEASE_HEARTBEAT};
+use netcore_profiler::wire::{LEASE_GOODBYE, LEASE_GRAPH, LEASE_HEARTBEAT};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::signal::unix::{self, SignalKind};
@@ -29,6 +31,7 @@ pub(crate) use files::{Place, create, create_kept, place, replaceable, replaceme
 pub(crate) use port_place::PortPlace;
 pub(crate) use process::{memory_bytes, peak_memory_bytes, thread_names};
 pub(crate) use settings::open_settings;
+pub(crate) use terminal::terminal_input;
 pub(crate) use user::{is_root, own_uid};
 
 /// Receives Ctrl-C, SIGTERM and SIGHUP. Once this exists, they no longer end the process.
@@ -191,10 +194,24 @@ fn unread_bytes(_stream: &UnixStream) -> Option<i32> {
     None
 }
 
+/// The connection over which a heap graph comes.
+pub(crate) type GraphStream = UnixStream;
+
+/// Takes the next connection of the expected process, and closes any other.
+async fn arrival(listener: &UnixListener, expected: Expected) -> io::Result<UnixStream> {
+    loop {
+        let (stream, _) = listener.accept().await?;
+        if expected.is(&stream) {
+            return Ok(stream);
+        }
+        tracing::debug!("closed a stranger's connection to the lease: {:?}", stream.peer_cred());
+    }
+}
+
 /// Keeps the profiler in the target: gcwatch sends a byte a second. If it stops or hangs up, the profiler leaves.
 #[derive(Debug)]
 pub(crate) struct Lease {
-    listener: UnixListener,
+    listener: Arc<UnixListener>,
     expected: Expected,
     held: Option<UnixStream>,
 }
@@ -203,7 +220,7 @@ impl Lease {
     /// Waits for the expected process on a listening socket.
     pub(crate) fn on(listener: std::os::unix::net::UnixListener, expected: Expected) -> io::Result<Lease> {
         listener.set_nonblocking(true)?;
-        Ok(Lease { listener: UnixListener::from_std(listener)?, expected, held: None })
+        Ok(Lease { listener: Arc::new(UnixListener::from_std(listener)?), expected, held: None })
     }
 
     /// Listens at `path` for any process of this user.
@@ -216,16 +233,22 @@ impl Lease {
 
     /// Waits until the profiler connects. Any other connection is closed.
     pub(crate) async fn taken(&mut self) -> io::Result<()> {
-        let stream = loop {
-            let (stream, _) = self.listener.accept().await?;
-            if self.expected.is(&stream) {
-                break stream;
-            }
-            tracing::debug!("closed a stranger's connection to the lease: {:?}", stream.peer_cred());
-        };
-        self.held = Some(stream);
+        self.held = Some(arrival(&self.listener, self.expected).await?);
         self.beat();
         Ok(())
+    }
+
+    /// Asks the profiler, which has connected before, for a heap graph. Returns its second connection to come.
+    ///
+    /// # Errors
+    /// The profiler is not there.
+    pub(crate) async fn ask_for_graph(
+        &mut self,
+    ) -> io::Result<impl Future<Output = io::Result<GraphStream>> + use<>> {
+        let held = self.held.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+        held.write_all(&[LEASE_GRAPH]).await?;
+        let (listener, expected) = (Arc::clone(&self.listener), self.expected);
+        Ok(async move { arrival(&listener, expected).await })
     }
 
     /// Sends a heartbeat, and never waits: if the buffer is full, the profiler has not read for minutes, and one more

@@ -134,11 +134,22 @@ pub(crate) async fn ask_all<R>(
     (all, done)
 }
 
+/// Whether a .NET process with this name, or with this process id, can be seen. No runtime is asked.
+pub(crate) fn can_be_seen(name: &str) -> bool {
+    let pid = name.parse().ok();
+    discovery::list().found.iter().any(|found| {
+        Some(found.pid) == pid || is_called(title(None, Some(&ProcessStatus::read(found.pid))), name)
+    })
+}
+
+/// Whether a title is this name, with or without `.dll`.
+fn is_called(title: Option<String>, name: &str) -> bool {
+    title.is_some_and(|title| title == name || title.trim_end_matches(".dll") == name)
+}
+
 /// Finds the only process of that name: its title, with or without `.dll`, or its entry assembly.
 async fn named(name: &str) -> Result<u32, Failure> {
-    let is_it = |title: Option<String>| {
-        title.is_some_and(|title| title == name || title.trim_end_matches(".dll") == name)
-    };
+    let is_it = |title| is_called(title, name);
     let (mut hits, mut silent) = (Vec::new(), Vec::new());
     let (asked, ()) = ask_all(discovery::list().found, LIMIT, || ()).await;
     for (found, info) in asked {

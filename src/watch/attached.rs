@@ -46,6 +46,7 @@ pub(crate) async fn start(
 ) -> Result<StartedWatch, Failure> {
     let mut level = request.level();
     let mut reason = None;
+    let mut graph = None;
     if level == Level::Roots {
         // The profiler prevents background collections. A program without them loses nothing.
         let background = concurrent != Some(false);
@@ -58,6 +59,7 @@ pub(crate) async fn start(
         match roots(found, request, &cost).await {
             Ok(started) => return Ok(started),
             Err(refusal) => {
+                graph = request.graph.as_ref().map(|_| Err(refusal.clone()));
                 // At `moves` the runtime stops the program to walk the survivors of each background collection.
                 let short = cost.is_short(cost.by_memory);
                 let most = if cost.careful && !short { Level::Basic } else { Level::Roots };
@@ -72,13 +74,23 @@ pub(crate) async fn start(
     {
         (level, reason) = (Level::Basic, Some(why));
     }
+    if graph.is_none() && request.graph.is_some() {
+        graph = Some(prepare(found, request, true).await);
+    }
     let failed = |e| target::command_failed(&e, found.facts.as_ref());
     let stream = stream::open(&found.client, level, request.detail).await.map_err(failed)?;
-    Ok(StartedWatch::without_profiler(stream, level, reason))
+    Ok(StartedWatch::without_profiler(stream, level, reason).with_graph(graph))
+}
+
+/// Prepares the profiler, if it can be loaded. `ask`: the runtime is asked whether it takes any.
+async fn prepare(found: &Found, request: &WatchRequest, ask: bool) -> Result<profiler::Ready, Refusal> {
+    refused(found, request, ask).await?;
+    let (path, process) = (request.profiler_path.as_deref(), found.client.transport().process());
+    profiler::prepare(path, process, &found.temp_dir()).await
 }
 
 /// Refuses a process that cannot load the profiler, as far as this is known before the attach.
-async fn refused(found: &Found, request: &WatchRequest, cost: &Cost) -> Result<(), Refusal> {
+async fn refused(found: &Found, request: &WatchRequest, ask: bool) -> Result<(), Refusal> {
     if let Some(variable) = found.facts.as_ref().and_then(|facts| facts.profiler_disabled_by()) {
         return Err(Refusal::forbidden_by(&variable));
     }
@@ -92,7 +104,7 @@ async fn refused(found: &Found, request: &WatchRequest, cost: &Cost) -> Result<(
     if info.arch != target::own_arch() && request.profiler_path.is_none() {
         return Err(Refusal::other_arch(&info.arch, target::own_arch()));
     }
-    if request.sampling.is_some() || cost.careful {
+    if ask {
         profiler::takes_profilers(&found.client).await?;
     }
     if found.client.transport().process().is_none() && is_root() {
@@ -107,10 +119,8 @@ async fn refused(found: &Found, request: &WatchRequest, cost: &Cost) -> Result<(
 
 /// Opens the session before it attaches the profiler, whose hello needs a session. In windows the profiler comes later.
 async fn roots(found: &Found, request: &WatchRequest, cost: &Cost) -> Result<StartedWatch, Refusal> {
-    refused(found, request, cost).await?;
+    let mut ready = prepare(found, request, request.sampling.is_some() || cost.careful).await?;
     let client = &found.client;
-    let (path, process) = (request.profiler_path.as_deref(), client.transport().process());
-    let mut ready = profiler::prepare(path, process, &found.temp_dir()).await?;
     let mut stream = stream::open(client, Level::Roots, request.detail).await.map_err(|e| {
         Refusal::new(
             Code::FAILED,
@@ -142,6 +152,6 @@ async fn roots(found: &Found, request: &WatchRequest, cost: &Cost) -> Result<Sta
         None => (Some(ready.into_lease()), None),
         Some(_) => (None, Some(ready)),
     };
-    let level = Level::Roots;
-    Ok(StartedWatch { stream, beginning, lease, ready, level, level_reason: None, roots, estimate })
+    let without = StartedWatch::without_profiler(stream, Level::Roots, None);
+    Ok(StartedWatch { beginning, ready, roots, estimate, ..without }.with_lease(lease, request))
 }

@@ -8,6 +8,7 @@ pub(crate) mod control;
 mod counters;
 pub(crate) mod decoder;
 mod estimate;
+pub(crate) mod graph;
 pub(crate) mod launch;
 mod library;
 mod life;

@@ -25,6 +25,11 @@ pub(crate) trait Observer {
         None
     }
 
+    /// The condition that the last collection met, and its number, if a heap graph is to be taken then.
+    fn wants_graph(&self) -> Option<(&str, Option<u32>)> {
+        None
+    }
+
     /// How often to call [`tick`](Self::tick) at present. `None`: never. Each tick wakes a processor that may sleep.
     fn tick_every(&self) -> Option<Duration> {
         None

@@ -7,12 +7,14 @@ use std::path::PathBuf;
 use dotnet_diagnostics_client::nettrace::raw::RawReader;
 
 use super::aggregator::{Aggregator, Results};
+use super::control::Ended;
 use super::counters::{self, CounterReader};
 use super::decoder::{Decoder, StreamItem};
 use super::observer::Observer;
 use super::playback::{PartEnd, Playback};
 use super::recording::{Plan, Recorder};
-use crate::gc::facts::{Facts, Gap, LiveState};
+use crate::exit::Failure;
+use crate::gc::facts::{Facts, Gap, LiveState, TakenGraph, WatchGraph};
 use crate::gc::record::Gc;
 use crate::gc::replayable_state::replayable_state;
 
@@ -88,7 +90,8 @@ impl<'o> StreamProcessor<'o> {
         let duration_ns = facts.watch.duration_ns.take();
         self.observer.start(facts)?;
         facts.watch.duration_ns = duration_ns;
-        Ok(())
+        let impossible = facts.watch.graph.as_ref().and_then(|graph| graph.not_taken.clone());
+        impossible.map_or(Ok(()), |why| self.observer.warn(&no_graph_text(&why, None)))
     }
 
     /// Processes the next bytes of a live stream, in pieces of any size.
@@ -166,6 +169,66 @@ impl<'o> StreamProcessor<'o> {
     pub(crate) fn tick(&mut self, elapsed_ns: u64) -> Result<(), ObserverError> {
         let (lost, counters) = (self.aggregator.lost_so_far(), self.counters.now);
         self.observer.tick(&LiveState { elapsed_ns, lost, counters })
+    }
+
+    /// Whether there can be no graph of `--graph-at`.
+    pub(crate) fn graph_is_impossible(&self) -> bool {
+        self.aggregator.facts.watch.graph.as_ref().is_some_and(|graph| graph.not_taken.is_some())
+    }
+
+    /// A collection has met a condition of `--graph-at`.
+    pub(crate) fn graph_is_due(&mut self) -> Result<(), ObserverError> {
+        let (condition, met_at_gc) = match self.observer.wants_graph() {
+            Some((condition, number)) => (condition.to_owned(), number),
+            None => return Ok(()),
+        };
+        let line = format!(
+            "{} met {condition}: a heap graph is taken at the next blocking collection",
+            gc_text(met_at_gc)
+        );
+        if let Some(graph) = &mut self.aggregator.facts.watch.graph {
+            (graph.condition, graph.met_at_gc) = (Some(condition), met_at_gc);
+        }
+        self.observer.warn(&line)
+    }
+
+    /// The graph of `--graph-at` is written, or cannot be.
+    pub(crate) fn graph_done(&mut self, done: Result<TakenGraph, Failure>) -> Result<(), ObserverError> {
+        let Some(graph) = &mut self.aggregator.facts.watch.graph else { return Ok(()) };
+        let line = match done {
+            Ok(taken) => {
+                let line = taken_text(&taken);
+                graph.taken = Some(taken);
+                line
+            }
+            Err(failure) => {
+                let line = no_graph_text(&failure.what, failure.remedy.first().map(String::as_str));
+                graph.not_taken = Some(failure.what);
+                line
+            }
+        };
+        self.observer.warn(&line)
+    }
+
+    /// The watch is over. If there is no graph of `--graph-at`, says why.
+    pub(crate) fn no_graph_came(&mut self, ended: &Ended) -> Result<(), ObserverError> {
+        let over = |graph: &&mut WatchGraph| graph.taken.is_none() && graph.not_taken.is_none();
+        let Some(graph) = self.aggregator.facts.watch.graph.as_mut().filter(over) else { return Ok(()) };
+        let met = self.observer.wants_graph();
+        if let (None, Some((condition, number))) = (&graph.condition, met) {
+            (graph.condition, graph.met_at_gc) = (Some(condition.to_owned()), number);
+        }
+        let who = if matches!(ended, Ended::Target { .. }) { "the program" } else { "the watch" };
+        let (why, remedy) = match &graph.condition {
+            None => ("no collection met a condition of --graph-at".to_owned(), None),
+            Some(condition) => (
+                format!("{condition} was met, but {who} ended before the graph was whole"),
+                Some("a condition that is met earlier, such as a lower limit, leaves more time"),
+            ),
+        };
+        let line = no_graph_text(&why, remedy);
+        graph.not_taken = Some(why);
+        self.observer.warn(&line)
     }
 
     fn drain(&mut self) -> Result<Progress, ObserverError> {
@@ -260,4 +323,27 @@ impl<'o> StreamProcessor<'o> {
     pub(crate) fn into_results(self) -> Results {
         Results { record_error: self.record_error, ..self.aggregator.into_results() }
     }
+}
+
+fn gc_text(number: Option<u32>) -> String {
+    number.map_or_else(|| "a collection".to_owned(), |number| format!("gc#{number}"))
+}
+
+fn taken_text(taken: &TakenGraph) -> String {
+    let ms = |ns: u64| ns as f64 / 1e6;
+    let names = if taken.names_missing { "; some names are missing" } else { "" };
+    format!(
+        "the heap graph was taken at {}: {}, {} objects, {} MiB; the program stood still for {:.1} ms, its copy lived {:.0} ms{names}",
+        gc_text(taken.gc_number),
+        taken.file,
+        taken.objects,
+        taken.object_bytes >> 20,
+        ms(taken.pause_ns),
+        ms(taken.copy_ns),
+    )
+}
+
+fn no_graph_text(why: &str, remedy: Option<&str>) -> String {
+    let remedy = remedy.map_or_else(String::new, |remedy| format!(": {remedy}"));
+    format!("there is no heap graph: {why}{remedy}")
 }

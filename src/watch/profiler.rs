@@ -1,5 +1,6 @@
 //! Loads the profiler into a target. If that fails, the refusal says why.
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -30,6 +31,9 @@ pub(crate) struct Ready {
     /// `None`: a program that we started, and that has our rights.
     process: Option<Pinned>,
 }
+
+/// The name of the lease's socket, which is removed when this is dropped.
+pub(crate) type LeaseName = Box<dyn fmt::Debug>;
 
 /// Puts what the target will need into its temporary directory, or into the one that every system has. `process`: the
 /// target. `None`: a program that we start, and that has our rights.
@@ -136,11 +140,10 @@ impl Ready {
         &mut self.meeting.lease
     }
 
-    /// The lease alone. Its socket's name is not needed any more.
-    pub(crate) fn into_lease(self) -> Lease {
+    /// The lease alone, and the name of its socket, which is needed for a second connection.
+    pub(crate) fn into_lease(self) -> (Lease, LeaseName) {
         let Meeting { lease, name, .. } = self.meeting;
-        drop(name);
-        lease
+        (lease, Box::new(name))
     }
 }
 

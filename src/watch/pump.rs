@@ -7,15 +7,18 @@ use std::time::Duration;
 use dotnet_diagnostics_client::nettrace::raw::RawReader;
 use dotnet_diagnostics_client::{Client, EventSession};
 use tokio::io::AsyncReadExt;
-use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until, timeout};
 
 use super::control::{Control, Ended, OnSignal, Order};
 use super::estimate::Beginning;
+use super::graph::during::DuringWatch;
 use super::life::Life;
 use super::processor::{ObserverError, Progress, StreamProcessor};
+use super::profiler::LeaseName;
 use super::request::Limits;
 use super::sampler::{SampleOutcome, Sampler, SamplerEvent, StreamState};
-use crate::gc::facts::Gap;
+use crate::exit::{Code, Failure};
+use crate::gc::facts::{Gap, TakenGraph};
 use crate::sys::Lease;
 
 /// Events are held for their order until their flush has ended. Mostly the stream shows where it ends. If it does not:
@@ -30,6 +33,8 @@ const MAX_FLUSH_HEAD_BYTES: usize = 16 * 1024;
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
 /// How long to wait for the profiler's goodbye. The profiler leaves in any case.
 const GOODBYE_TIMEOUT: Duration = Duration::from_millis(1500);
+/// How long to wait for the end of a graph when the process has ended.
+const LAST_GRAPH_TIMEOUT: Duration = Duration::from_secs(2);
 const BUFFER_BYTES: usize = 256 * 1024;
 
 /// An open session, and what belongs to it.
@@ -38,6 +43,8 @@ pub(crate) struct Connection<'a> {
     /// The client that can stop the session.
     pub(crate) control: &'a Client,
     pub(crate) lease: Option<Lease>,
+    /// Set until the graph of `--graph-at` is there.
+    pub(crate) lease_name: Option<LeaseName>,
     /// Set if the profiler is loaded in windows.
     pub(crate) sampler: Option<Sampler<'a>>,
     /// What was already read of the stream.
@@ -65,6 +72,8 @@ enum Event {
     TickDue,
     StopAnswered,
     Sampler(SamplerEvent),
+    /// The graph of `--graph-at` is written, or cannot be any more.
+    Graph(Result<TakenGraph, Failure>),
     /// This many bytes were read.
     Read(usize),
     /// The connection has ended.
@@ -78,6 +87,8 @@ pub(crate) struct Pump<'a> {
     connection: Connection<'a>,
     limits: Limits,
     phase: Phase<'a>,
+    /// `--graph-at`.
+    graph: Option<DuringWatch>,
     /// Why the watch must end, until it begins to end.
     stop: Option<Ended>,
     /// Why the watch is ending, once it is.
@@ -92,12 +103,18 @@ pub(crate) struct Pump<'a> {
 
 impl<'a> Pump<'a> {
     /// `stop`: an order to end that has already come.
-    pub(crate) fn new(connection: Connection<'a>, limits: Limits, stop: Option<Ended>) -> Pump<'a> {
+    pub(crate) fn new(
+        connection: Connection<'a>,
+        limits: Limits,
+        graph: Option<DuringWatch>,
+        stop: Option<Ended>,
+    ) -> Pump<'a> {
         let now = Instant::now();
         let mut heartbeat = interval(HEARTBEAT_INTERVAL);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Pump {
             phase: Phase::Watching,
+            graph,
             stop,
             why: None,
             signalled: false,
@@ -123,10 +140,28 @@ impl<'a> Pump<'a> {
             return ended;
         }
         drop(read_before);
+        let ended = self.watch(processor, control, &mut buffer).await;
+        // A process that has ended may have sent its whole graph.
+        if let Some(graph) = self.graph.as_mut().filter(|graph| graph.is_coming())
+            && let Ok(done) = timeout(LAST_GRAPH_TIMEOUT, graph.done()).await
+            && let Err(e) = processor.graph_done(done)
+        {
+            return Ended::Observer(e);
+        }
+        ended
+    }
+
+    async fn watch(
+        &mut self,
+        processor: &mut StreamProcessor<'_>,
+        control: &mut impl Control,
+        buffer: &mut [u8],
+    ) -> Ended {
         loop {
+            self.ask_for_graph(processor).await;
             self.sample(processor).await;
-            let event = self.next_event(processor, control, &mut buffer).await;
-            if let Some(ended) = self.handle(event, &buffer, processor, control).await {
+            let event = self.next_event(processor, control, buffer).await;
+            if let Some(ended) = self.handle(event, buffer, processor, control).await {
                 return ended;
             }
             if let Some(ended) = self.given_up(processor) {
@@ -135,6 +170,33 @@ impl<'a> Pump<'a> {
             self.check_limits(processor);
             self.advance(processor).await;
         }
+    }
+
+    /// Asks for the graph of `--graph-at` when a collection has met a condition and the profiler is there.
+    async fn ask_for_graph(&mut self, processor: &mut StreamProcessor<'_>) {
+        let Some(graph) = self.graph.as_mut().filter(|graph| !graph.is_over()) else {
+            self.connection.lease_name = None;
+            return;
+        };
+        let (sampler, lease) = (&mut self.connection.sampler, &mut self.connection.lease);
+        if processor.graph_is_impossible() {
+            graph.give_up();
+        }
+        let mut said = Ok(());
+        if processor.observer.wants_graph().is_some() && graph.met() {
+            said = processor.graph_is_due();
+        }
+        if graph.is_wanted()
+            && matches!(self.phase, Phase::Watching)
+            && let Some(lease) = lease.as_mut().or_else(|| sampler.as_mut()?.open_lease())
+            && let Err(failure) = graph.ask(lease, &processor.aggregator.facts.target).await
+        {
+            said = said.and(processor.graph_done(Err(failure)));
+        }
+        if let Some(sampler) = sampler {
+            sampler.hold(graph.needs_profiler());
+        }
+        self.stop_on_error(said);
     }
 
     /// Opens and closes the sampling windows that are due.
@@ -154,6 +216,12 @@ impl<'a> Pump<'a> {
         match outcome {
             SampleOutcome::Nothing => {}
             SampleOutcome::Busy => processor.aggregator.window_skipped(true),
+            SampleOutcome::NoGraph(reason) => {
+                self.graph.iter_mut().for_each(DuringWatch::give_up);
+                let refused = Failure::new(Code::UNSUPPORTED, reason);
+                let said = processor.graph_done(Err(refused));
+                self.stop_on_error(said);
+            }
             SampleOutcome::Refused(warning) => {
                 processor.aggregator.window_skipped(false);
                 let warned = processor.observer.warn(&warning);
@@ -178,7 +246,7 @@ impl<'a> Pump<'a> {
         let now = Instant::now();
         let tick_at = processor.observer.tick_every().map(|every| self.last_tick + every);
         let deadlines = [
-            self.duration_ends_at().filter(|_| self.why.is_none()),
+            self.duration_ends_at().filter(|_| self.why.is_none() && !self.graph_is_coming()),
             self.goodbye_due_at(),
             self.life.wake(now),
             self.flush_due_at(processor),
@@ -200,6 +268,8 @@ impl<'a> Pump<'a> {
                 // A runtime that was killed resets the connection.
                 Ok(0) | Err(_) => Event::Disconnected,
             },
+            // After the stream, which the runtime keeps for a limited time only.
+            done = graph_done(&mut self.graph) => Event::Graph(done),
             () = at(deadline) => Event::Deadline,
         }
     }
@@ -226,6 +296,13 @@ impl<'a> Pump<'a> {
                     let outcome = sampler.happened(event, processor.aggregator.counts.with_roots).await;
                     self.apply_outcome(processor, outcome);
                 }
+            }
+            Event::Graph(done) => {
+                if let (Some(sampler), Some(graph)) = (&mut self.connection.sampler, &self.graph) {
+                    sampler.hold(graph.needs_profiler());
+                }
+                let said = processor.graph_done(done);
+                self.stop_on_error(said);
             }
             Event::Read(n) => return self.read(&buffer[..n], processor),
             Event::Disconnected => return Some(self.ended(false)),
@@ -326,6 +403,10 @@ impl<'a> Pump<'a> {
     }
 
     fn check_limits(&mut self, processor: &StreamProcessor<'_>) {
+        // A graph for which the program has paid already is waited for.
+        if self.graph_is_coming() {
+            return;
+        }
         if self.stop.is_none() && self.duration_ends_at().is_some_and(|at| Instant::now() >= at) {
             self.stop = Some(Ended::Duration);
         }
@@ -343,6 +424,8 @@ impl<'a> Pump<'a> {
         if let (Phase::Watching, Some(why)) = (&self.phase, self.stop.take()) {
             self.why = Some(why);
             self.life.ask(Instant::now());
+            // The profiler ends the copy of the process when it leaves.
+            self.graph.iter_mut().for_each(DuringWatch::give_up);
             let had_lease = self.connection.lease.take().is_some();
             let sampler = self.connection.sampler.as_mut();
             if had_lease || sampler.is_some() {
@@ -371,6 +454,10 @@ impl<'a> Pump<'a> {
                 tracing::debug!("cannot stop the session: {e}");
             }
         })));
+    }
+
+    fn graph_is_coming(&self) -> bool {
+        self.graph.as_ref().is_some_and(DuringWatch::is_coming)
     }
 
     fn duration_ends_at(&self) -> Option<Instant> {
@@ -409,6 +496,13 @@ async fn stop_answer(phase: &mut Phase<'_>) {
     match phase {
         Phase::SessionEnds(Some(answer)) => answer.await,
         _ => std::future::pending().await,
+    }
+}
+
+async fn graph_done(graph: &mut Option<DuringWatch>) -> Result<TakenGraph, Failure> {
+    match graph {
+        Some(graph) => graph.done().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -44,6 +44,14 @@ impl Refusal {
             .remedy("or omit --level: gcwatch then uses the highest level that is possible")
     }
 
+    /// The failure of something that needs the profiler and has no other way.
+    pub(crate) fn into_failure_of(self, what: &str) -> Failure {
+        // Another level is no remedy.
+        let remedy = self.remedy.split(", or use --level").next().unwrap_or_default();
+        let failure = Failure::new(self.code, format!("{what}: {}", self.reason));
+        if remedy.starts_with("use --level") { failure } else { failure.remedy(remedy) }
+    }
+
     /// The process has ended.
     pub(crate) fn gone(e: &std::io::Error) -> Refusal {
         Refusal::new(Code::NO_TARGET, e.to_string(), "gcwatch ps lists the .NET processes")
@@ -103,8 +111,31 @@ impl Refusal {
                 "a background collection ran for more than 10 s",
                 "try again when it is over",
             ),
-            Some(code) => Refusal::unsupported(format!("the runtime answered {code}"), "use --level moves"),
+            Some(code) => Refusal::of_result(code),
             None => Refusal::new(Code::FAILED, error.to_string(), "try again, or use --level moves"),
         }
+    }
+
+    /// The refusal for the result of loading the profiler.
+    fn of_result(code: HResult) -> Refusal {
+        /// `ERROR_NOT_ENOUGH_MEMORY`: the system's loader could not map the library.
+        const NOT_ENOUGH_MEMORY: HResult = HResult(0x8007_0008);
+        let own = |result: i32| HResult(result as u32);
+        let none =
+            [NOT_ENOUGH_MEMORY, HResult::OUT_OF_MEMORY, own(hresult::NO_MEMORY), own(hresult::NO_THREAD)];
+        if none.contains(&code) {
+            return Refusal::unsupported(
+                "the process gets no memory or no thread for the profiler: a limit is reached",
+                "raise the limits of the process (prlimit --as, --nproc) or of its container (memory, pids), or use --level \
+                 moves",
+            );
+        }
+        if code == own(hresult::NO_LEASE) {
+            return Refusal::unsupported(
+                "the profiler was loaded, but could not connect to gcwatch",
+                "is the process out of file descriptors? Raise its limit (prlimit --nofile), or use --level moves",
+            );
+        }
+        Refusal::unsupported(format!("the runtime answered {code}"), "try again, or use --level moves")
     }
 }

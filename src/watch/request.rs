@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::recording;
 use super::refusal::Refusal;
 use super::stream::Detail;
+use super::{graph, recording};
 use crate::exit::Failure;
 use crate::gc::facts::{Sample, StepBackLimits};
 use crate::gc::record::Level;
@@ -26,6 +26,8 @@ pub(crate) struct WatchRequest {
     /// What roots may cost a running process if the user [asked for nothing](Self::asks_for_nothing).
     pub(crate) careful: Careful,
     pub(crate) recording: Option<recording::Plan>,
+    /// `--graph-at`.
+    pub(crate) graph: Option<graph::during::Plan>,
     /// The target's own children connect to our port, too (`--follow`).
     pub(crate) children_dial: bool,
 }

@@ -6,6 +6,7 @@ use dotnet_diagnostics_client::Client;
 
 use super::aggregator::Results;
 use super::control::{Control, Ended, NotWatched, unless_ended};
+use super::graph::during::DuringWatch;
 use super::launch::{self, Suspended, unless_gone};
 use super::observer::Observer;
 use super::processor::StreamProcessor;
@@ -90,7 +91,7 @@ fn connect<'a>(
     client: &'a Client,
     pid: Option<u32>,
 ) -> Connection<'a> {
-    let StartedWatch { stream, beginning, lease, ready, roots, .. } = started;
+    let StartedWatch { stream, beginning, lease, lease_name, ready, graph_ready, roots, .. } = started;
     let sampler = roots.sampling.zip(ready).map(|(sample, ready)| {
         let sampler = Sampler::new(sample, request.detail, ready, client);
         match roots.until {
@@ -99,7 +100,8 @@ fn connect<'a>(
             None => sampler.after_gen2(),
         }
     });
-    Connection { stream, control: client, lease, sampler, beginning, pid }
+    let sampler = sampler.or_else(|| graph_ready.map(|ready| Sampler::for_graph(ready, client)));
+    Connection { stream, control: client, lease, lease_name, sampler, beginning, pid }
 }
 
 async fn observe(
@@ -113,7 +115,10 @@ async fn observe(
     let mut processor = StreamProcessor::new(facts, observer, false);
     // This statement closes the stream at its end: a stream that nobody reads would delay the target's exit.
     let ended = match processor.begin(request.recording.as_ref()) {
-        Ok(()) => Pump::new(connection, request.limits, stop).run(&mut processor, control).await,
+        Ok(()) => {
+            let graph = request.graph.clone().map(DuringWatch::new);
+            Pump::new(connection, request.limits, graph, stop).run(&mut processor, control).await
+        }
         Err(e) => {
             drop(connection);
             Ended::Observer(e)
@@ -123,6 +128,7 @@ async fn observe(
         processor.aggregator.has_gap(Gap::Killed);
     }
     let finished = processor.finish_live().err();
+    let finished = finished.or(processor.no_graph_came(&ended).err());
     let observer_error = match &ended {
         Ended::Observer(e) => Some(std::io::Error::new(e.kind(), e.to_string())),
         _ => finished,

@@ -18,6 +18,8 @@ use super::profiler::{self, Ready};
 use super::refusal::Refusal;
 use super::stream::Detail;
 use crate::gc::facts::{Sample, WindowLength};
+use crate::gc::record::Level;
+use crate::sys::Lease;
 
 /// How long a background collection may delay a window before the window is skipped.
 const MAX_DELAY: Duration = Duration::from_secs(1);
@@ -31,6 +33,9 @@ const LEAVING_TIMEOUT: Duration = Duration::from_secs(16);
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 /// The profiler connects before the runtime answers.
 const ARRIVAL_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// When to ask again where the runtime gave no answer to an attach for a heap graph.
+const GRAPH_INTERVAL: Duration = Duration::from_secs(2);
 
 type Answer<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + 'a>>;
 
@@ -58,6 +63,8 @@ enum OpensAfter {
     /// At the end of the first gen2 collection after that. The next one, which would block in a window, is then
     /// farthest away. `seen`: gen2 collections so far.
     Gen2 { seen: u64 },
+    /// Only when a heap graph is wanted.
+    Graph,
 }
 
 /// Opens and closes the sampling windows of one watch.
@@ -78,6 +85,8 @@ pub(crate) struct Sampler<'a> {
     /// The watch ends: no window follows.
     over: bool,
     opens: OpensAfter,
+    /// A heap graph is wanted or is being taken: a window opens at once, and stays open.
+    held: bool,
 }
 
 /// What the stream has shown so far.
@@ -99,6 +108,8 @@ pub(crate) enum SampleOutcome {
     Busy,
     /// The runtime refused a window. The text is a warning with the reason.
     Refused(String),
+    /// The runtime refused the profiler, which was to be loaded for a heap graph. The text says why.
+    NoGraph(String),
 }
 
 impl<'a> Sampler<'a> {
@@ -116,7 +127,39 @@ impl<'a> Sampler<'a> {
             try_at: Instant::now(),
             over: false,
             opens: OpensAfter::Interval,
+            held: false,
         }
+    }
+
+    /// Loads the profiler only for a heap graph.
+    pub(crate) fn for_graph(ready: Ready, control: &'a Client) -> Sampler<'a> {
+        let sample = Sample {
+            each: WindowLength::Gcs(wire::Window::GRAPH),
+            every: GRAPH_INTERVAL,
+            between: Level::Basic,
+        };
+        let detail = Detail {
+            blocks: false,
+            names: true,
+            allocations: None,
+            between: None,
+            counters: false,
+            graph: true,
+        };
+        Sampler { opens: OpensAfter::Graph, ..Sampler::new(sample, detail, ready, control) }
+    }
+
+    /// Whether the profiler has to be there for a heap graph.
+    pub(crate) fn hold(&mut self, held: bool) {
+        if held && !self.held && self.is_closed() {
+            self.try_at = Instant::now();
+        }
+        self.held = held;
+    }
+
+    /// The lease of the profiler, while it is loaded.
+    pub(crate) fn open_lease(&mut self) -> Option<&mut Lease> {
+        matches!(self.state, State::Open { .. }).then(|| self.ready.lease())
     }
 
     /// Each window opens right after a collection of generation 2 has ended.
@@ -138,7 +181,7 @@ impl<'a> Sampler<'a> {
     /// Closes a window without an end. Ordinary windows follow. `full`: collections of generation 2 seen so far.
     /// Returns whether there was such a window.
     pub(crate) async fn step_back(&mut self, full: u64) -> bool {
-        let stays = matches!(self.state, State::Open { until: None, .. });
+        let stays = matches!(self.state, State::Open { until: None, .. }) && !self.held;
         if stays {
             self.opens = OpensAfter::Gen2 { seen: full };
             self.leave(Instant::now()).await;
@@ -149,12 +192,14 @@ impl<'a> Sampler<'a> {
     /// When to call [`Sampler::act`] next, even if nothing happens.
     pub(crate) fn wake(&self) -> Option<Instant> {
         match &self.state {
+            State::Closed if self.opens == OpensAfter::Graph && !self.held => None,
             State::Closed if Instant::now() < self.try_at => Some(self.try_at).filter(|_| !self.over),
             // The stream shows the collection that the window waits for.
-            State::Closed if matches!(self.opens, OpensAfter::Gen2 { .. }) => None,
+            State::Closed if self.held || matches!(self.opens, OpensAfter::Gen2 { .. }) => None,
             // A background collection delays the window: the stream shows its end, or it takes too long.
             State::Closed => Some(self.due + MAX_DELAY).filter(|_| !self.over),
             State::Entering(_) => None,
+            State::Open { .. } if self.held && !self.over => None,
             State::Open { until, .. } => *until,
             State::Leaving { until } => Some(*until),
         }
@@ -164,7 +209,12 @@ impl<'a> Sampler<'a> {
     pub(crate) async fn act(&mut self, seen: StreamState) -> SampleOutcome {
         let StreamState { roots, full, background } = seen;
         let now = Instant::now();
-        if let OpensAfter::Gen2 { seen } = &mut self.opens {
+        if !self.held && self.opens == OpensAfter::Graph && self.is_closed() {
+            return SampleOutcome::Nothing;
+        }
+        if let OpensAfter::Gen2 { seen } = &mut self.opens
+            && !self.held
+        {
             let waits = matches!(self.state, State::Closed) && now >= self.try_at;
             if waits && full <= *seen {
                 return SampleOutcome::Nothing;
@@ -179,14 +229,15 @@ impl<'a> Sampler<'a> {
                     // Closes the connection of a profiler that came too late for its own window.
                     self.ready.lease().forget_arrivals().await;
                     self.enter(now);
-                } else if self.opens == OpensAfter::Interval && now >= self.due + MAX_DELAY {
+                } else if self.opens == OpensAfter::Interval && !self.held && now >= self.due + MAX_DELAY {
                     return self.too_busy(now);
                 }
             }
             State::Open { until, roots: last }
                 if self.over
-                    || until.is_some_and(|until| now >= until)
-                    || last.is_some_and(|last| roots >= last) =>
+                    || !self.held
+                        && (until.is_some_and(|until| now >= until)
+                            || last.is_some_and(|last| roots >= last)) =>
             {
                 self.leave(now).await;
             }
@@ -265,6 +316,8 @@ impl<'a> Sampler<'a> {
                 self.ready.came(ARRIVAL_TIMEOUT).await;
                 tracing::debug!("window {}: the profiler is loaded", self.number);
                 let (time, roots) = match self.sample.each {
+                    // It is held until the graph is there.
+                    WindowLength::Gcs(wire::Window::GRAPH) => (Duration::ZERO, None),
                     WindowLength::Gcs(n) => (MAX_WINDOW, Some(roots.saturating_add(n.into()))),
                     WindowLength::Time(time) => (time, None),
                 };
@@ -302,7 +355,7 @@ impl<'a> Sampler<'a> {
                 self.due = self.try_at;
                 SampleOutcome::Nothing
             }
-            Some(HResult::TIMEOUT_WAITING_FOR_CONCURRENT_GC) if now >= self.due + MAX_DELAY => {
+            Some(HResult::TIMEOUT_WAITING_FOR_CONCURRENT_GC) if !self.held && now >= self.due + MAX_DELAY => {
                 self.too_busy(now)
             }
             // The stream will show the background collection.
@@ -310,6 +363,7 @@ impl<'a> Sampler<'a> {
                 self.try_at = now + RETRY_INTERVAL;
                 SampleOutcome::Nothing
             }
+            Some(_) if self.opens == OpensAfter::Graph => SampleOutcome::NoGraph(Refusal::of(error).reason),
             Some(_) => {
                 self.skip(now);
                 let reason = Refusal::of(error).reason;
@@ -329,7 +383,7 @@ impl<'a> Sampler<'a> {
         self.state = State::Closed;
         // Leaves time for background collections between two windows.
         self.due = self.due.max(now + self.sample.every / 2);
-        self.try_at = self.due;
+        self.try_at = if self.held { now } else { self.due };
     }
 
     /// The watch ends: closes the open window, and opens no other.
@@ -368,7 +422,6 @@ mod tests {
     use dotnet_diagnostics_client::Endpoint;
 
     use super::*;
-    use crate::gc::record::Level;
 
     const BACKGROUND_RUNS: StreamState = StreamState { roots: 0, full: 0, background: true };
 
@@ -388,6 +441,7 @@ mod tests {
             allocations: None,
             between: Some(Level::Basic),
             counters: false,
+            graph: false,
         };
         Sampler::new(sample, detail, ready, client)
     }

@@ -3,9 +3,10 @@
 use dotnet_diagnostics_client::EventSession;
 
 use super::estimate::Beginning;
-use super::profiler::Ready;
+use super::profiler::{LeaseName, Ready};
+use super::refusal::Refusal;
 use super::request::WatchRequest;
-use crate::gc::facts::{Arming, BackgroundGc, Estimate, Sample, StepBackLimits, Watch};
+use crate::gc::facts::{Arming, BackgroundGc, Estimate, Sample, StepBackLimits, Watch, WatchGraph};
 use crate::gc::record::Level;
 use crate::sys::Lease;
 
@@ -16,8 +17,14 @@ pub(crate) struct StartedWatch {
     pub(crate) beginning: Beginning,
     /// Set if the profiler stays until the watch ends.
     pub(crate) lease: Option<Lease>,
+    /// Set if the profiler may have to connect once more, for `--graph-at`.
+    pub(crate) lease_name: Option<LeaseName>,
     /// Set if the profiler is loaded in windows.
     pub(crate) ready: Option<Ready>,
+    /// Set if the profiler is not there, and is to be loaded for `--graph-at` when that is due.
+    pub(crate) graph_ready: Option<Ready>,
+    /// Why `--graph-at` is not possible.
+    pub(crate) no_graph: Option<String>,
     pub(crate) level: Level,
     /// Why it is not the requested level.
     pub(crate) level_reason: Option<String>,
@@ -47,12 +54,40 @@ impl StartedWatch {
             stream,
             beginning: Beginning::now(),
             lease: None,
+            lease_name: None,
             ready: None,
+            graph_ready: None,
+            no_graph: None,
             level,
             level_reason,
             roots: RootsPlan::default(),
             estimate: None,
         }
+    }
+
+    /// With the lease of a profiler that stays.
+    #[must_use]
+    pub(crate) fn with_lease(
+        mut self,
+        lease: Option<(Lease, LeaseName)>,
+        request: &WatchRequest,
+    ) -> StartedWatch {
+        if let Some((lease, name)) = lease {
+            self.lease = Some(lease);
+            self.lease_name = Some(name).filter(|_| request.graph.is_some());
+        }
+        self
+    }
+
+    /// With the profiler for `--graph-at`, or the reason why it cannot be loaded.
+    #[must_use]
+    pub(crate) fn with_graph(mut self, prepared: Option<Result<Ready, Refusal>>) -> StartedWatch {
+        match prepared {
+            Some(Ok(ready)) => self.graph_ready = Some(ready),
+            Some(Err(refusal)) => self.no_graph = Some(refusal.reason),
+            None => {}
+        }
+        self
     }
 
     /// The facts of the watch at its start. `concurrent`: whether the target has background collections. `at_startup`:
@@ -78,6 +113,10 @@ impl StartedWatch {
             estimate: self.estimate.filter(|_| roots),
             max_blocking_ns: self.roots.estimated.then_some(max_blocking_ns),
             step_back: self.roots.until,
+            graph: request
+                .graph
+                .as_ref()
+                .map(|_| WatchGraph { not_taken: self.no_graph.clone(), ..WatchGraph::default() }),
             windows_after_gen2: sample.is_some() && request.sampling.is_none(),
             ..Watch::default()
         }

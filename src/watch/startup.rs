@@ -31,6 +31,7 @@ const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(2);
 pub(crate) struct Resumed {
     stream: EventSession,
     ready: Option<Ready>,
+    graph: Option<Result<Ready, Refusal>>,
     level: Level,
     level_reason: Option<String>,
 }
@@ -46,10 +47,12 @@ pub(crate) async fn resume(suspended: &Suspended, request: &WatchRequest) -> Res
         launch::hide_port(client).await.map_err(failed)?;
     }
     let (mut level, mut level_reason, mut ready) = (request.level(), None, None);
+    let mut graph = None;
     if level == Level::Roots {
         match name_profiler(suspended, request).await {
             Ok(r) => ready = Some(r),
             Err(refusal) => {
+                graph = request.graph.as_ref().map(|_| Err(refusal.clone()));
                 let (instead, reason) = request.fall_back(refusal)?;
                 (level, level_reason) = (instead, Some(reason));
             }
@@ -60,13 +63,35 @@ pub(crate) async fn resume(suspended: &Suspended, request: &WatchRequest) -> Res
     {
         (level, level_reason) = (Level::Basic, Some(why));
     }
+    if level != Level::Roots && graph.is_none() && request.graph.is_some() {
+        graph = Some(prepare_profiler(suspended, request, true).await);
+    }
     let stream = stream::open(client, level, request.detail).await.map_err(failed)?;
     client.resume_runtime().await.map_err(failed)?;
-    Ok(Resumed { stream, ready, level, level_reason })
+    Ok(Resumed { stream, ready, graph, level, level_reason })
 }
 
 /// Names the profiler to the runtime, unless it is loaded in windows. The runtime's OK does not mean that it loads it.
 async fn name_profiler(suspended: &Suspended, request: &WatchRequest) -> Result<Ready, Refusal> {
+    let client = suspended.client.client();
+    let ready = prepare_profiler(suspended, request, request.sampling.is_some()).await?;
+    if request.sampling.is_some() {
+        return Ok(ready);
+    }
+    let unset = (!request.children_dial).then_some(PORTS);
+    let config = ready.config(request.detail, unset, None);
+    let refused = |e| Refusal::of(&e);
+    client.set_environment_variable(CONFIG_VARIABLE, &config).await.map_err(refused)?;
+    client.set_startup_profiler(profiler::clsid(), &ready.library()).await.map_err(refused)?;
+    Ok(ready)
+}
+
+/// Prepares the profiler. `later`: it is loaded by an attach, so the runtime is asked whether it takes one.
+async fn prepare_profiler(
+    suspended: &Suspended,
+    request: &WatchRequest,
+    later: bool,
+) -> Result<Ready, Refusal> {
     let (client, info) = (suspended.client.client(), &suspended.info);
     let environment = suspended.pid().map(ProcessStatus::read).filter(|facts| facts.environ.is_some());
     let refusal = launch::refusal_from_environment(|name| match &environment {
@@ -94,15 +119,9 @@ async fn name_profiler(suspended: &Suspended, request: &WatchRequest) -> Result<
     };
     let path = request.profiler_path.as_deref();
     let ready = profiler::prepare(path, process.as_ref(), &temp_dir).await?;
-    if request.sampling.is_some() {
+    if later {
         profiler::takes_profilers(client).await?;
-        return Ok(ready);
     }
-    let unset = (!request.children_dial).then_some(PORTS);
-    let config = ready.config(request.detail, unset, None);
-    let refused = |e| Refusal::of(&e);
-    client.set_environment_variable(CONFIG_VARIABLE, &config).await.map_err(refused)?;
-    client.set_startup_profiler(profiler::clsid(), &ready.library()).await.map_err(refused)?;
     Ok(ready)
 }
 
@@ -116,16 +135,16 @@ impl Resumed {
         suspended: &Suspended,
         request: &WatchRequest,
     ) -> Result<StartedWatch, Failure> {
-        let Resumed { stream, ready, level, level_reason } = self;
+        let Resumed { stream, ready, graph, level, level_reason } = self;
         let roots = RootsPlan { sampling: request.sampling, ..RootsPlan::default() };
-        let without = StartedWatch::without_profiler(stream, level, level_reason);
+        let without = StartedWatch::without_profiler(stream, level, level_reason).with_graph(graph);
         match ready {
             None => Ok(without),
             Some(ready) if roots.sampling.is_some() => {
                 Ok(StartedWatch { ready: Some(ready), roots, ..without })
             }
             Some(mut ready) => match profiler_came(&mut ready, suspended).await {
-                true => Ok(StartedWatch { lease: Some(ready.into_lease()), ..without }),
+                true => Ok(without.with_lease(Some(ready.into_lease()), request)),
                 false => without_silent_profiler(without, suspended, request).await,
             },
         }
@@ -168,7 +187,11 @@ async fn without_silent_profiler(
     let moves = stream::open(suspended.client.client(), Level::Moves, request.detail).await.ok();
     let level = if moves.is_some() { Level::Moves } else { Level::Basic };
     let stream = moves.unwrap_or(started.stream);
-    Ok(StartedWatch::without_profiler(stream, level, Some(reason)))
+    let refused = request
+        .graph
+        .is_some()
+        .then(|| Err(Refusal::new(Code::UNSUPPORTED, reason.clone(), "use another level")));
+    Ok(StartedWatch::without_profiler(stream, level, Some(reason)).with_graph(refused))
 }
 
 /// Describes a process that was resumed. Only now does its runtime know the whole command line.

@@ -39,7 +39,7 @@ const BUFFER_MB: u32 = 256;
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// What the profiler has to send beside totals.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Detail {
     /// Every range and root.
     pub(crate) blocks: bool,
@@ -51,6 +51,8 @@ pub(crate) struct Detail {
     pub(crate) between: Option<Level>,
     /// The runtime's own counters, for a live line.
     pub(crate) counters: bool,
+    /// The profiler may come for a heap graph, and says then what that cost.
+    pub(crate) graph: bool,
 }
 
 /// The events that sample allocations.
@@ -77,9 +79,10 @@ pub(crate) fn config(level: Level, detail: Detail) -> SessionConfig {
         Some(AllocationEvents::Ticks | AllocationEvents::Either) => (LOADER, VERBOSE),
     };
     let mut providers = vec![Provider::new(RUNTIME_PROVIDER, verbosity).keywords(GC | ranges | more)];
-    if level == Level::Roots {
-        let raw = if detail.blocks { wire::KEYWORD_RAW } else { 0 };
-        let names = if detail.names { wire::KEYWORD_NAMES } else { 0 };
+    if level == Level::Roots || detail.graph {
+        let roots = level == Level::Roots;
+        let raw = if detail.blocks && roots { wire::KEYWORD_RAW } else { 0 };
+        let names = if detail.names && roots { wire::KEYWORD_NAMES } else { 0 };
         let profiler = Provider::new(wire::PROVIDER_NAME, INFORMATIONAL);
         providers.push(profiler.keywords(wire::KEYWORD_TOTALS | raw | names));
     }

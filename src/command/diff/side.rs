@@ -62,7 +62,10 @@ impl Watched {
     pub(super) fn background_gc_off(&self) -> bool {
         matches!(
             self.watch.background_gc,
-            BackgroundGc::OffInWindows | BackgroundGc::OffWhileWatched | BackgroundGc::OffUntilExit
+            BackgroundGc::OffForGraph
+                | BackgroundGc::OffInWindows
+                | BackgroundGc::OffWhileWatched
+                | BackgroundGc::OffUntilExit
         )
     }
 }

@@ -125,7 +125,7 @@ impl Fold {
                     false if self.cut => Incomplete::EndedAfter,
                     false => Incomplete::Lost,
                 });
-                self.identity.follow(&mut gc, None);
+                self.identity.follow(&mut gc);
                 self.queue.push(gc, Naming::default(), e.at_ns);
                 // Otherwise its start was lost, and with it the times of the collections in this stop.
                 let stop = self.stops.in_force().filter(|_| !before);
@@ -172,13 +172,14 @@ impl Fold {
             }
             self.unfinished.extend(gc.record.number);
         }
-        let mut start_bounds = gc.start_bounds.take();
+        let start_bounds = gc.start_bounds.take();
         if self.cut {
             gc.cut_short();
         }
         let naming = std::mem::take(&mut gc.naming);
         let mut gc = gc.close(&mut self.bounds, self.ranges_seen);
-        self.identity.follow(&mut gc, start_bounds.as_mut());
+        gc.start_bounds = start_bounds;
+        self.identity.follow(&mut gc);
         self.stream_info.saw(gc.level);
         self.queue.push(gc, naming, self.last_ns);
     }

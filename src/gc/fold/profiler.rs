@@ -46,6 +46,14 @@ impl Fold {
             Record::Moved(m) if keep => self.raw.moved(&m),
             Record::Surviving(s) if keep => self.raw.surviving(&s),
             Record::Roots(r) if keep => self.raw.roots(&r),
+            Record::GraphPause(graph) => {
+                let number = Some(graph.gc_number).filter(|n| *n != 0);
+                if let Some(gc) =
+                    self.blocking.as_mut().filter(|gc| number.is_none() || gc.record.number == number)
+                {
+                    gc.graph_pause_ns = graph.pause_ns;
+                }
+            }
             Record::GcTotals(totals) => {
                 if let Some(due) = self.next_seq {
                     let gap = totals.gc_seq.saturating_sub(due);
@@ -58,6 +66,15 @@ impl Fold {
                 let sampled = self.stream_info.sampled();
                 let number = Some(totals.gc_number).filter(|n| *n != 0);
                 let fits = |gc: &&mut OpenGc| number.is_none() || gc.record.number == number;
+                if self.stream_info.is_for_graph() {
+                    // The level of the watch is another one, and names were not asked for.
+                    self.blocking
+                        .as_mut()
+                        .filter(fits)
+                        .into_iter()
+                        .for_each(|gc| profiled::apply_cost(gc, &totals));
+                    return;
+                }
                 if let Some(gc) = self.blocking.as_mut().filter(fits) {
                     profiled::apply(gc, &totals, raw, keep, sampled);
                     if let Some((root_rows, missing)) = root_rows {

@@ -159,7 +159,7 @@ pub(super) fn segment(name: &str) -> Made {
 }
 
 /// A field by its name in metadata: what holds a property's value has the property's name.
-pub(super) fn field(name: &str) -> &str {
+pub(crate) fn field(name: &str) -> &str {
     match split(name) {
         Some((property, Some('k'), "__BackingField")) if !property.is_empty() => property,
         _ => name,

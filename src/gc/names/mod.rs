@@ -14,6 +14,7 @@ mod tables;
 pub(crate) use apply::apply;
 pub(crate) use definitions::Definitions;
 pub(crate) use event_text::{EventMethod, type_name};
+pub(crate) use generated::field;
 pub(crate) use name::{DYNAMIC, Name};
 pub(crate) use origin::{Origin, framework};
 pub(crate) use tables::Tables;

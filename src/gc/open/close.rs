@@ -4,7 +4,7 @@ use super::OpenGc;
 use crate::gc::block_totals::add;
 use crate::gc::generation::Generation;
 use crate::gc::generation_bounds::GenerationBounds;
-use crate::gc::record::{BlockCount, Compacting, Gc, Incomplete, Kind, Level, Missing, Phase, Phases};
+use crate::gc::record::{BlockCount, Compacting, Gc, Incomplete, Kind, Level, Missing, Pause, Phase, Phases};
 
 impl OpenGc {
     /// Finishes the record; `bounds` are the latest.
@@ -48,6 +48,7 @@ impl OpenGc {
         self.generations_of_ranges();
         std::mem::take(&mut self.histories).close(&mut self.record, self.heaps_due == Some(0));
         self.compacting();
+        self.split_off_graph();
         let r = &mut self.record;
         if !r.pauses.is_empty() && r.incomplete.is_none() {
             r.pauses.sort_by_key(|p| p.at_ns);
@@ -65,6 +66,19 @@ impl OpenGc {
             r.incomplete = Some(Incomplete::Lost);
         }
         self.record
+    }
+
+    /// The time for a heap graph is no part of the program's own pause. It lies shortly before the end of the stop.
+    fn split_off_graph(&mut self) {
+        let pauses = &mut self.record.pauses;
+        let Some(whole) = pauses.iter_mut().rfind(|pause| pause.phase == Phase::Whole) else { return };
+        let ns = self.graph_pause_ns.min(whole.ns);
+        if ns == 0 {
+            return;
+        }
+        whole.ns = whole.ns.saturating_sub(ns);
+        let at_ns = whole.at_ns.saturating_add(whole.ns);
+        pauses.push(Pause { phase: Phase::HeapGraph, at_ns, ns, suspend_ns: None, caused_by_watching: true });
     }
 
     fn walked(&self) -> bool {
@@ -161,5 +175,34 @@ impl OpenGc {
         let full = self.record.generation == Some(Generation::GEN2);
         let extra = if full { 2 * SMALLEST_OBJECT_BYTES * heaps as u64 } else { 0 };
         sent.saturating_add(extra) < survived
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gc::record::Reason;
+
+    #[test]
+    fn a_heap_graph_is_in_no_pause_of_the_program() {
+        for (graph_ns, own_ns) in [(300, 700), (0, 1000), (5000, 0)] {
+            let mut gc = OpenGc::new(7, 0, Reason(0), Kind::Blocking, 60);
+            gc.pause(Pause {
+                phase: Phase::Whole,
+                at_ns: 50,
+                ns: 1000,
+                suspend_ns: Some(10),
+                caused_by_watching: false,
+            });
+            gc.graph_pause_ns = graph_ns;
+            let gc = gc.close(&mut GenerationBounds::default(), false);
+            let of_graph = 1000 - own_ns;
+            assert_eq!((gc.pause_ns, gc.caused_by_watching_ns), (Some(own_ns), Some(of_graph)));
+            assert_eq!((gc.at_ns, gc.suspend_ns), (Some(50), Some(10)));
+            let own: Vec<_> = gc.pauses.iter().filter(|pause| pause.caused_by_watching).collect();
+            let expected = (of_graph > 0).then_some((Phase::HeapGraph, 50 + own_ns, of_graph));
+            let found: Vec<_> = own.iter().map(|pause| (pause.phase, pause.at_ns, pause.ns)).collect();
+            assert_eq!(found, Vec::from_iter(expected));
+        }
     }
 }

@@ -8,6 +8,7 @@ use super::roots::Roots;
 use crate::gc::allocations::SinceLast;
 use crate::gc::callers::StackNumber;
 use crate::gc::generation::Generation;
+use crate::gc::generation_bounds::GenerationBounds;
 use crate::gc::names::Name;
 use crate::gc::root_kind::MarkKind;
 
@@ -95,6 +96,8 @@ pub(crate) struct Gc {
     pub(crate) heaps: Vec<HeapStats>,
     pub(crate) moved: Option<Moved>,
     pub(crate) surviving: Option<Surviving>,
+    /// Where the generations were when it began. Only with `--blocks`.
+    pub(crate) start_bounds: Option<GenerationBounds>,
     pub(crate) roots: Option<Roots>,
     /// Bytes that each kind of root promoted, summed over heaps, in the order of [`MarkKind::ALL`].
     /// `None` where no such event came.

@@ -102,5 +102,7 @@ named! {
         FinalMark = "final_mark",
         /// The runtime walks the survivors of a background collection, which it does only for a listener.
         SurvivorWalk = "survivor_walk",
+        /// The end of a collection's stop, in which a heap graph was taken.
+        HeapGraph = "heap_graph",
     }
 }

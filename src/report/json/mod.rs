@@ -24,11 +24,12 @@ use types::processes::Processes;
 pub(crate) use writer::JsonReport;
 
 /// JSON Schema, draft 2020-12: of the document; `$defs/Processes` is that of the document of several processes,
-/// `$defs/Line` that of a line of NDJSON.
+/// `$defs/Line` that of a line of NDJSON, `$defs/GraphDocument` and others those of `gcwatch graph`.
 pub(crate) fn schema() -> Schema {
     let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     generator.subschema_for::<Line>();
     generator.subschema_for::<Processes>();
+    super::graph::add_schemas(&mut generator);
     let mut schema = generator.into_root_schema_for::<Document>();
     schema.insert("title".to_owned(), "gcwatch/1".into());
     schema

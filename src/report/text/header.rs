@@ -145,6 +145,7 @@ fn how(facts: &Facts, style: Style) -> String {
                 .to_owned()
         }
         BackgroundGc::OffInWindows => "background GC is on between".to_owned(),
+        BackgroundGc::OffForGraph => "background GC is off while a heap graph is taken".to_owned(),
         BackgroundGc::OffWhileWatched => format!("background GC is off while we watch {on_again}"),
         BackgroundGc::OffUntilExit => {
             let name = title(&facts.target, MAX_TITLE, style);

@@ -4,12 +4,15 @@ use std::io;
 use std::time::Duration;
 
 use dotnet_diagnostics_client::PipeAccess;
-use netcore_profiler::wire::{LEASE_GOODBYE, LEASE_HEARTBEAT};
-use tokio::io::AsyncReadExt;
+use netcore_profiler::wire::{LEASE_GOODBYE, LEASE_GRAPH, LEASE_HEARTBEAT};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::windows::named_pipe::NamedPipeServer;
 
 use super::port_place::pipe_name;
 use super::process::client_of;
+
+/// The connection over which a heap graph comes.
+pub(crate) type GraphStream = NamedPipeServer;
 
 /// Keeps the profiler in the target: gcwatch sends a byte a second. If it stops or says goodbye, the profiler leaves.
 #[derive(Debug)]
@@ -19,7 +22,8 @@ pub(crate) struct Lease {
     access: PipeAccess,
     /// The process that may connect; `None`: any process of the user.
     pid: Option<u32>,
-    waiting: NamedPipeServer,
+    /// The one that the next profiler connects to; `None`: the last one has a connection.
+    waiting: Option<NamedPipeServer>,
     held: Option<NamedPipeServer>,
 }
 
@@ -36,7 +40,7 @@ impl Lease {
             None => own,
         };
         let waiting = access.create(&name, true)?;
-        Ok(Lease { name, access, pid, waiting, held: None })
+        Ok(Lease { name, access, pid, waiting: Some(waiting), held: None })
     }
 
     /// The full name of the pipe.
@@ -46,27 +50,58 @@ impl Lease {
 
     /// Takes the next connection, whoever it is from. Cancel safe.
     async fn arrival(&mut self) -> io::Result<NamedPipeServer> {
-        self.waiting.connect().await?;
-        let next = self.access.create(&self.name, false)?;
-        Ok(std::mem::replace(&mut self.waiting, next))
+        let waiting = match self.waiting.take() {
+            Some(waiting) => waiting,
+            None => self.access.create(&self.name, false)?,
+        };
+        let waiting = self.waiting.insert(waiting);
+        waiting.connect().await?;
+        self.waiting.take().ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
     /// Waits until the profiler connects. Any other connection is closed.
     pub(crate) async fn taken(&mut self) -> io::Result<()> {
+        self.held = Some(self.expected().await?);
+        self.beat();
+        Ok(())
+    }
+
+    /// Asks the profiler, which has connected before, for a heap graph. Returns its second connection to come.
+    ///
+    /// # Errors
+    /// The profiler is not there.
+    pub(crate) async fn ask_for_graph(
+        &mut self,
+    ) -> io::Result<impl Future<Output = io::Result<GraphStream>> + use<>> {
+        let held = self.held.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+        // Only one instance waits at a time, so that the connection comes to this one.
+        let pipe = match self.waiting.take() {
+            Some(waiting) => waiting,
+            None => self.access.create(&self.name, false)?,
+        };
+        held.write_all(&[LEASE_GRAPH]).await?;
+        let pid = self.pid;
+        Ok(async move {
+            pipe.connect().await?;
+            pipe.writable().await?;
+            match is_expected(pid, &pipe) {
+                true => Ok(pipe),
+                false => Err(io::ErrorKind::PermissionDenied.into()),
+            }
+        })
+    }
+
+    async fn expected(&mut self) -> io::Result<NamedPipeServer> {
         let pipe = loop {
             let pipe = self.arrival().await?;
-            let client = client_of(&pipe);
-            // The system may not say who it is; the pipe's access list has let in this user and the target's only.
-            if self.pid.is_none_or(|pid| client.is_none_or(|client| client == pid)) {
+            if is_expected(self.pid, &pipe) {
                 break pipe;
             }
-            tracing::debug!("closed a stranger's connection to the lease: process {client:?}");
+            tracing::debug!("closed a stranger's connection to the lease");
         };
         // A connection that was waiting already is not yet known to be writable.
         pipe.writable().await?;
-        self.held = Some(pipe);
-        self.beat();
-        Ok(())
+        Ok(pipe)
     }
 
     /// Sends a heartbeat, and never waits: if the last one is not sent yet, one more would not help. A failed write
@@ -118,6 +153,13 @@ impl Lease {
             self.held = None;
         }
     }
+}
+
+/// Whether a pipe's client is the expected process. The system may not say who it is; the pipe's access list has let in
+/// this user and the target's only.
+fn is_expected(pid: Option<u32>, pipe: &NamedPipeServer) -> bool {
+    let client = client_of(pipe);
+    pid.is_none_or(|pid| client.is_none_or(|client| client == pid))
 }
 
 #[cfg(test)]

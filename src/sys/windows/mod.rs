@@ -14,12 +14,12 @@ use std::process::{Command, ExitStatus};
 use tokio::signal::windows::{self, CtrlBreak, CtrlC, CtrlClose, CtrlLogoff, CtrlShutdown};
 
 use super::shared::Signal;
-pub(crate) use console::{AsStream, shows_escapes};
+pub(crate) use console::{AsStream, shows_escapes, terminal_input};
 pub(crate) use files::{
     Place, create, create_kept, free_bytes, open_settings, others_can_change, place, read_at, replaceable,
     replacement,
 };
-pub(crate) use lease::Lease;
+pub(crate) use lease::{GraphStream, Lease};
 pub(crate) use port_place::PortPlace;
 pub(crate) use process::{memory_bytes, peak_memory_bytes, thread_names};
 pub(super) use security::{make_directory, only_trusted_can_write};

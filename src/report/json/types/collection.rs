@@ -139,7 +139,7 @@ impl Wire<record::Compacting> for Compacting {
 wire! {
     /// One time the program stood still.
     Pause(to, pause: record::Pause) {
-        /// "whole", "initial", "final_mark" or "survivor_walk".
+        /// "whole", "initial", "final_mark", "survivor_walk" or "heap_graph" (for `--graph-at`, at the end of a whole one).
         phase: &'static str,
         /// Start, ns of the stream's clock since the watch began.
         at_ns: Int,

@@ -31,7 +31,7 @@ wire! {
         /// Length on the stream's clock.
         duration_ns: Option<Int>,
         /// What watching did to background GC: "untouched", "walked" (each one got one more stop),
-        /// "off-in-windows", "off-while-watched", "off-until-exit", or "none" (the target has none).
+        /// "off-in-windows", "off-for-graph", "off-while-watched", "off-until-exit", or "none" (the target has none).
         background_gc: &'static str,
         /// "late": in each collection's mark phase; "always"; null without the profiler.
         arming: Option<&'static str>,
@@ -44,6 +44,37 @@ wire! {
         estimate: Option<Estimate> = watch.estimate.map(|e| to.wire(&(e, watch.max_blocking_ns))),
         /// The profiler was taken out because it cost too much; null where it was not.
         stepped_back: Option<SteppedBack>,
+        /// What became of `--graph-at`; null without it. A recording cannot tell this.
+        graph: Option<HeapGraph>,
+    }
+
+    /// The heap graph that `--graph-at` asks for.
+    HeapGraph(to, graph: facts::WatchGraph) {
+        /// The condition that was met first; null where none was.
+        condition: Option<String>,
+        /// The collection that met it.
+        met_at_gc: Option<u32>,
+        /// The graph; null where there is none.
+        taken: Option<TakenGraph>,
+        /// Why there is none; null where there is one.
+        not_taken: Option<String>,
+    }
+
+    /// A heap graph that was taken.
+    TakenGraph(to, graph: facts::TakenGraph) {
+        /// The collection at whose end it was taken; it has a pause "heap_graph".
+        gc: Option<u32> = graph.gc_number,
+        file: String,
+        objects: Int,
+        object_bytes: Int,
+        /// How long the program stood still for it, in ns.
+        pause_ns: Int,
+        /// How long the copy of the process lived, in ns.
+        copy_ns: Int,
+        /// Memory that was copied because the program wrote it meanwhile, in bytes; null where unknown.
+        copied_bytes: Option<Int>,
+        /// The process ended, or did not answer, before all names were known.
+        names_missing: bool,
     }
 
     /// How long a gen2 collection is likely to stop the program when it blocks.
