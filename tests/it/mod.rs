@@ -4,6 +4,7 @@ mod client;
 mod commands;
 mod documentation;
 mod figures;
+mod graph;
 mod hostile;
 mod level;
 mod lifecycle;
@@ -40,6 +41,7 @@ pub(crate) fn main() -> ExitCode {
         lifecycle::FILES,
         level::FILES,
         figures::FILES,
+        graph::FILES,
         recording::FILES,
         output::FILES,
         hostile::FILES,

@@ -8,7 +8,7 @@ use serde_json::Value;
 use xtask::workspace;
 
 use crate::it::suite::Suite;
-use crate::it::support::{Json, exists, quoted, schema, tables};
+use crate::it::support::{GRAPHS, Json, exists, quoted, schema, tables};
 
 const PAGE: &str = "docs/verification.md";
 
@@ -79,7 +79,7 @@ fn covers(path: &str, leaf: &str) -> bool {
     }
 }
 
-/// The paths of all members of the document and of the lines that are neither object nor list.
+/// The paths of all members of the documents and of the lines that are neither object nor list.
 fn leaves() -> Result<BTreeSet<String>> {
     let root = &schema()?.json;
     let mut found = BTreeSet::new();
@@ -90,7 +90,11 @@ fn leaves() -> Result<BTreeSet<String>> {
         let kind = line.text("/properties/type/const")?;
         walk(root, line, &format!("line {kind}: "), &mut found);
     }
-    ensure!(found.len() > 300, "{} paths: the walk through the schema is broken", found.len());
+    for (kind, name) in GRAPHS {
+        let part = root.pointer(&format!("/$defs/{name}")).with_context(|| format!("no {name}"))?;
+        walk(root, part, &format!("{kind}: "), &mut found);
+    }
+    ensure!(found.len() > 400, "{} paths: the walk through the schema is broken", found.len());
     Ok(found)
 }
 

@@ -178,7 +178,7 @@ fn sweeping_and_compacting(clr: &Clr, heap: Heap) -> Result<()> {
     let lines = ["keep 2", "keep 2", "keep 0", "move 1", "move 2", "keep 2 loh", "move 2 loh", "keep 2"];
     let mut seen = run(clr, heap, "roots", STAYING, &[], &lines)?;
     // Whether to sweep is the runtime's decision.
-    for _ in 0..3 {
+    for _ in 0..10 {
         if seen.met(["swept soh"]).is_err() {
             repeated::again();
             seen.0.extend(run(clr, heap, "roots", STAYING, &[], &lines)?.0);

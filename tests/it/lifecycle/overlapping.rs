@@ -21,7 +21,7 @@ const MAX_ATTEMPTS: u32 = 10;
 
 /// How often the second watch may lose collections, and say so, while the first one ends: the runtime may then give its GC
 /// the keywords of two changes in the wrong order, and sends no GC event until the next change.
-const MAX_LOSSES: u32 = 1;
+const MAX_LOSSES: u32 = 3;
 
 /// The profiler of the first watch sends its goodbye to every session. It must not end the second watch.
 fn first_ends(clr: &Clr) -> Result<()> {

@@ -136,7 +136,7 @@ const RECORDED_LAST: &str = "A recording whose target was killed has no end that
 
 /// Paths of all fields that no recording has, `*` for the items of a list.
 pub(crate) fn untold() -> Result<Vec<Vec<String>>> {
-    marked(NOT_RECORDED, 9)
+    marked(NOT_RECORDED, 10)
 }
 
 /// The paths missing from the recording of a killed target.

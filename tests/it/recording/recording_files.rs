@@ -7,11 +7,12 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use xtask::Clr;
-use xtask::testkit::Skip;
 
 use crate::it::recording::rotation::files;
 use crate::it::suite::{Heap, Need, Suite};
-use crate::it::support::{Document, Ended, GcFacts, Gcwatch, Json, check_counts, fact, run_to_end};
+use crate::it::support::{
+    Document, Ended, GcFacts, Gcwatch, Json, check_counts, fact, on_small_disk, run_to_end,
+};
 
 const WORK: &str = "work=50000 live=2000";
 
@@ -175,28 +176,7 @@ fn several(clr: &Clr) -> Result<()> {
     Ok(())
 }
 
-/// Runs the command with a file system of a few MiB that only it sees and that ends with it.
-fn on_small_disk(dir: &Path, mib: u32, keep: &Path, command: &Command) -> Result<Command> {
-    let script = r#"mount -t tmpfs -o size="$1"m none "$2" || exit 99; d=$2; k=$3; shift 3; "$@"; code=$?
-        cp -r "$d"/. "$k" || exit 98; exit $code"#;
-    let mut unshare = Command::new("unshare");
-    unshare.args(["-m", "sh", "-c", script, "sh", &mib.to_string()]).arg(dir).arg(keep);
-    unshare.arg(command.get_program()).args(command.get_args());
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => unshare.env(name, value),
-            None => unshare.env_remove(name),
-        };
-    }
-    Ok(unshare)
-}
-
 fn full_disk(clr: &Clr) -> Result<()> {
-    let mut probe = Command::new("unshare");
-    probe.args(["-m", "sh", "-c", "mount -t tmpfs none /mnt"]);
-    if !probe.output().is_ok_and(|ended| ended.status.success()) {
-        return Err(Skip::because("no file system can be mounted here").into());
-    }
     let dir = tempfile::tempdir()?;
     let (disk, kept, out) = (dir.path().join("disk"), dir.path().join("kept"), dir.path().join("out.json"));
     fs::create_dir(&disk)?;

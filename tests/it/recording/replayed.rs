@@ -157,7 +157,7 @@ fn same_lines(clr: &Clr, out: &Path, recording: &Path) -> Result<()> {
 
 /// So many collections that text folds them: live by the clock, in a replay by their own times.
 fn storm(clr: &Clr) -> Result<()> {
-    let mut program = Target::app(clr, "exits", &["storm"], &[("DOTNET_GCgen0size", "40000")])?;
+    let mut program = Target::app(clr, "exits", &["storm"], &[("DOTNET_GCgen0size", "200000")])?;
     program.wait_line("ready ", DEADLINE)?;
     let dir = tempfile::tempdir()?;
     let (out, recording) = (dir.path().join("out"), dir.path().join("it.nettrace"));

@@ -68,6 +68,13 @@ impl Gcwatch {
         Gcwatch { command: own_settings_removed(command()) }
     }
 
+    /// Without a runtime, and without a reader of its stdout.
+    pub(crate) fn unread() -> Gcwatch {
+        let mut command = Command::new("sh");
+        command.args(["-c", "exec \"$0\" \"$@\" > /dev/null"]).args(program());
+        Gcwatch { command: own_settings_removed(command) }
+    }
+
     /// Without a runtime, and with at most this much address space.
     pub(crate) fn within(kib: u64) -> Gcwatch {
         let mut command = Command::new("sh");

@@ -6,8 +6,11 @@ mod document;
 mod gc_events;
 mod gcstats;
 mod gcwatch;
+mod heap_dump;
+mod heap_graph;
 mod heap_info;
 mod interleaved;
+mod memory_group;
 mod nobody;
 mod own_events;
 mod own_marks;
@@ -20,8 +23,10 @@ mod roots;
 mod schema;
 mod screen;
 mod scripted;
+mod small_disk;
 mod stream;
 mod tables;
+mod terminal;
 mod watched;
 
 pub(crate) use account::{Account, Pause, Told, account};
@@ -30,8 +35,11 @@ pub(crate) use document::{Document, Json, brief, lines};
 pub(crate) use gc_events::{GcEvents, read_gcs};
 pub(crate) use gcstats::{GCSTATS, gcstats};
 pub(crate) use gcwatch::{Ended, Gcwatch, prepare_program, program, program_file, run_to_end};
+pub(crate) use heap_dump::{HeapDump, MONITORING, write_gcdump};
+pub(crate) use heap_graph::HeapGraph;
 pub(crate) use heap_info::{HeapInfo, Object, RECORDING};
 pub(crate) use interleaved::interleaved;
+pub(crate) use memory_group::MemoryGroup;
 pub(crate) use nobody::{NOBODY, Nobody, setpriv};
 pub(crate) use own_events::{
     Ranges, environment as own_environment, read_mechanisms, read_ranges, stopped_ns,
@@ -42,11 +50,13 @@ pub(crate) use place::{keep_places, places};
 pub(crate) use process::{Footprint, Guard, diagnostics_socket, end_of, signal};
 pub(crate) use ranges::{check_ranges, generation_of};
 pub(crate) use roots::{NULL, PAIRS, Tally};
-pub(crate) use schema::schema;
+pub(crate) use schema::{GRAPHS, schema};
 pub(crate) use screen::Screen;
 pub(crate) use scripted::{By, Scripted};
+pub(crate) use small_disk::on_small_disk;
 pub(crate) use stream::{RUNTIME, each_item};
 pub(crate) use tables::{exists, quoted, tables};
+pub(crate) use terminal::Terminal;
 pub(crate) use watched::{
     GcFacts, attach_json, check_counts, end_lines, line_of, no_estimate, start_attach, start_lines,
     wait_for_start,

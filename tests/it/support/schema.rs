@@ -14,7 +14,17 @@ pub(crate) struct Schema {
     document: Validator,
     processes: Validator,
     line: Validator,
+    /// Those of `gcwatch graph`, by `kind`.
+    graphs: Vec<(&'static str, Validator)>,
 }
+
+/// The documents of `gcwatch graph`: their `kind`, and the part of the schema.
+pub(crate) const GRAPHS: [(&str, &str); 4] = [
+    ("gcwatch-graph", "GraphDocument"),
+    ("gcwatch-graph-difference", "GraphDifference"),
+    ("gcwatch-graph-object", "GraphObject"),
+    ("gcwatch-graph-type", "GraphType"),
+];
 
 /// The schema of the tested gcwatch.
 pub(crate) fn schema() -> Result<&'static Schema> {
@@ -33,6 +43,10 @@ impl Schema {
             document: build(&json)?,
             processes: build(&part("Processes"))?,
             line: build(&part("Line"))?,
+            graphs: GRAPHS
+                .iter()
+                .map(|(kind, name)| Ok((*kind, build(&part(name))?)))
+                .collect::<Result<_>>()?,
             json,
         })
     }
@@ -45,6 +59,13 @@ impl Schema {
     /// Checks a document of several processes.
     pub(crate) fn check_processes(&self, document: &Value) -> Result<()> {
         check(&self.processes, document)
+    }
+
+    /// Checks a document of `gcwatch graph --format json`.
+    pub(crate) fn check_graph(&self, document: &Value) -> Result<()> {
+        let found = self.graphs.iter().find(|(kind, _)| document["kind"] == *kind);
+        let (_, validator) = found.ok_or_else(|| anyhow!("no schema of {}", document["kind"]))?;
+        check(validator, document)
     }
 
     /// Checks a line of `--format ndjson`.

@@ -26,6 +26,21 @@ pub(crate) struct Screen {
     reader: JoinHandle<()>,
 }
 
+/// Both ends of a terminal: the person's, and the program's.
+pub(super) fn pty(columns: u16, rows: u16) -> Result<(OwnedFd, OwnedFd)> {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+    grantpt(&master)?;
+    unlockpt(&master)?;
+    let path = ptsname(&master, Vec::new())?;
+    let terminal = open(path, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty())?;
+    tcsetwinsize(&terminal, size(columns, rows))?;
+    Ok((master, terminal))
+}
+
+pub(super) fn size(columns: u16, rows: u16) -> Winsize {
+    Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }
+}
+
 impl Drop for Screen {
     fn drop(&mut self) {
         // Fails if it has ended already.
@@ -37,12 +52,7 @@ impl Drop for Screen {
 impl Screen {
     /// Starts gcwatch with a terminal as stdout and stderr.
     pub(crate) fn of(gcwatch: Gcwatch, columns: u16, rows: u16) -> Result<Screen> {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY)?;
-        grantpt(&master)?;
-        unlockpt(&master)?;
-        let path = ptsname(&master, Vec::new())?;
-        let terminal: OwnedFd = open(path, OFlags::RDWR | OFlags::NOCTTY, Mode::empty())?;
-        tcsetwinsize(&terminal, Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 })?;
+        let (master, terminal) = pty(columns, rows)?;
         let mut command = gcwatch.command();
         command.env("TERM", "xterm-256color").env("LC_ALL", "C.UTF-8").env("NO_COLOR", "1");
         let other = terminal.try_clone()?;
