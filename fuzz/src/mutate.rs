@@ -3,47 +3,16 @@
 use libfuzzer_sys::fuzzer_mutate;
 
 use super::Stream;
+use super::dice::{Dice, EDGES};
 
 /// Room for a payload to grow.
 const GROWTH: usize = 64;
 /// A payload of this length or more does not grow: EventPipe has no longer events.
 const MAX_PAYLOAD: usize = 64 << 10;
 
-/// Numbers at the edges of ranges.
-const EDGES: [u64; 14] = [
-    0,
-    1,
-    2,
-    5,
-    16,
-    255,
-    256,
-    976,
-    977,
-    u16::MAX as u64,
-    u32::MAX as u64,
-    1 << 32,
-    i64::MAX as u64,
-    u64::MAX,
-];
-
-/// Generates random numbers, the same for the same seed.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, n: usize) -> usize {
-        // SplitMix64.
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % n.max(1) as u64) as usize
-    }
-}
-
 /// Changes the first `size` bytes of `data`, which has more room. Returns the new size.
 pub fn mutate(data: &mut [u8], size: usize, seed: u32) -> usize {
-    let mut dice = Dice(seed.into());
+    let mut dice = Dice::new(seed);
     let room = data.len();
     // Now and then change the container itself.
     let parsed = if dice.below(10) == 0 { None } else { Stream::read(&data[..size]) };
