@@ -51,7 +51,7 @@ pub fn build(name: &str) -> Result<PathBuf> {
 /// once into Cargo's build directory, and runs on every runtime that needs no emulator. The other tool's assemblies are
 /// not copied: the program must find them when it runs.
 ///
-/// Its sources are `NAME.cs` and those in the directory `NAME`.
+/// Its sources are `NAME.cs` and those in the directory `NAME`, if there is one.
 ///
 /// # Errors
 /// If there is no such program, no runtime, no compiler, or it does not compile.
@@ -59,7 +59,9 @@ pub fn build_peer(name: &str, references: &[PathBuf]) -> Result<PathBuf> {
     let clr = clr::native_lowest()?;
     let dir = source_dir().join("peers");
     let mut sources = vec![dir.join(format!("{name}.cs"))];
-    sources.extend(sources_in(&dir.join(name))?);
+    if dir.join(name).is_dir() {
+        sources.extend(sources_in(&dir.join(name))?);
+    }
     let mut references = references.to_vec();
     // Assemblies for .NET Standard have the base types from there.
     references.push(clr.framework_dir().join("netstandard.dll"));

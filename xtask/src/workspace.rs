@@ -48,3 +48,20 @@ pub fn release_gcwatch() -> Result<PathBuf> {
     let name = format!("gcwatch{}", env::consts::EXE_SUFFIX);
     Ok(target_dir().join("release").join(name))
 }
+
+/// Builds an example of a crate of the workspace with optimization, and returns the executable.
+///
+/// # Errors
+/// If it does not build.
+pub fn release_example(package: &str, name: &str) -> Result<PathBuf> {
+    let status = cargo()
+        .args(["build", "--release", "--all-features", "--package", package, "--example", name])
+        .arg("--target-dir")
+        .arg(target_dir())
+        .status()
+        .context("cannot run cargo")?;
+    if !status.success() {
+        bail!("the example {name} does not build");
+    }
+    Ok(target_dir().join("release/examples").join(format!("{name}{}", env::consts::EXE_SUFFIX)))
+}

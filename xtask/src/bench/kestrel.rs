@@ -34,7 +34,8 @@ impl Bench {
         let figure = |what, unit| Figure::new(what, unit).against(NONE);
         let p99 = figure("p99", "ms").goal("basic", Ratio(NONE.into(), 1.05));
         let p99 = p99.goal("roots --sample 1/30s", Ratio(NONE.into(), 1.10));
-        let figures = vec![figure("requests per second", ""), figure("p50", "ms"), p99];
+        let longest = figure("longest", "ms");
+        let figures = vec![figure("requests per second", ""), figure("p50", "ms"), p99, longest];
         self.measure(Case { name, variants, rounds, figures }, |bench, variant| {
             let served = bench.while_watched(variant, &bench.newest, &service, || wrk(&url, seconds))?;
             wait_for_leave(variant);
@@ -43,7 +44,7 @@ impl Bench {
         Ok(())
     }
 
-    fn service(&self, heap: &str) -> Result<(Target, String)> {
+    pub(super) fn service(&self, heap: &str) -> Result<(Target, String)> {
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let url = format!("http://127.0.0.1:{port}");
         let mut command = self.newest.command(&peer("web/web.dll")?);
@@ -62,8 +63,8 @@ impl Bench {
     }
 }
 
-/// Runs wrk. Returns requests per second, and the median and the 99th percentile of the latency in ms.
-fn wrk(url: &str, seconds: u32) -> Result<Vec<f64>> {
+/// Runs wrk. Returns requests per second, and median, 99th percentile and maximum of the latency in ms.
+pub(super) fn wrk(url: &str, seconds: u32) -> Result<Vec<f64>> {
     let mut command = Command::new("wrk");
     command.args(["-t1", "-c16", "--latency", &format!("-d{seconds}s"), url]);
     let output = command.output().context("cannot run wrk")?;
@@ -79,7 +80,9 @@ fn parse(text: &str) -> Option<Vec<f64>> {
             units.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)))?;
         Some(number.parse::<f64>().ok()? * factor)
     };
-    Some(vec![after("Requests/sec:")?.parse().ok()?, ms(after("50%")?)?, ms(after("99%")?)?])
+    // Mean, deviation and maximum.
+    let longest = after("Latency  ")?.split_whitespace().nth(2)?;
+    Some(vec![after("Requests/sec:")?.parse().ok()?, ms(after("50%")?)?, ms(after("99%")?)?, ms(longest)?])
 }
 
 #[cfg(test)]
@@ -88,9 +91,9 @@ mod tests {
 
     #[test]
     fn output_of_wrk_is_parsed() {
-        let text = "  Thread Stats   Avg\n  Latency Distribution\n     50%  310.00us\n     75%    1.10ms\n     99%    1.02s \n\
+        let text = "  Thread Stats   Avg\n    Latency     1.28ms    1.70ms  39.22ms   97.28%\n  Latency Distribution\n     50%  310.00us\n     75%    1.10ms\n     99%    1.02s \n\
                     \x20 1000 requests in 4.00s\nRequests/sec:   9876.54\n";
-        assert_eq!(parse(text).unwrap(), [9876.54, 0.31, 1020.0]);
+        assert_eq!(parse(text).unwrap(), [9876.54, 0.31, 1020.0, 39.22]);
         assert!(parse("unable to connect").is_none());
     }
 }

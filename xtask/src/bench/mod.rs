@@ -4,6 +4,7 @@
 mod attach;
 mod callbacks;
 mod figure;
+mod graph;
 mod kestrel;
 mod load;
 pub(crate) mod markdown;
@@ -37,7 +38,7 @@ const TRACE: &str = "dotnet-trace 0x400001";
 type Group = (&'static str, fn(&mut Bench) -> Result<()>);
 
 /// The groups, by the names that `--only` takes.
-const GROUPS: [Group; 11] = [
+const GROUPS: [Group; 12] = [
     ("size", size::measure),
     ("callbacks", callbacks::measure),
     ("replay", replay::measure),
@@ -49,6 +50,7 @@ const GROUPS: [Group; 11] = [
     ("kestrel", kestrel::measure),
     ("watching", paced::measure_watching),
     ("loss", paced::measure_loss),
+    ("graph", graph::measure),
 ];
 
 #[derive(Debug)]

@@ -12,7 +12,7 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "N", default_value_t = 6)]
     pub(crate) rounds: usize,
 
-    /// Only groups whose names contain this: size, callbacks, replay, huge, attaching, target, blocks, mixes, kestrel, watching, loss
+    /// Only groups whose names contain this: size, callbacks, replay, huge, attaching, target, blocks, mixes, kestrel, watching, loss, graph
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
 

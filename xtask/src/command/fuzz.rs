@@ -10,7 +10,7 @@ use std::process::{Command, ExitCode, Stdio};
 use anyhow::{Context, Result, bail};
 
 /// The fuzz targets; `fuzz/README.md` describes them.
-const TARGETS: [&str; 5] = ["reader", "recording", "ipc", "assert", "json"];
+const TARGETS: [&str; 8] = ["reader", "recording", "ipc", "assert", "json", "graph", "gcdump", "snapshot"];
 /// Counts every edge and traces comparisons. There is no sanitizer, because the code is safe Rust: fuzzing finds
 /// panics, and what the overflow checks and assertions of `fuzz/Cargo.toml` catch.
 const FLAGS: [&str; 6] = [
