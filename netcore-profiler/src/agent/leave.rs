@@ -50,12 +50,14 @@ impl Profiler {
         self.names.thread_has_ended();
         self.graph.thread_has_ended();
         self.mask.leave(info);
-        self.write_note(info, NoteCode::GOODBYE, S_OK);
         self.stop_handle_session(info);
         let session = self.session.swap(0, Ordering::SeqCst);
         if session != 0 {
             info.stop_session(session);
         }
+        // Last, because gcwatch then ends its own session, and two changes at once can reach the garbage collector in
+        // the wrong order: it would send nothing to other sessions.
+        self.write_note(info, NoteCode::GOODBYE, S_OK);
         self.enter(Phase::GONE)
     }
 
