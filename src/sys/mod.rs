@@ -3,6 +3,8 @@
 #[cfg(not(target_env = "musl"))]
 mod dlopen;
 mod late;
+#[cfg(target_os = "linux")]
+mod leftover;
 mod new_file;
 mod os;
 #[cfg(target_os = "linux")]

@@ -17,6 +17,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, StatVfsMountFlags
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
+use super::leftover::{self, LEASE};
 use super::unix::{Expected, Lease};
 
 /// A network file system or one in user space (FUSE) may never answer.
@@ -102,7 +103,6 @@ fn meet_in(inside: &ProcessFiles, dir: &Path, file_name: &str, library: &[u8]) -
     })
 }
 
-const LEASE: &str = "lease";
 const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 const ALL_CAN_READ: Mode = Mode::RWXU.union(Mode::RGRP).union(Mode::XGRP).union(Mode::ROTH).union(Mode::XOTH);
@@ -149,9 +149,16 @@ fn make_directory(parent: &OwnedFd, name: &str, mode: Mode) -> io::Result<bool> 
 
 /// The names of directories that an earlier gcwatch may have made because the usual name was taken.
 fn names_with(temp: &OwnedFd, prefix: &str) -> io::Result<Vec<OsString>> {
-    use std::os::unix::ffi::OsStrExt;
     /// Any user can create any number of names with this prefix.
     const MAX_NAMES: usize = 16;
+    let mut fitting = names_that(temp, MAX_NAMES, |name| name.starts_with(prefix.as_bytes()))?;
+    fitting.sort_unstable();
+    Ok(fitting)
+}
+
+/// At most so many of the names in a directory that fit.
+fn names_that(temp: &OwnedFd, most: usize, fits: impl Fn(&[u8]) -> bool) -> io::Result<Vec<OsString>> {
+    use std::os::unix::ffi::OsStrExt;
     const MAX_ENTRIES: usize = 20_000;
     let directory = match rustix::fs::openat(temp, ".", DIRECTORY, Mode::empty()) {
         Ok(directory) => directory,
@@ -161,16 +168,13 @@ fn names_with(temp: &OwnedFd, prefix: &str) -> io::Result<Vec<OsString>> {
     };
     let entries = rustix::fs::Dir::new(directory)?.take(MAX_ENTRIES).flatten();
     let names = entries.map(|entry| std::ffi::OsStr::from_bytes(entry.file_name().to_bytes()).to_owned());
-    let mut fitting: Vec<OsString> =
-        names.filter(|name| name.as_bytes().starts_with(prefix.as_bytes())).take(MAX_NAMES).collect();
-    fitting.sort_unstable();
-    Ok(fitting)
+    Ok(names.filter(|name| fits(name.as_bytes())).take(most).collect())
 }
 
 /// A name that nobody can predict.
 fn unused(prefix: &str) -> String {
     let random = |_| fastrand::alphanumeric();
-    prefix.chars().chain((0..6).map(random)).collect()
+    prefix.chars().chain((0..leftover::RANDOM_CHARS).map(random)).collect()
 }
 
 /// Opens a directory if it belongs to the target's user and nobody else can write to it; otherwise `None`.
@@ -258,7 +262,7 @@ fn write_once(directory: &OwnedFd, file_name: &str, library: &[u8]) -> io::Resul
 
 /// Makes a directory that only the target's user may enter, and listens on a socket in it.
 fn listen(inside: &ProcessFiles, temp: &OwnedFd) -> io::Result<(SocketName, UnixListener)> {
-    let directory_name = unused("gcw");
+    let directory_name = unused(leftover::PREFIX);
     rustix::fs::mkdirat(temp, &directory_name, Mode::RWXU)?;
     listen_in(inside, temp, &directory_name).inspect_err(|_| {
         let _ = rustix::fs::unlinkat(temp, &directory_name, AtFlags::REMOVEDIR);
@@ -276,6 +280,11 @@ fn listen_in(
     if stat.st_uid != inside.user() || Mode::from_raw_mode(stat.st_mode).intersects(others) {
         return Err(io::Error::other("directories there do not belong to who made them"));
     }
+    if let Err(e) = leftover::mark_used(&directory) {
+        tracing::debug!("the lease's directory cannot be marked as used: {e}");
+    }
+    let names = names_that(temp, leftover::MAX_DIRECTORIES, leftover::is_name).unwrap_or_default();
+    leftover::remove(temp, &names, &stat);
     let socket = rustix::net::socket_with(
         AddressFamily::UNIX,
         SocketType::STREAM,

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, ensure};
 use tempfile::TempDir;
@@ -25,6 +25,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.once("harm::the_copy_takes_too_long", &[Need::Proc], deadline);
     suite.once("harm::the_copy_stays_stopped", &[Need::Proc], stays_stopped);
     suite.each("harm::children_of_the_program", &[Need::Proc], children);
+    suite.each("harm::what_a_killed_gcwatch_left", &[Need::Proc], left_over);
     suite.each_heap("harm::many_graphs", &[Need::Proc], many);
     suite.once("harm::two_at_once", &[Need::Proc], two_at_once);
 }
@@ -227,6 +228,59 @@ fn children(clr: &Clr) -> Result<()> {
         // No zombie is left for a program that waits for any child.
         program.ask("any", "any found=0", DEADLINE)?;
     }
+    unharmed(&mut program, &before, &sum)
+}
+
+/// What is in a directory that gcwatch makes for the lease's socket.
+fn leases(temp: &Path) -> Result<Vec<PathBuf>> {
+    let all = fs::read_dir(temp)?.flatten();
+    Ok(all
+        .filter(|entry| is_of_lease(&entry.file_name().to_string_lossy()))
+        .map(|entry| entry.path())
+        .collect())
+}
+
+/// Makes a directory older than any that a gcwatch is just making.
+fn make_old(dir: &Path) -> Result<()> {
+    Ok(fs::File::open(dir)?.set_modified(SystemTime::now() - Duration::from_secs(120))?)
+}
+
+/// A gcwatch that is killed before the profiler has connected leaves its socket. A later one removes that, but not the
+/// socket of a gcwatch that is there.
+fn left_over(clr: &Clr) -> Result<()> {
+    let temp = tempfile::tempdir()?;
+    let directory = temp.path().to_str().context("no text")?;
+    let mut program = program_with(clr, Heap::Workstation, 1000, &[("TMPDIR", directory)])?;
+    let sum = program.ask("check", "sum=", DEADLINE)?;
+    let before = Footprint::of(program.pid())?;
+    let pid = program.pid().to_string();
+    until("a directory to be left", DEADLINE, || {
+        let mut gcwatch = Gcwatch::on(clr).args("graph --induce").arg(&pid).spawn()?;
+        until("a directory, or the end", DEADLINE, || {
+            Ok(!leases(temp.path())?.is_empty() || gcwatch.wait(Duration::ZERO).is_ok())
+        })?;
+        // It may have ended.
+        let _killed = signal(gcwatch.pid(), Signal::KILL);
+        gcwatch.wait(DEADLINE)?;
+        Ok(!leases(temp.path())?.is_empty())
+    })?;
+    let [left] = &leases(temp.path())?[..] else { anyhow::bail!("{:?}", leases(temp.path())) };
+    ensure!(left.join("lease").exists(), "{left:?}");
+
+    let watching = Gcwatch::on(clr).args("attach --sample 1/1h --duration 10m").arg(&pid).spawn()?;
+    until("a socket for the windows", DEADLINE, || Ok(leases(temp.path())?.len() == 2))?;
+    let used = leases(temp.path())?.into_iter().find(|dir| dir != left).context("no other directory")?;
+    make_old(&used)?;
+    // Whether it gets a graph, or the watch has its window open, it has made a directory.
+    let again = || Gcwatch::on(clr).args("graph --induce").arg(&pid).output();
+    again()?;
+    ensure!(left.exists(), "it may be of a gcwatch that has only begun");
+    make_old(left)?;
+    again()?;
+    ensure!(!left.exists(), "{left:?} is still there");
+    ensure!(leases(temp.path())? == [used.clone()] && used.join("lease").exists(), "{used:?} was in use");
+    signal(watching.pid(), Signal::INT)?;
+    until("the watch to end", DEADLINE, || Ok(!used.exists()))?;
     unharmed(&mut program, &before, &sum)
 }
 
