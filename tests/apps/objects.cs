@@ -15,6 +15,8 @@
 //   write            writes to each Known.Filler              "written"
 //   processes N      starts N child processes, one by one     "processes ended=N"
 //   any              waits for any child, without blocking    "any found=N"
+//   reap             waits for any child from now on, in a thread       "reaping"
+//   ignore           ignores SIGCHLD: no child has to be waited for     "ignored"
 //   exit             (or the end of stdin) ends the process
 #pragma warning disable 0649 // fields that only hold memory
 using System;
@@ -264,6 +266,11 @@ namespace Known
                     return $"processes ended={ended}";
                 case "any":
                     return Any();
+                case "reap":
+                    new System.Threading.Thread(Reap) { IsBackground = true }.Start();
+                    return "reaping";
+                case "ignore":
+                    return signal(17, (IntPtr)1) == (IntPtr)(-1) ? "not ignored" : "ignored";
                 default:
                     return "what";
             }
@@ -280,6 +287,15 @@ namespace Known
 
         [DllImport("libc", SetLastError = true)]
         static extern int waitpid(int pid, out int status, int options);
+
+        [DllImport("libc")]
+        static extern IntPtr signal(int number, IntPtr handler);
+
+        static void Reap()
+        {
+            while (true)
+                if (waitpid(-1, out _, 0) <= 0) System.Threading.Thread.Sleep(1);
+        }
 
         // Waits for children without saying which, until there is none.
         static string Any()

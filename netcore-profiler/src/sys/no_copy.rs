@@ -42,6 +42,11 @@ pub(crate) fn retire(_keep: i32, _deadline_ms: u32) {}
 /// Does nothing.
 pub(crate) fn sacrifice(_pid: i32) {}
 
+/// There is no copy to share it with.
+pub(crate) fn shared_number() -> Option<&'static core::sync::atomic::AtomicU32> {
+    None
+}
+
 /// Unknown.
 pub(crate) fn unshared_bytes() -> u64 {
     0

@@ -210,12 +210,12 @@ pub(crate) fn processors() -> usize {
 
 /// Zeroed memory, aligned to a page. It is never unmapped, because a late callback may still use it.
 pub(crate) fn map(length: usize) -> Option<NonNull<u8>> {
-    map_with(length, 0)
+    map_with(length, PRIVATE)
 }
 
 /// The same, for memory of which little may be used: it counts only as it is written.
 pub(crate) fn map_sparse(length: usize) -> Option<NonNull<u8>> {
-    map_with(length, os::MAP_NORESERVE)
+    map_with(length, PRIVATE | os::MAP_NORESERVE)
 }
 
 /// Gives memory of [`map_sparse`] back.
@@ -227,10 +227,12 @@ pub(crate) unsafe fn unmap(memory: *mut u8, length: usize) {
     unsafe { munmap(memory.cast(), length) };
 }
 
+/// `MAP_PRIVATE`.
+const PRIVATE: c_int = 2;
+
 fn map_with(length: usize, flags: c_int) -> Option<NonNull<u8>> {
     const READ_WRITE: c_int = 1 | 2;
-    const PRIVATE: c_int = 2;
-    let flags = PRIVATE | os::MAP_ANONYMOUS | flags;
+    let flags = os::MAP_ANONYMOUS | flags;
     // SAFETY: a new mapping at an address of the system's choice affects no other memory.
     let memory = unsafe { mmap(ptr::null_mut(), length, READ_WRITE, flags, -1, 0) };
     if memory.addr() == usize::MAX { None } else { NonNull::new(memory.cast()) }

@@ -124,6 +124,8 @@ fn cut_short(status: i32) -> Failure {
     const KILL: i32 = 9;
     const NO_MEMORY: i32 = 3 << 8;
     let (what, remedy) = match status & 0x7f {
+        // As the profiler says it.
+        _ if status < 0 => ("the program has waited for it, so nobody knows how".to_owned(), "try again"),
         0 if status == NO_MEMORY => {
             ("it got no memory".to_owned(), "give the process or its container more memory")
         }

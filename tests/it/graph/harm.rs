@@ -25,6 +25,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.once("harm::the_copy_takes_too_long", &[Need::Proc], deadline);
     suite.once("harm::the_copy_stays_stopped", &[Need::Proc], stays_stopped);
     suite.each("harm::children_of_the_program", &[Need::Proc], children);
+    suite.each("harm::somebody_else_waits_for_the_copy", &[Need::Proc], others_wait);
     suite.each("harm::what_a_killed_gcwatch_left", &[Need::Proc], left_over);
     suite.each_heap("harm::many_graphs", &[Need::Proc], many);
     suite.once("harm::two_at_once", &[Need::Proc], two_at_once);
@@ -229,6 +230,26 @@ fn children(clr: &Clr) -> Result<()> {
         program.ask("any", "any found=0", DEADLINE)?;
     }
     unharmed(&mut program, &before, &sum)
+}
+
+/// The program waits for any child, or for none, so the profiler does not learn how the copy has ended.
+fn others_wait(clr: &Clr) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    for (command, answer) in [("reap", "reaping"), ("ignore", "ignored")] {
+        let mut program = program(clr, Heap::Workstation, 20_000)?;
+        let sum = program.ask("check", "sum=", DEADLINE)?;
+        program.ask(command, answer, DEADLINE)?;
+        let before = Footprint::of(program.pid())?;
+        for nth in 0..5 {
+            let path = dir.path().join(format!("{command}-{nth}.gcgraph"));
+            let gcwatch = Gcwatch::on(clr).args("graph --induce -o").arg(&path);
+            gcwatch.arg(program.pid().to_string()).output()?.expect(0)?;
+            let orders = HeapGraph::read(&path)?.objects_of("Known.Order").len();
+            ensure!(orders == 1000, "{command}: {orders} orders");
+        }
+        unharmed(&mut program, &before, &sum)?;
+    }
+    Ok(())
 }
 
 /// What is in a directory that gcwatch makes for the lease's socket.

@@ -106,6 +106,7 @@ impl Profiler {
             state.output.ended
         });
         if stage == Stage::COPY {
+            self.graph.set_whole(!ended);
             copy::exit(if ended { NO_MEMORY } else { WHOLE });
         }
         self.graph.end_walk(if ended { Stage::GIVEN_UP } else { Stage::WALKED });

@@ -1,5 +1,6 @@
 //! How far the taking of a graph has come.
 
+use core::ptr;
 use core::sync::atomic::{
     AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::SeqCst,
 };
@@ -8,7 +9,7 @@ use super::copy::Copy;
 use super::kept::Kept;
 use crate::agent::lease::start_thread;
 use crate::agent::names::known::Known;
-use crate::sys::{self, Lease};
+use crate::sys::{self, Lease, copy};
 
 /// The longest path of a socket, with its zero.
 const PATH_BYTES: usize = 108;
@@ -68,6 +69,9 @@ zeroed! {
         /// When the walk in the pause began, on the monotonic clock.
         pub(super) walk_began_ns: AtomicU64,
         pub(super) copy_pid: AtomicI32,
+        /// Where the copy says that it has sent everything. The program may have waited for it, so that the system does
+        /// not say how it has ended. Null: there is no memory for this.
+        whole: AtomicPtr<AtomicU32>,
         pub(super) error: AtomicI32,
         pub(super) fork_ns: AtomicU64,
         pub(super) roots_ns: AtomicU64,
@@ -105,6 +109,33 @@ impl GraphState {
         self.identity.store(identity, SeqCst);
         self.connection.store(connection, SeqCst);
         Some(lease)
+    }
+
+    /// Before a copy is made: it has not sent everything.
+    pub(super) fn prepare_whole(&self) {
+        if self.whole.load(SeqCst).is_null()
+            && let Some(number) = copy::shared_number()
+        {
+            self.whole.store(ptr::from_ref(number).cast_mut(), SeqCst);
+        }
+        self.set_whole(false);
+    }
+
+    /// The copy has sent everything, or has not.
+    pub(super) fn set_whole(&self, is_whole: bool) {
+        if let Some(number) = self.whole() {
+            number.store(u32::from(is_whole), SeqCst);
+        }
+    }
+
+    /// Whether the copy has said that it has sent everything.
+    pub(super) fn is_whole(&self) -> bool {
+        self.whole().is_some_and(|number| number.load(SeqCst) != 0)
+    }
+
+    fn whole(&self) -> Option<&AtomicU32> {
+        // SAFETY: null, or a reference of `shared_number`.
+        unsafe { self.whole.load(SeqCst).as_ref() }
     }
 
     pub(super) fn connection(&self) -> Option<Lease> {

@@ -121,6 +121,7 @@ impl Profiler {
         if !kept || in_pause && !self.prepare_walk(connection, request) {
             return Some(failed(Outcome::NO_MEMORY, 0));
         }
+        graph.prepare_whole();
         graph.flags.store(request.flags, SeqCst);
         graph.deadline_ms.store(request.deadline_ms, SeqCst);
         graph.enter(Stage::WANTED);
@@ -150,9 +151,10 @@ impl Profiler {
             }
         }
         let ended = self.wait_for_copy(connection);
+        let is_unknown = ended.status < 0;
         Some(Outcome {
             code: Outcome::TAKEN,
-            status: ended.status,
+            status: if is_unknown && graph.is_whole() { 0 } else { ended.status },
             fork_ns: graph.fork_ns.load(SeqCst),
             roots_ns: graph.roots_ns.load(SeqCst),
             cpu_ns: ended.cpu_ns,

@@ -2,8 +2,9 @@
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 use core::ptr;
+use core::sync::atomic::AtomicU32;
 
-use super::{Opaque, errno, os, pthread_sigmask, sigdelset, sigfillset, syscall};
+use super::{Opaque, errno, map_with, os, pthread_sigmask, sigdelset, sigfillset, syscall};
 
 /// How much lower than the program's the priority of the copy is: where both want a processor, the copy gets a tenth of it.
 /// With the lowest priority of all it would live long on a busy machine, and the program would have all memory copied that
@@ -184,6 +185,14 @@ fn read_file(path: &CStr, bytes: &mut [u8]) -> usize {
         close(fd);
         usize::try_from(count).unwrap_or(0)
     }
+}
+
+/// A number, zero at first, that copies share with the program. It is never unmapped.
+pub(crate) fn shared_number() -> Option<&'static AtomicU32> {
+    const SHARED: c_int = 1;
+    let memory = map_with(size_of::<AtomicU32>(), SHARED)?;
+    // SAFETY: a page of zeros that is never unmapped, and nobody else has the pointer.
+    Some(unsafe { memory.cast().as_ref() })
 }
 
 /// How many bytes of memory the calling process shares with no other one; 0: unknown.
