@@ -82,6 +82,8 @@ impl Profiler {
         }
         let pause_ns = self.graph.take_pause_ns();
         if pause_ns != 0 {
+            // It lies within what was taken for the runtime's walk.
+            closed.walk_ns = closed.walk_ns.saturating_sub(pause_ns);
             let pause = GraphPause { gc_seq: closed.seq, gc_number: closed.number, pause_ns };
             self.events.send::<{ GraphPause::BYTES }>(info, &pause);
         }

@@ -104,11 +104,13 @@ impl OpenGc {
         let blocking = self.record.kind.is_some_and(|kind| kind != Kind::Background);
         let gc_ns =
             self.record.gc_ns.filter(|_| blocking && !self.damaged && self.record.incomplete.is_none());
+        // A heap graph is taken before GCEnd, and its time is in no pause of the program.
+        let own_ns = gc_ns.map(|gc_ns| gc_ns.saturating_sub(self.graph_pause_ns));
         self.record.phases = self
             .record
             .phases
-            .zip(gc_ns)
-            .map(|(phases, gc_ns)| Phases { rest_ns: gc_ns.saturating_sub(phases.mark_ns), ..phases });
+            .zip(own_ns)
+            .map(|(phases, own_ns)| Phases { rest_ns: own_ns.saturating_sub(phases.mark_ns), ..phases });
     }
 
     fn generations_of_ranges(&mut self) {

@@ -11,7 +11,8 @@ pub(crate) struct Phases {
     /// The parts of `mark_ns`, in the order of [`MarkKind::ALL`]. With several heaps, a kind ends where the slowest heap
     /// has marked it. `None`: the runtime did not mark from that kind.
     pub(crate) mark_by_root_ns: [Option<u64>; MarkKind::ALL.len()],
-    /// From there until GCEnd; at levels `moves` and `roots` with the runtime's work for gcwatch.
+    /// From there until GCEnd; at levels `moves` and `roots` with the runtime's work for gcwatch, but without the time for a
+    /// heap graph.
     pub(crate) rest_ns: u64,
 }
 

@@ -1,6 +1,6 @@
 //! Where the time of blocking collections went, added up.
 
-use crate::gc::record::Gc;
+use crate::gc::record::{Gc, Phase};
 use crate::gc::root_kind::MarkKind;
 
 /// The phases of those collections of which they are known, in ns.
@@ -23,7 +23,9 @@ pub(crate) struct PhaseTotals {
 /// From GCEnd until the program ran again, ns; `None`: the phases are not known.
 pub(crate) fn resume_ns(gc: &Gc) -> Option<u64> {
     gc.phases?;
-    Some(gc.pause_ns?.saturating_sub(gc.suspend_ns?).saturating_sub(gc.gc_ns?))
+    let of_graphs = gc.pauses.iter().filter(|pause| pause.phase == Phase::HeapGraph).map(|pause| pause.ns);
+    let own_ns = gc.gc_ns?.saturating_sub(of_graphs.fold(0, u64::saturating_add));
+    Some(gc.pause_ns?.saturating_sub(gc.suspend_ns?).saturating_sub(own_ns))
 }
 
 impl PhaseTotals {

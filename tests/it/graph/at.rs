@@ -88,6 +88,11 @@ fn compare(document: &Document, path: &Path, program: &Target, level: &str) -> R
     let others = pauses.iter().filter(|pause| pause["caused_by_watching"] == false);
     let others: u64 = others.filter_map(|pause| pause["ns"].as_u64()).sum();
     ensure!(gc["pause_ns"] == others, "{gc}");
+    // Nor is it in a part of the pause, or in the runtime's walk for gcwatch.
+    let phases = &gc["phases"];
+    let parts = [&gc["suspend_ns"], &phases["mark_ns"], &phases["rest_ns"]].map(number);
+    let parts: u64 = parts.into_iter().sum::<Result<u64>>()?;
+    ensure!(parts <= others && number(&gc["cost"]["walk_ns"])? <= others, "{gc}");
     for other in document.gcs()?.iter().filter(|other| other["number"] != taken_at) {
         ensure!(other["caused_by_watching_ns"].as_u64().unwrap_or(0) == 0 || level == "moves", "{other}");
         // An attach sees collections before its profiler is loaded.

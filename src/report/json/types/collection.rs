@@ -158,7 +158,7 @@ wire! {
         /// heap has marked it.
         mark_by_root_ns: MarkedFrom = to.wire(&phases.mark_by_root_ns),
         /// From there until GCEnd: plan, and then relocate and compact, or sweep. At levels "moves" and "roots" with the
-        /// runtime's work for gcwatch (`cost`).
+        /// runtime's work for gcwatch (`cost`), but without the time for a heap graph (`pauses`).
         rest_ns: Int,
     }
 
