@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use super::spared;
 use crate::assertion::{Assertions, StopCondition};
 use crate::cli::{OutputArgs, WatchArgs};
 use crate::exit::{Code, Failure};
@@ -45,7 +46,7 @@ pub(super) fn watch_request(
         return Err(Failure::new(Code::USAGE, "--between needs --sample")
             .remedy(format!("give --sample 1/30s as well, or --level {} alone", between.name())));
     }
-    let graph = graph(watch)?;
+    let graph = graph(watch, output)?;
     let graph_level = watch.graph_at.iter().map(StopCondition::level).max();
     Ok(WatchRequest {
         demanded,
@@ -72,7 +73,7 @@ pub(super) fn watch_request(
 ///
 /// # Errors
 /// It cannot be written, or the level does not see what a condition is about.
-fn graph(watch: &WatchArgs) -> Result<Option<during::Plan>, Failure> {
+fn graph(watch: &WatchArgs, output: &OutputArgs) -> Result<Option<during::Plan>, Failure> {
     if watch.graph_at.is_empty() {
         return Ok(None);
     }
@@ -81,6 +82,15 @@ fn graph(watch: &WatchArgs) -> Result<Option<during::Plan>, Failure> {
             let what = "--graph-output writes a .gcgraph file only";
             return Err(Failure::new(Code::USAGE, what)
                 .remedy("gcwatch graph app.gcgraph -o app.gcdump makes a .gcdump of it"));
+        }
+        let others = [(&output.output, "report", "--output"), (&watch.record, "recording", "--record")];
+        for (other, what, option) in others {
+            if let Some(other) = other.as_deref().filter(|other| spared::are_same(path, other)) {
+                let (path, other) = (path.display(), other.display());
+                let what = format!("the graph {path} and the {what} {other} are the same file");
+                return Err(Failure::new(Code::USAGE, what)
+                    .remedy(format!("choose another --graph-output or {option}")));
+            }
         }
         // What cannot be written is noticed before anything is started.
         new_file(path)?;

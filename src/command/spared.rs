@@ -1,4 +1,4 @@
-//! Protects inputs from being overwritten by the output.
+//! Protects inputs from being overwritten by the output, and one output from another.
 
 use std::path::Path;
 
@@ -28,4 +28,10 @@ pub(super) fn inputs<'p>(
         }
     }
     Ok(())
+}
+
+/// Whether two outputs are the same file, under any of its names. `-` is stdout.
+pub(super) fn are_same(one: &Path, other: &Path) -> bool {
+    let place = sys::place(one);
+    other != Path::new("-") && place.is_some() && place == sys::place(other)
 }

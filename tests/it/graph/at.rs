@@ -201,6 +201,8 @@ fn usage() -> Result<()> {
         ("run --follow", CONDITION, "--follow"),
         ("run --graph-output a.gcdump", CONDITION, ".gcgraph"),
         ("run --no-names", CONDITION, "--no-names"),
+        ("run --graph-output a.gcgraph -o ./a.gcgraph", CONDITION, "the same file"),
+        ("run --graph-output a.gcgraph --record a.gcgraph", CONDITION, "the same file"),
     ] {
         Gcwatch::new()
             .args(line)
