@@ -76,6 +76,14 @@ pub(crate) struct TakingArgs {
     pub(crate) profiler_path: Option<PathBuf>,
 }
 
+impl TakingArgs {
+    /// Whether an option was given that means nothing without a process. Times have defaults, so they do not count.
+    pub(crate) fn needs_process(&self) -> bool {
+        let flags = self.induce || self.pause_ok || self.strings;
+        flags || self.again.is_some() || !self.at.is_empty() || self.profiler_path.is_some()
+    }
+}
+
 /// What of a graph is shown.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Reading a graph")]

@@ -24,12 +24,18 @@ mod taking;
 mod until;
 
 pub(crate) fn run(args: &GraphArgs) -> Result<Code, Failure> {
-    let one = args.reading.of_type.is_some() || args.reading.object.is_some();
-    if one && (args.source.as_deref() == Some("diff") || args.taking.again.is_some()) {
-        let what = "--type and --object show one graph, not what has grown between two";
+    let two_files = args.source.as_deref() == Some("diff");
+    let one = args.reading.of_type.is_some() || args.reading.object.is_some() || args.reading.browse;
+    if one && (two_files || args.taking.again.is_some()) {
+        let what = "--type, --object and --browse show one graph, not what has grown between two";
         return Err(Failure::new(Code::USAGE, what).remedy("omit them, or give one file"));
     }
-    if args.source.as_deref() == Some("diff") {
+    if two_files {
+        if args.output.is_some() || args.taking.needs_process() {
+            let what = "graph diff compares two files: it takes no graph and writes none";
+            return Err(Failure::new(Code::USAGE, what)
+                .remedy("omit -o and the options for taking a graph, or give a process with --again"));
+        }
         return show::difference(args);
     }
     if let Some(extra) = args.files.first() {
@@ -48,7 +54,7 @@ pub(crate) fn run(args: &GraphArgs) -> Result<Code, Failure> {
         browse::check()?;
     }
     if let Some(path) = args.source.as_deref().map(Path::new).filter(|path| is_file(path)) {
-        if taking.induce || taking.again.is_some() || !taking.at.is_empty() || taking.strings {
+        if taking.needs_process() {
             let what = format!("{} is a file; options for taking a graph need a process", path.display());
             return Err(Failure::new(Code::USAGE, what).remedy("for a process of that name, give --name"));
         }
@@ -76,10 +82,13 @@ pub(crate) fn run(args: &GraphArgs) -> Result<Code, Failure> {
     }
 }
 
-/// Whether the user names a file, not a process.
+/// Whether the user names a file, not a process. A number that is no regular file is a process: so it is in `/proc`, too.
 fn is_file(path: &Path) -> bool {
     let known = ["gcgraph", "gcdump", "nettrace"].map(Some);
-    path.exists() || known.contains(&path.extension().and_then(|extension| extension.to_str()))
+    let is_number = path.to_str().is_some_and(|text| text.parse::<u32>().is_ok());
+    path.is_file()
+        || !is_number && path.exists()
+        || known.contains(&path.extension().and_then(|extension| extension.to_str()))
 }
 
 fn wanted(args: &GraphArgs) -> Result<Wanted, Failure> {

@@ -12,6 +12,10 @@ use crate::sys::{self, NewFile};
 /// It cannot be made; `path` is named.
 pub(crate) fn new_file(path: &Path) -> Result<NewFile, Failure> {
     let special = || io::Error::other("it is not a regular file");
+    // Such a name would fail when the graph is whole.
+    if path.to_str().is_some_and(|text| text.ends_with(std::path::is_separator)) {
+        return Err(not_written(Some(path), &io::Error::from(io::ErrorKind::IsADirectory)));
+    }
     let found = sys::replaceable(path).and_then(|file| file.ok_or_else(special));
     found.and_then(NewFile::create).map_err(|e| not_written(Some(path), &e))
 }

@@ -21,6 +21,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.once("answers::when_a_condition_is_met", &[Need::Proc], condition);
     suite.once("answers::as_gcdump", &[Need::Proc], gcdump);
     suite.once("answers::named_like_a_process", &[Need::Proc], named_like_a_process);
+    suite.once("answers::options_that_do_nothing", &[Need::Proc], usage);
     suite.once("answers::cut_and_foreign_files", &[Need::Proc], cut);
 }
 
@@ -221,6 +222,38 @@ fn named_like_a_process(clr: &Clr) -> Result<()> {
         ensure!(ended.stderr.contains("is a file here") == is_process, "{name}: {}", ended.stderr);
         ensure!(ended.stderr.contains("--name") == is_process, "{name}: {}", ended.stderr);
     }
+    // As in /proc, the number of a process may be a directory.
+    let pid = program.pid().to_string();
+    std::fs::remove_file(dir.path().join(&pid))?;
+    std::fs::create_dir(dir.path().join(&pid))?;
+    let mut command = Gcwatch::on(clr).args("graph --induce").arg(&pid).command();
+    command.current_dir(dir.path());
+    let ended = run_to_end(command, Vec::new())?.expect(0)?;
+    ensure!(ended.out()?.contains(&format!("pid {pid}")), "{ended:?}");
+    Ok(())
+}
+
+/// Options that would do nothing are refused, before anything is done.
+fn usage(clr: &Clr) -> Result<()> {
+    let (dir, path, mut program) = induced(clr)?;
+    let pid = program.pid().to_string();
+    let counts = program.ask("collect 0", "collected ", DEADLINE)?;
+    for (line, code, words) in [
+        ("diff a.gcgraph a.gcgraph --browse", 2, "--browse"),
+        ("PID --induce --again 1s --browse", 2, "--browse"),
+        ("diff a.gcgraph a.gcgraph -o b.gcgraph", 2, "-o"),
+        ("diff a.gcgraph a.gcgraph --induce", 2, "two files"),
+        ("a.gcgraph --pause-ok", 2, "is a file"),
+        ("PID --induce -o no-such/", 1, "no-such/"),
+    ] {
+        std::fs::copy(&path, dir.path().join("a.gcgraph")).ok();
+        let mut command = Gcwatch::on(clr).args("graph").args(&line.replace("PID", &pid)).command();
+        command.current_dir(dir.path());
+        run_to_end(command, Vec::new())?.expect(code)?.says(&[words])?;
+    }
+    let now = program.ask("collect 0", "collected ", DEADLINE)?;
+    let gen2 = |counts: &str| number(counts, "gc2");
+    ensure!(gen2(&counts)? == gen2(&now)?, "{counts}, then {now}: a collection was induced");
     Ok(())
 }
 
