@@ -3,17 +3,15 @@
 use std::io;
 
 use netcore_profiler::wire::graph::{self, Ask, HEAD_BYTES, MAX_MESSAGE_BYTES, Outcome, Request, kind};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-
-use crate::sys::GraphStream;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 /// The size of the message with the outcome.
 const OUTCOME_BYTES: usize = HEAD_BYTES + Outcome::BYTES;
 
 /// The connection. The process at its other end may send anything.
 #[derive(Debug)]
-pub(super) struct Connection {
-    stream: GraphStream,
+pub(super) struct Connection<S> {
+    stream: S,
     head: [u8; HEAD_BYTES],
     /// How much of the head has come.
     head_used: usize,
@@ -24,8 +22,8 @@ pub(super) struct Connection {
     last: [u8; OUTCOME_BYTES],
 }
 
-impl Connection {
-    pub(super) fn new(stream: GraphStream) -> Connection {
+impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+    pub(super) fn new(stream: S) -> Connection<S> {
         let (head, last) = ([0; HEAD_BYTES], [0; OUTCOME_BYTES]);
         Connection { stream, head, head_used: 0, payload: Vec::new(), used: 0, last }
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use dotnet_heap_graph::format::{EndRecord, FrameKind, Names, Writer};
 use netcore_profiler::wire::graph::{self, Ask, CopyCost, Outcome, Request, Taken, kind};
 use netcore_profiler::wire::{FieldDef, MethodDef, Module, Payload, TypeDef};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 
 use super::connection::Connection;
@@ -26,6 +27,11 @@ const OUTCOME_TIMEOUT: Duration = Duration::from_secs(2);
 const GRACE: Duration = Duration::from_secs(5);
 /// How many questions are asked at once. The answers must be read before the next ones.
 const QUESTIONS: usize = 64;
+
+/// What a message takes in the file beside its payload.
+const FRAME_HEAD_BYTES: u64 = 16;
+/// The smallest object of a 64-bit runtime.
+const MIN_OBJECT_BYTES: u64 = 24;
 
 /// The messages that are frames of the file.
 const OF_THE_FILE: [u8; 7] =
@@ -98,7 +104,7 @@ impl<E: Into<Failure>> From<E> for NotTaken {
 /// # Errors
 /// The process cannot be forked, it ended, there was no collection, or the file cannot be written.
 pub(super) async fn receive<W: Write>(
-    stream: GraphStream,
+    stream: impl AsyncRead + AsyncWrite + Unpin,
     pid: Option<u32>,
     beat: &dyn Fn(),
     wish: Wish,
@@ -106,7 +112,7 @@ pub(super) async fn receive<W: Write>(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Facts, NotTaken> {
     let (naming, facts) = (Naming::default(), Facts::default());
-    let taking = Taking { pid, wish, beat, writer, progress, naming, facts, end: None };
+    let taking = Taking { pid, wish, beat, writer, progress, naming, facts, end: None, objects: 0, bytes: 0 };
     taking.run(&mut Connection::new(stream)).await
 }
 
@@ -187,6 +193,10 @@ struct Taking<'a, W: Write> {
     facts: Facts,
     /// The last message of the copy.
     end: Option<EndRecord>,
+    /// How many objects have come.
+    objects: u64,
+    /// How many bytes all messages take in a file.
+    bytes: u64,
 }
 
 /// What a message has led to.
@@ -225,13 +235,19 @@ fn unknown() -> Failure {
 }
 
 /// What came is no message. A copy that is killed leaves a part of one, and the outcome behind it.
-async fn at_end(connection: &mut Connection, failure: Failure) -> Result<Outcome, NotTaken> {
+async fn at_end(
+    connection: &mut Connection<impl AsyncRead + AsyncWrite + Unpin>,
+    failure: Failure,
+) -> Result<Outcome, NotTaken> {
     let outcome = timeout(OUTCOME_TIMEOUT, connection.outcome_at_end()).await;
     outcome.ok().flatten().ok_or(failure.into())
 }
 
 impl<W: Write> Taking<'_, W> {
-    async fn run(mut self, connection: &mut Connection) -> Result<Facts, NotTaken> {
+    async fn run(
+        mut self,
+        connection: &mut Connection<impl AsyncRead + AsyncWrite + Unpin>,
+    ) -> Result<Facts, NotTaken> {
         let flags = if self.wish.texts { Request::TEXTS } else { 0 }
             | if self.wish.induce { Request::INDUCE } else { 0 }
             | if self.wish.way == Way::InPause { Request::IN_PAUSE } else { 0 };
@@ -254,12 +270,15 @@ impl<W: Write> Taking<'_, W> {
     }
 
     /// Reads what the copy sends, to its end.
-    async fn walk(&mut self, connection: &mut Connection) -> Result<Outcome, NotTaken> {
+    async fn walk(
+        &mut self,
+        connection: &mut Connection<impl AsyncRead + AsyncWrite + Unpin>,
+    ) -> Result<Outcome, NotTaken> {
         let waiting_since = Instant::now();
         let give_up = self.wish.within.map(|within| waiting_since + within);
         let mut heartbeat = interval(HEARTBEAT_INTERVAL);
         heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let (mut objects, mut bytes, mut began) = (0, 0, None);
+        let mut began = None;
         (self.progress)(Progress::Waiting);
         loop {
             tokio::select! {
@@ -271,7 +290,7 @@ impl<W: Write> Taking<'_, W> {
                         began = Some(Instant::now());
                     }
                     if began.is_some() {
-                        (self.progress)(Progress::Walking { objects, bytes });
+                        self.show_progress();
                     }
                 }
                 () = sleep_until(give_up.unwrap_or(waiting_since)), if began.is_none() && give_up.is_some() => {
@@ -292,14 +311,7 @@ impl<W: Write> Taking<'_, W> {
                     };
                     if began.is_none() {
                         began = Some(Instant::now());
-                        (self.progress)(Progress::Walking { objects, bytes });
-                    }
-                    bytes += connection.payload().len() as u64;
-                    if bytes > self.wish.max_bytes {
-                        return Err(not_a_graph("it sends more than its memory could hold").into());
-                    }
-                    if message == kind::OBJECTS {
-                        objects += count(connection.payload());
+                        self.show_progress();
                     }
                     match self.message(message, connection.payload())? {
                         Step::Outcome(outcome) => return Ok(outcome),
@@ -325,7 +337,28 @@ impl<W: Write> Taking<'_, W> {
         Failure::new(Code::INCOMPLETE, what).remedy("try again, when the machine has less to do")
     }
 
+    fn show_progress(&mut self) {
+        (self.progress)(Progress::Walking { objects: self.objects, bytes: self.bytes });
+    }
+
+    /// Takes in what was sent. A process can send anything, as much as it likes, also when it is asked for names.
+    ///
+    /// # Errors
+    /// It is more than its memory could hold.
+    fn bound(&mut self, message: u8, payload: &[u8]) -> Result<(), Failure> {
+        self.bytes = self.bytes.saturating_add(FRAME_HEAD_BYTES).saturating_add(payload.len() as u64);
+        if message == kind::OBJECTS {
+            self.objects = self.objects.saturating_add(count(payload));
+        }
+        let least = self.objects.saturating_mul(MIN_OBJECT_BYTES);
+        match self.bytes.max(least) > self.wish.max_bytes {
+            true => Err(not_a_graph("it sends more than its memory could hold")),
+            false => Ok(()),
+        }
+    }
+
     fn message(&mut self, message: u8, payload: &[u8]) -> Result<Step, NotTaken> {
+        self.bound(message, payload)?;
         match message {
             kind::TAKEN => {
                 if let Ok(taken) = graph::read::<Taken>(payload) {
@@ -408,7 +441,10 @@ impl<W: Write> Taking<'_, W> {
     }
 
     /// Asks for names until nothing is left to ask.
-    async fn name(&mut self, connection: &mut Connection) -> Result<(), NotTaken> {
+    async fn name(
+        &mut self,
+        connection: &mut Connection<impl AsyncRead + AsyncWrite + Unpin>,
+    ) -> Result<(), NotTaken> {
         const DONE: Ask = Ask { kind: Ask::DONE, token: 0, module_id: 0, class_id: 0 };
         const STATICS: Ask = Ask { kind: Ask::STATICS, ..DONE };
         let mut questions = self.naming.questions();
@@ -433,3 +469,6 @@ impl<W: Write> Taking<'_, W> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;
