@@ -39,14 +39,13 @@ fn load(reader: Reader, limits: Limits) -> Result<Graph> {
     let classes = reader.classes()?;
     let mut survey = survey(&reader, &classes, &limits)?.map_err(|address| Error::Twice { address })?;
     let too_large = Error::TooLarge { objects: survey.objects, references: survey.references };
-    let max_objects = limits.max_objects.min(Limits::MAX_OBJECTS);
-    if survey.objects > u64::from(max_objects) || survey.references > limits.max_references {
+    if !limits.permit(survey.objects, survey.references) {
         return Err(too_large);
     }
     let Some(addresses) = Addresses::new(std::mem::take(&mut survey.marks)) else { return Err(too_large) };
     let extra = Extra::read(&reader, &addresses, &limits)?;
     let references = survey.references.saturating_add(extra.references);
-    if references.saturating_add(extra.edge_count) > limits.max_references {
+    if !limits.permit(survey.objects, references.saturating_add(extra.edge_count)) {
         return Err(too_large);
     }
     let source = Source {

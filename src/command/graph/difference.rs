@@ -4,10 +4,10 @@ use std::path::Path;
 
 use dotnet_heap_graph::analysis::{Earlier, Paths, Snapshot, StaticArrays, changes, class_totals};
 use dotnet_heap_graph::format::Reader;
-use dotnet_heap_graph::{Dominators, Error, Graph, Limits};
+use dotnet_heap_graph::{Dominators, Error};
 use serde_json::Value;
 
-use super::exchange::unreadable;
+use super::exchange::{load, not_loaded};
 use crate::cli::{GraphArgs, GraphFormat};
 use crate::command::output;
 use crate::escape::to_json_pretty;
@@ -29,10 +29,10 @@ pub(super) fn text(
     };
     let identity = identity(&before, &after);
     let (first, earlier) = first(before, before_path, identity.known)
-        .map_err(|e| unreadable(&name(before_path, "the first graph"), &e))?;
+        .map_err(|e| not_loaded(&name(before_path, "the first graph"), &e))?;
     let top = args.reading.top as usize;
     let document = second((after, after_path), first, earlier.as_ref(), identity, top)
-        .map_err(|e| unreadable(&name(after_path, "the second graph"), &e))?;
+        .map_err(|e| not_loaded(&name(after_path, "the second graph"), &e))?;
     let whole = document.before.whole && document.after.whole;
     let text = match args.reading.format {
         GraphFormat::Json => to_json_pretty(&document)? + "\n",
@@ -64,7 +64,7 @@ fn first(
     path: Option<&Path>,
     followed: bool,
 ) -> Result<((Snapshot, Side), Option<Earlier>), Error> {
-    let graph = Graph::load(reader, Limits::default())?;
+    let graph = load(reader)?;
     let dominators = Dominators::new(&graph);
     let snapshot = Snapshot::new(&graph, &dominators, &class_totals(&graph, &dominators));
     let side = Side::new(&graph, &dominators, path)?;
@@ -78,7 +78,7 @@ fn second(
     mut identity: IdentityDocument,
     top: usize,
 ) -> Result<DifferenceDocument, Error> {
-    let graph = Graph::load(reader, Limits::default())?;
+    let graph = load(reader)?;
     let dominators = Dominators::new(&graph);
     let after = Snapshot::new(&graph, &dominators, &class_totals(&graph, &dominators));
     let noise = Noise::of(dominators.reachable().bytes);

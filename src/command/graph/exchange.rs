@@ -7,10 +7,11 @@ use std::path::Path;
 
 use dotnet_heap_graph::exchange::{self, gcdump, snapshot};
 use dotnet_heap_graph::format::{FrameBuffer, FrameKind, GraphWriter, Reader, Writer};
+use dotnet_heap_graph::{Error, Graph, Limits};
 
 use crate::command::stderr::say;
 use crate::exit::{Code, Failure};
-use crate::watch::graph::{new_file, not_written};
+use crate::watch::graph::{free_bytes, new_file, not_written};
 
 /// So many bytes of a file show what it is.
 const HEAD_BYTES: u64 = 64;
@@ -65,6 +66,24 @@ fn finished(writer: GraphWriter<BufWriter<File>>, name: &str) -> Result<Reader, 
 pub(super) fn unreadable(name: &str, e: &dyn std::fmt::Display) -> Failure {
     Failure::new(Code::BAD_INPUT, format!("cannot read {name}: {e}"))
         .remedy("give a file that gcwatch graph -o or dotnet-gcdump has written")
+}
+
+/// Loads a graph, if there is memory for it.
+pub(super) fn load(reader: Reader) -> Result<Graph, Error> {
+    let mut limits = Limits::default();
+    limits.max_memory_bytes = free_bytes().unwrap_or(u64::MAX);
+    Graph::load(reader, limits)
+}
+
+/// Why a graph cannot be loaded.
+pub(super) fn not_loaded(name: &str, e: &Error) -> Failure {
+    let Error::TooLarge { objects, references } = e else { return unreadable(name, e) };
+    let what = format!(
+        "there is too little memory to read {name}: it has {objects} objects with {references} references"
+    );
+    Failure::new(Code::BAD_INPUT, what).remedy(
+        "read it where there is more: it needs some 40 bytes for each object and 8 for each reference",
+    )
 }
 
 /// Writes a graph to the file of `--output`: as `.gcdump`, if that is how its name ends.

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-use dotnet_heap_graph::{Dominators, Graph, Limits};
+use dotnet_heap_graph::{Dominators, Graph};
 
 use super::again;
 use super::exchange::{self, unreadable};
@@ -52,7 +52,7 @@ fn open(path: &Path) -> Result<File, Failure> {
 
 fn load(file: File, name: &str) -> Result<Graph, Failure> {
     let reader = exchange::reader(file, name)?;
-    Graph::load(reader, Limits::default()).map_err(|e| unreadable(name, &e))
+    exchange::load(reader).map_err(|e| exchange::not_loaded(name, &e))
 }
 
 fn write(text: &str, code: Code) -> Result<Code, Failure> {

@@ -10,7 +10,9 @@ pub(crate) mod moves;
 mod naming;
 mod place;
 mod process;
+mod room;
 pub(crate) mod take;
 
 pub(crate) use place::{new_file, not_written};
 pub(crate) use process::{Limits, Way};
+pub(crate) use room::free_bytes;
