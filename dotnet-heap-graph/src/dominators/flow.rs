@@ -38,12 +38,6 @@ impl<'a> Flow<'a> {
         self.objects as usize + 1 + self.held.len()
     }
 
-    /// How many references there are, with those from nodes that are no objects.
-    pub(super) fn reference_count(&self) -> u64 {
-        let held = self.held.iter().map(|held| held.len() as u64).sum::<u64>();
-        self.graph.reference_count() + held + self.kinds.len() as u64
-    }
-
     #[inline]
     pub(super) fn successors(&self, node: u32) -> &[u32] {
         if node < self.objects {

@@ -8,8 +8,8 @@ use crate::graph::Graph;
 
 impl Dominators {
     /// Computes the dominators of a graph. The time is close to proportional to the number of references; the memory is about
-    /// 32 bytes for each object that can be reached, and up to 4 for each of its references, of which 24 for each object
-    /// remain.
+    /// 24 bytes for each object that can be reached, and up to 4 for each of its references, of which 24 for each object
+    /// remain. [`Graph::both`] does something else at the same time.
     pub fn new(graph: &Graph) -> Self {
         let flow = Flow::new(graph);
         Self::layout(graph.len(), &flow, immediate(&flow))
@@ -35,7 +35,7 @@ impl Dominators {
         drop(order);
         let parents = by_place(&places, dominators.iter().map(|dominator| get(&places, *dominator)));
         drop(dominators);
-        let ends = by_place(&places, ends.iter().copied());
+        let ends = by_place(&places, ends.into_iter());
         drop(places);
         let mut positions = vec![NONE; flow.len()];
         for (position, node) in (0..).zip(&nodes) {

@@ -1,10 +1,10 @@
 //! Which object keeps which others alive on its own.
 
 mod amount;
+mod backward;
 mod flow;
 mod groups;
 mod layout;
-mod pieces;
 mod search;
 mod semi;
 mod tree;

@@ -5,13 +5,10 @@
 //! reference from a lower number gives a candidate at once, which the search has found; so only references from higher
 //! numbers have to be kept.
 
-use std::ops::Range;
-
+use super::backward::{Backward, Sorted};
 use super::flow::Flow;
 use super::groups::Groups;
-use super::pieces::Pieces;
-use super::search::{NONE, Search, search};
-use crate::graph::Offset;
+use super::search::{Search, search};
 
 /// The nodes that can be reached, and the number of the immediate dominator of each; that of the first one is itself.
 #[derive(Debug)]
@@ -21,17 +18,7 @@ pub(super) struct Immediate {
 }
 
 pub(super) fn immediate(flow: &Flow<'_>) -> Immediate {
-    if u32::try_from(flow.reference_count()).is_ok() {
-        immediate_with::<u32>(flow)
-    } else {
-        immediate_with::<u64>(flow)
-    }
-}
-
-fn immediate_with<T: Offset>(flow: &Flow<'_>) -> Immediate {
-    let Search { order, parents, lowest_sources, backward, numbers } = search::<T>(flow);
-    let backward = Backward::new(flow, &numbers, backward);
-    drop(numbers);
+    let Search { order, parents, lowest_sources, backward } = search(flow);
     let semi = semidominators(backward, &parents, lowest_sources);
     Immediate { order, dominators: nearest_common(parents, &semi) }
 }
@@ -41,61 +28,25 @@ const SOON: usize = 24;
 /// So many references before its turn, what the answer for it is found in is loaded.
 const SOONER: usize = 8;
 
-/// References from higher to lower numbers, by the lower one.
-struct Backward<T> {
-    /// Where the references to each node begin.
-    starts: Vec<T>,
-    sources: Pieces,
-}
-
-impl<T: Offset> Backward<T> {
-    /// `starts` has at first how many references each node has.
-    fn new(flow: &Flow<'_>, numbers: &[u32], mut starts: Vec<T>) -> Self {
-        let mut sum = 0;
-        for start in &mut starts {
-            sum += start.to_u64();
-            *start = T::from_u64(sum);
-        }
-        let mut sources = Pieces::new(sum as usize);
-        // In the order of the nodes, not of the search: so the references are read from the first to the last. Each start is
-        // still the end of its references, and goes back as they come.
-        for (node, from) in (0..).zip(numbers).filter(|(_, from)| **from != NONE) {
-            for to in flow.successors(node) {
-                let to = numbers.get(*to as usize).copied().unwrap_or(NONE);
-                let Some(start) = starts.get_mut(to as usize).filter(|_| *from > to) else { continue };
-                *start = T::from_u64(start.to_u64().saturating_sub(1));
-                sources.set(start.to_u64() as usize, *from);
-            }
-        }
-        Self { starts, sources }
-    }
-
-    /// The places of the references to a node.
-    #[inline]
-    fn to(&self, node: usize) -> Range<usize> {
-        match self.starts.get(node..) {
-            Some([start, end, ..]) => start.to_u64() as usize..end.to_u64() as usize,
-            _ => 0..0,
-        }
-    }
-}
-
 /// Makes the candidates for semidominators the true ones.
-fn semidominators<T: Offset>(mut backward: Backward<T>, parents: &[u32], candidates: Vec<u32>) -> Vec<u32> {
+fn semidominators(mut backward: Backward, parents: &[u32], candidates: Vec<u32>) -> Vec<u32> {
     let mut groups = Groups::new(candidates);
-    for (node, parent) in parents.iter().enumerate().skip(1).rev() {
-        let mut lowest = u32::MAX;
-        let places = backward.to(node);
-        for at in places.clone() {
-            // Nodes are far apart in memory, so the processor would wait for each.
-            backward.sources.get(at.wrapping_sub(SOON)).into_iter().for_each(|source| groups.load(source));
-            let next = backward.sources.get(at.wrapping_sub(SOONER));
-            next.into_iter().for_each(|source| groups.load_answer(source));
-            let found = backward.sources.get(at).map_or(u32::MAX, |source| groups.lowest(source));
-            lowest = lowest.min(found);
+    let mut sorted = Sorted::default();
+    while backward.pop(&mut sorted) {
+        // The first node of all has no semidominator.
+        let nodes = sorted.nodes();
+        let nodes = nodes.start.max(1)..nodes.end.min(parents.len());
+        for (node, parent) in nodes.clone().zip(parents.get(nodes).unwrap_or_default()).rev() {
+            let mut lowest = u32::MAX;
+            for at in sorted.places(node) {
+                // Nodes are far apart in memory, so the processor would wait for each.
+                let source = |at: usize| sorted.sources.get(at).copied();
+                source(at.wrapping_sub(SOON)).into_iter().for_each(|source| groups.load(source));
+                source(at.wrapping_sub(SOONER)).into_iter().for_each(|source| groups.load_answer(source));
+                lowest = lowest.min(source(at).map_or(u32::MAX, |source| groups.lowest(source)));
+            }
+            groups.link(node as u32, *parent, lowest);
         }
-        groups.link(node as u32, *parent, lowest);
-        backward.sources.truncate(places.start);
     }
     groups.into_semidominators()
 }

@@ -19,7 +19,6 @@ mod root;
 mod runs;
 mod survey;
 
-pub(crate) use self::offsets::Offset;
 pub use self::{
     class::Class,
     completeness::{Completeness, Difference},
