@@ -59,7 +59,7 @@ fn a_list_behind_a_static_field() {
     assert_eq!(node.reachable, node.all);
     assert_eq!(node.retained, amount(200, 100 * (32 + 1024)), "once, not once for each node");
 
-    let paths = Paths::new(&graph, &dominators, &statics).unwrap();
+    let paths = Paths::new(&graph, &statics).unwrap();
     let last_payload = 200;
     let path = paths.path(last_payload).unwrap().unwrap();
     assert!(matches!(path.root, PathRoot::Static(field) if field.name == "App.Cache.list"));
@@ -98,7 +98,7 @@ fn many_small_objects_of_a_class_are_suspected_together() {
     let graph = heap.graph();
     let dominators = Dominators::new(&graph);
     let statics = StaticArrays::new(&graph);
-    let paths = Paths::new(&graph, &dominators, &statics).unwrap();
+    let paths = Paths::new(&graph, &statics).unwrap();
     let suspects = suspects(&graph, &dominators, &statics, &paths, 10).unwrap();
     assert_eq!(suspects.len(), 1);
     assert!(matches!(suspects[0].what, SuspectKind::Class { own, .. } if own == amount(50, 10_000)));
@@ -157,7 +157,7 @@ fn two_holders_share_and_a_cycle_holds_nothing() {
     let cycle = referrers_of_class(&graph, class_named(&graph, "Cycle"));
     assert_eq!((cycle.len(), cycle[0].objects), (1, 2));
 
-    let paths = Paths::new(&graph, &dominators, &StaticArrays::new(&graph)).unwrap();
+    let paths = Paths::new(&graph, &StaticArrays::new(&graph)).unwrap();
     assert_eq!(paths.path(a as u32).unwrap(), None);
     let path = paths.path(shared as u32).unwrap().unwrap();
     assert!(
@@ -178,13 +178,31 @@ fn a_way_from_a_static_field_may_be_longer() {
     heap.static_field(between, "App.between");
     heap.static_field(far, "App.far");
     let graph = heap.graph();
-    let dominators = Dominators::new(&graph);
-    let paths = Paths::new(&graph, &dominators, &StaticArrays::new(&graph)).unwrap();
+    let paths = Paths::new(&graph, &StaticArrays::new(&graph)).unwrap();
     let path = paths.path(target as u32).unwrap().unwrap();
     assert!(matches!(path.root, PathRoot::Static(field) if field.name == "App.between"));
     assert_eq!(path.steps.len(), 2);
     let path = paths.path(ready as u32).unwrap().unwrap();
     assert!(matches!(path.root, PathRoot::Root { kind: RootKind::Finalizer, .. }));
+}
+
+#[test]
+fn arrays_with_static_fields_need_no_handle() {
+    let mut heap = Heap::new();
+    let target = heap.object("App.Target", 24, &[]);
+    let dead_target = heap.object("App.Target", 24, &[]);
+    let array = heap.object("System.Object[]", 32, &[target]);
+    let dead_array = heap.object("System.Object[]", 32, &[dead_target]);
+    let loader = heap.object("App.Loader", 24, &[array]);
+    heap.handle(loader);
+    heap.statics = vec![(array, 16, "App.field".into()), (dead_array, 16, "App.dead".into())];
+    let graph = heap.graph();
+    let targets = StaticArrays::new(&graph).targets(&graph).unwrap();
+    assert_eq!(targets.keys().collect::<Vec<_>>(), [&(target as u32)]);
+    let paths = Paths::new(&graph, &StaticArrays::new(&graph)).unwrap();
+    let path = paths.path(target as u32).unwrap().unwrap();
+    assert!(matches!(path.root, PathRoot::Static(field) if field.name == "App.field"));
+    assert!(!paths.is_reachable(dead_target as u32));
 }
 
 #[test]
@@ -196,8 +214,7 @@ fn long_ways_lose_their_middle() {
     }
     heap.handle(0);
     let graph = heap.graph();
-    let dominators = Dominators::new(&graph);
-    let paths = Paths::new(&graph, &dominators, &StaticArrays::new(&graph)).unwrap();
+    let paths = Paths::new(&graph, &StaticArrays::new(&graph)).unwrap();
     let path = paths.path(999).unwrap().unwrap();
     assert_eq!(path.steps.len(), 200);
     let sum: u64 = path.steps.iter().map(|step| step.count + step.omitted_before).sum();

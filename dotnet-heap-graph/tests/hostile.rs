@@ -46,7 +46,7 @@ fn payloads(file: Vec<u8>) -> Vec<(FrameKind, Vec<u8>)> {
 fn ask_everything(graph: &Graph) -> dotnet_heap_graph::Result<()> {
     let dominators = Dominators::new(graph);
     let statics = StaticArrays::new(graph);
-    let paths = Paths::new(graph, &dominators, &statics)?;
+    let paths = Paths::new(graph, &statics)?;
     totals(graph, &dominators);
     let classes = class_totals(graph, &dominators);
     pending_work(graph, &classes);

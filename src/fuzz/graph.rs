@@ -39,7 +39,7 @@ pub fn graph(reader: Reader) {
 
 fn reports(graph: &Graph, dominators: &Dominators) -> dotnet_heap_graph::Result<()> {
     let text = |text: String| checked(Kind::Text, text.as_bytes());
-    let paths = Paths::new(graph, dominators, &StaticArrays::new(graph))?;
+    let paths = Paths::new(graph, &StaticArrays::new(graph))?;
     for object in 0..graph.len() {
         assert_eq!(paths.is_reachable(object), dominators.is_reachable(object), "who is right?");
     }
@@ -51,7 +51,7 @@ fn reports(graph: &Graph, dominators: &Dominators) -> dotnet_heap_graph::Result<
     let statics = StaticArrays::new(graph);
     let noise = Noise::of(dominators.reachable().bytes);
     let found = changes(&Earlier::new(graph, dominators), graph, dominators, &statics)?;
-    let paths = Paths::new(graph, dominators, &statics)?;
+    let paths = Paths::new(graph, &statics)?;
     let followed = FollowedDocument::new(&found, graph, &paths, noise, TOP)?;
     drop(paths);
     let difference = DifferenceDocument::new(
@@ -66,16 +66,16 @@ fn reports(graph: &Graph, dominators: &Dominators) -> dotnet_heap_graph::Result<
     json(&difference);
     text(difference.text(&terminal(false), Units::Iec));
     for class in (0..graph.classes().len() as u32).take(ASKED as usize) {
-        let document = TypeDocument::new(graph, dominators, &[class], TOP)?;
+        let document = TypeDocument::new(graph, &[class], TOP)?;
         json(&document);
         text(report::type_text(&document, &terminal(false), Units::Si));
     }
     for object in 0..graph.len().min(ASKED) {
-        let document = ObjectDocument::new(graph, dominators, object, TOP)?;
+        let document = ObjectDocument::new(graph, object, TOP)?;
         json(&document);
         text(report::object_text(&document, &terminal(false), Units::Iec));
     }
-    let document = GraphDocument::new(graph, dominators, TOP)?;
+    let document = GraphDocument::new(graph, TOP)?;
     json(&document);
     text(report::text(&document, &terminal(false), Units::Iec));
     Ok(())

@@ -32,36 +32,37 @@ pub(crate) fn analyse(path: &str) -> Result<()> {
     let graph = Graph::open(path)?;
     clock.objects = f64::from(graph.len().max(1));
     clock.step("load");
-    let dominators = Dominators::new(&graph);
-    clock.step("dominators");
     let statics = StaticArrays::new(&graph);
-    let sums = || -> Result<()> {
-        totals(&graph, &dominators);
+    let beside = || -> dotnet_heap_graph::Result<Paths<'_>> {
+        let paths = Paths::new(&graph, &statics)?;
+        totals(&graph, &paths);
+        wasted_arrays(&graph, &paths, 50)?;
+        boxed_values(&graph, &paths, 50);
+        duplicate_strings(&graph, &paths, 50)?;
+        Ok(paths)
+    };
+    let (paths, dominators) = graph.both(beside, || Dominators::new(&graph));
+    let paths = paths?;
+    clock.step("dominators, and answers that do not need them");
+    let sums = || {
         let classes = class_totals(&graph, &dominators);
         root_totals(&graph, &dominators);
         pending_work(&graph, &classes);
-        wasted_arrays(&graph, &dominators, 50)?;
-        boxed_values(&graph, &dominators, 50);
         delegate_targets(&graph, &dominators, 50);
         kept_by_finalizers(&graph, &dominators);
         kept_by_dependent_handles(&graph, &dominators);
         Snapshot::new(&graph, &dominators, &classes);
-        // At last, because it needs most memory.
-        duplicate_strings(&graph, &dominators, 50)?;
-        Ok(())
     };
     let holders = || -> Result<()> {
-        let paths = Paths::new(&graph, &dominators, &statics)?;
         for big in biggest(&graph, &dominators, &statics, 20) {
             paths.path(big.object)?;
         }
         suspects(&graph, &dominators, &statics, &paths, 10)?;
         Ok(())
     };
-    let (sums, holders) = graph.both(|| sums().map_err(|error| error.to_string()), holders);
-    sums?;
+    let ((), holders) = graph.both(sums, holders);
     holders?;
-    clock.step("analyses");
+    clock.step("other answers");
     println!(
         "  all: {:.2} s, processors {:.2} s, highest memory {} MiB, {} objects can be reached",
         start.elapsed().as_secs_f64(),

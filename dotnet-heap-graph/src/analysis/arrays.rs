@@ -3,8 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
+use super::reachability::Reachability;
 use super::referrers::{Referrer, referrers_of_groups};
-use crate::dominators::{Amount, Dominators};
+use crate::dominators::Amount;
 use crate::error::Result;
 use crate::format::ClassRecord;
 use crate::graph::Graph;
@@ -58,13 +59,13 @@ pub struct WastedArrays {
 ///
 /// # Errors
 /// The file cannot be read, or has changed.
-pub fn wasted_arrays(graph: &Graph, dominators: &Dominators, count: usize) -> Result<WastedArrays> {
+pub fn wasted_arrays(graph: &Graph, reachable: &impl Reachability, count: usize) -> Result<WastedArrays> {
     type Found = (HashMap<u32, SparseArrays>, HashMap<u32, Vec<u32>>);
     let parts = graph.for_each_record(Found::default, |(sparse, empty), object, record| {
         // Of a graph of another tool, lengths are unknown.
         let is_known = |record: &ClassRecord| record.is_array() && !record.is_unplaced();
         let Some(class) = graph.class(record.class).filter(|class| is_known(&class.record)) else { return };
-        if !dominators.is_reachable(object) {
+        if !reachable.is_reachable(object) {
             return;
         }
         // What other tools tell is the size alone.
@@ -97,7 +98,7 @@ pub fn wasted_arrays(graph: &Graph, dominators: &Dominators, count: usize) -> Re
     let mut sparse: Vec<SparseArrays> = sparse.into_values().collect();
     sparse.sort_by_key(|found| (Reverse(found.null_elements), found.class));
     sparse.truncate(count);
-    Ok(WastedArrays { sparse, empty: holders(graph, dominators, empty, count) })
+    Ok(WastedArrays { sparse, empty: holders(graph, reachable, empty, count) })
 }
 
 fn add(sparse: &mut HashMap<u32, SparseArrays>, found: SparseArrays) {
@@ -113,7 +114,7 @@ fn add(sparse: &mut HashMap<u32, SparseArrays>, found: SparseArrays) {
 
 fn holders(
     graph: &Graph,
-    dominators: &Dominators,
+    reachable: &impl Reachability,
     empty: HashMap<u32, Vec<u32>>,
     count: usize,
 ) -> Vec<EmptyArrays> {
@@ -127,7 +128,7 @@ fn holders(
     classes.truncate(count);
     let mut members: Vec<u32> = classes.iter().flat_map(|(_, _, arrays)| arrays).copied().collect();
     members.sort_unstable();
-    let from = (0..graph.len()).filter(|object| dominators.is_reachable(*object) && !members.is_empty());
+    let from = (0..graph.len()).filter(|object| reachable.is_reachable(*object) && !members.is_empty());
     let mut found = referrers_of_groups(graph, from, |object| {
         let class = graph.class_of(object);
         let is_wanted = classes.iter().any(|(_, wanted, _)| *wanted == class);

@@ -4,8 +4,9 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use super::known::{derived, is_core};
+use super::reachability::Reachability;
 use super::referrers::{Referrer, referrers_of_groups};
-use crate::dominators::{Amount, Dominators};
+use crate::dominators::Amount;
 use crate::graph::Graph;
 
 /// So many classes are told that refer to values of a class.
@@ -24,12 +25,12 @@ pub struct BoxedValues {
 
 /// Finds values in objects of their own, that is, objects of classes with the base class `System.ValueType` or `System.Enum`,
 /// among those that can be reached: those of the `count` classes with most bytes, most first.
-pub fn boxed_values(graph: &Graph, dominators: &Dominators, count: usize) -> Vec<BoxedValues> {
+pub fn boxed_values(graph: &Graph, reachable: &impl Reachability, count: usize) -> Vec<BoxedValues> {
     let is_value =
         derived(graph, |class| is_core(class, "System", "ValueType") || is_core(class, "System", "Enum"));
-    let reachable = || (0..graph.len()).filter(|object| dominators.is_reachable(*object));
+    let objects = || (0..graph.len()).filter(|object| reachable.is_reachable(*object));
     let mut sums: HashMap<u32, Amount> = HashMap::new();
-    for object in reachable() {
+    for object in objects() {
         let class = graph.class_of(object);
         if is_value.get(class as usize) == Some(&true) {
             *sums.entry(class).or_default() += Amount::one(graph.size_bytes(object));
@@ -42,7 +43,7 @@ pub fn boxed_values(graph: &Graph, dominators: &Dominators, count: usize) -> Vec
     for (class, _) in &sums {
         wanted.get_mut(*class as usize).into_iter().for_each(|is| *is = true);
     }
-    let from = reachable().filter(|_| !sums.is_empty());
+    let from = objects().filter(|_| !sums.is_empty());
     let mut found = referrers_of_groups(graph, from, |object| {
         let class = graph.class_of(object);
         wanted.get(class as usize).is_some_and(|is| *is).then_some(class)

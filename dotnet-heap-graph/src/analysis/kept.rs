@@ -1,6 +1,7 @@
 //! What is kept alive only by the list of finalizers, or only by dependent handles.
 
 use super::accumulation::{ClassShare, by_class};
+use super::reachability::Reached;
 use crate::dominators::{Amount, Dominator, Dominators};
 use crate::graph::{Graph, RootKind};
 
@@ -32,8 +33,8 @@ pub fn kept_by_dependent_handles(graph: &Graph, dominators: &Dominators) -> Kept
     if count == 0 {
         return Kept::default();
     }
-    let without = reachable_without_handles(graph);
-    let is_kept = |object: u32| dominators.is_reachable(object) && !contains(&without, object);
+    let without = Reached::without_handles(graph);
+    let is_kept = |object: u32| dominators.is_reachable(object) && !without.contains(object);
     let kept = (0..graph.len()).filter(|object| is_kept(*object));
     let amounts = kept.map(|object| Amount::one(graph.size_bytes(object)));
     let mut first: Vec<u32> = handles().map(|edge| edge.to).filter(|object| is_kept(*object)).collect();
@@ -59,35 +60,3 @@ pub fn kept_by_dependent_handles(graph: &Graph, dominators: &Dominators) -> Kept
 
 /// So many dominators of a target are looked at for the target of another handle.
 const MAX_LEVELS: usize = 1000;
-
-/// A bit for each object that can be reached without dependent handles.
-fn reachable_without_handles(graph: &Graph) -> Vec<u64> {
-    let mut found = vec![0_u64; graph.len() as usize / 64 + 1];
-    let mut open: Vec<u32> =
-        graph.roots().iter().filter(|root| !root.is_weak).map(|root| root.object).collect();
-    open.retain(|object| insert(&mut found, *object));
-    while let Some(object) = open.pop() {
-        let references = graph.references(object);
-        let edges = graph.edges_of(object);
-        let (fields, _) = references.split_at(references.len().saturating_sub(edges.len()));
-        let others = edges.iter().filter(|edge| edge.handle.is_none()).map(|edge| edge.to);
-        for to in fields.iter().copied().chain(others) {
-            if insert(&mut found, to) {
-                open.push(to);
-            }
-        }
-    }
-    found
-}
-
-fn contains(bits: &[u64], object: u32) -> bool {
-    bits.get(object as usize / 64).is_some_and(|bits| bits & 1 << (object % 64) != 0)
-}
-
-/// `false` if it was there.
-fn insert(bits: &mut [u64], object: u32) -> bool {
-    let Some(bits) = bits.get_mut(object as usize / 64) else { return false };
-    let is_new = *bits & 1 << (object % 64) == 0;
-    *bits |= 1 << (object % 64);
-    is_new
-}

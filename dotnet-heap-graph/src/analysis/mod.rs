@@ -1,6 +1,8 @@
 //! Answers about a graph, as plain data.
 //!
-//! Each answer is a function over a [`Graph`](crate::Graph) and its [`Dominators`](crate::Dominators). Classes are places in
+//! Each answer is a function over a [`Graph`](crate::Graph) and its [`Dominators`](crate::Dominators). The dominators take
+//! longest, and some answers need only a [`Reachability`], which [`Paths`] also are: with
+//! [`Graph::both`](crate::Graph::both) these can be found at the same time. Classes are places in
 //! [`Graph::classes`](crate::Graph::classes), and objects are their numbers.
 
 mod accumulation;
@@ -18,6 +20,7 @@ mod kin;
 mod known;
 mod paths;
 mod pending;
+mod reachability;
 mod referrers;
 mod retained_by;
 mod root_totals;
@@ -40,6 +43,7 @@ pub use self::{
     kept::{Kept, kept_by_dependent_handles, kept_by_finalizers},
     paths::{Path, PathRoot, Paths},
     pending::{PendingKind, PendingWork, pending_work},
+    reachability::Reachability,
     referrers::{Referrer, referrers_of_class, referrers_of_object},
     retained_by::retained_by,
     root_totals::{RootTotals, root_totals},

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::fold::{Step, fold};
+use super::reachability::{Reachability, Reached};
 use super::statics::StaticArrays;
-use crate::dominators::Dominators;
 use crate::error::Result;
 use crate::format::StaticName;
 use crate::graph::{Graph, RootKind};
@@ -15,6 +15,8 @@ const NONE: u32 = u32::MAX;
 const START: u32 = u32::MAX - 1;
 /// Roots that come after all others have found nothing more.
 const LAST: usize = 3;
+/// So many objects before its turn, what an object refers to is loaded.
+const SOON: usize = 8;
 
 /// Ways from roots to all objects.
 ///
@@ -56,7 +58,7 @@ impl<'g> Paths<'g> {
     ///
     /// # Errors
     /// The file cannot be read, or has changed.
-    pub fn new(graph: &'g Graph, dominators: &Dominators, statics: &StaticArrays) -> Result<Self> {
+    pub fn new(graph: &'g Graph, statics: &StaticArrays) -> Result<Self> {
         let mut starts: HashMap<u32, PathRoot<'g>> = HashMap::new();
         let mut delayed: [Vec<u32>; LAST + 1] = Default::default();
         let mut start = |object: u32, delay: usize, root: PathRoot<'g>| {
@@ -65,7 +67,7 @@ impl<'g> Paths<'g> {
                 root
             });
         };
-        let mut targets: Vec<_> = statics.targets(graph, dominators)?.into_iter().collect();
+        let mut targets: Vec<_> = statics.targets(graph)?.into_iter().collect();
         targets.sort_unstable_by_key(|(object, _)| *object);
         for (object, field) in targets {
             start(object, 0, PathRoot::Static(field));
@@ -139,35 +141,47 @@ impl<'g> Paths<'g> {
     }
 }
 
+impl Reachability for Paths<'_> {
+    fn is_reachable(&self, object: u32) -> bool {
+        Paths::is_reachable(self, object)
+    }
+}
+
 /// Breadth first from all starts, the first of them at once, the others after as many references as they are delayed; the
 /// last ones when nothing else is left.
 fn search(graph: &Graph, delayed: &[Vec<u32>; LAST + 1]) -> Vec<u32> {
     let mut before = vec![NONE; graph.len() as usize];
-    let mut queue: Vec<u32> = Vec::new();
-    let mut done = 0;
+    // These bits stay in the processor's cache, the others do not.
+    let mut reached = Reached::none(graph.len());
+    let mut level: Vec<u32> = Vec::new();
     for (delay, starts) in delayed.iter().enumerate() {
         for object in starts {
-            if let Some(place) = before.get_mut(*object as usize).filter(|place| **place == NONE) {
+            if let Some(place) = before.get_mut(*object as usize).filter(|_| reached.insert(*object)) {
                 *place = START;
-                queue.push(*object);
+                level.push(*object);
             }
         }
         let steps = if delay + 1 < LAST { 1 } else { usize::MAX };
         for _ in 0..steps {
-            let level = done..queue.len();
             if level.is_empty() {
                 break;
             }
-            done = level.end;
-            for index in level {
-                let object = queue.get(index).copied().unwrap_or_default();
-                for to in graph.references(object) {
-                    if let Some(place) = before.get_mut(*to as usize).filter(|place| **place == NONE) {
-                        *place = object;
-                        queue.push(*to);
+            let mut next = Vec::new();
+            for (index, object) in level.iter().enumerate() {
+                // Objects are far apart in memory, so the processor would wait for each.
+                level.get(index + SOON).into_iter().for_each(|soon| {
+                    std::hint::black_box(graph.references(*soon).first().copied());
+                });
+                for to in graph.references(*object) {
+                    if reached.insert(*to)
+                        && let Some(place) = before.get_mut(*to as usize)
+                    {
+                        *place = *object;
+                        next.push(*to);
                     }
                 }
             }
+            level = next;
         }
     }
     before

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::dominators::Dominators;
+use super::reachability::Reached;
 use crate::error::Result;
 use crate::format::StaticName;
 use crate::graph::Graph;
@@ -39,15 +39,11 @@ impl StaticArrays {
     ///
     /// # Errors
     /// The file cannot be read, or has changed.
-    pub fn targets<'g>(
-        &self,
-        graph: &'g Graph,
-        dominators: &Dominators,
-    ) -> Result<HashMap<u32, &'g StaticName>> {
+    pub fn targets<'g>(&self, graph: &'g Graph) -> Result<HashMap<u32, &'g StaticName>> {
         let mut targets = HashMap::new();
-        for array in self.arrays.iter().filter(|array| dominators.is_reachable(**array)) {
-            let address = graph.address(*array);
-            graph.for_each_reference(*array, |reference| {
+        for array in self.reachable(graph) {
+            let address = graph.address(array);
+            graph.for_each_reference(array, |reference| {
                 let slot = address.wrapping_add(reference.offset_bytes);
                 if let Some(field) = graph.static_at(slot)
                     && let Some(object) = graph.object_at(reference.target)
@@ -58,5 +54,20 @@ impl StaticArrays {
             })?;
         }
         Ok(targets)
+    }
+
+    /// Those that a root keeps alive.
+    fn reachable(&self, graph: &Graph) -> Vec<u32> {
+        let mut is_held = vec![false; self.arrays.len()];
+        for root in graph.roots().iter().filter(|root| !root.is_weak) {
+            let array = self.arrays.binary_search(&root.object).ok();
+            array.and_then(|array| is_held.get_mut(array)).into_iter().for_each(|is_held| *is_held = true);
+        }
+        // Mostly each has a handle. To find others takes a look at all references.
+        if is_held.iter().all(|is_held| *is_held) {
+            return self.arrays.clone();
+        }
+        let reached = Reached::all(graph);
+        self.arrays.iter().copied().filter(|array| reached.contains(*array)).collect()
     }
 }

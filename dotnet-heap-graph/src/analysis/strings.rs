@@ -3,8 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
+use super::reachability::Reachability;
 use super::referrers::{Referrer, referrers_of_groups};
-use crate::dominators::{Amount, Dominators};
+use crate::dominators::Amount;
 use crate::error::{Error, Result};
 use crate::format::ObjectRecord;
 use crate::graph::Graph;
@@ -64,12 +65,19 @@ fn string_bytes(key: &Key) -> u64 {
 ///
 /// # Errors
 /// The file cannot be read, or has changed.
-pub fn duplicate_strings(graph: &Graph, dominators: &Dominators, count: usize) -> Result<DuplicateStrings> {
+pub fn duplicate_strings(
+    graph: &Graph,
+    reachable: &impl Reachability,
+    count: usize,
+) -> Result<DuplicateStrings> {
     let is_string = |object: u32, record: &ObjectRecord| {
         graph.class(record.class).is_some_and(|class| class.record.is_string())
-            && dominators.is_reachable(object)
+            && reachable.is_reachable(object)
     };
-    let parts = graph.for_each_record(Vec::new, |keys: &mut Vec<Key>, object, record| {
+    // While a list grows it is there twice. Each thread reads about as many strings as the others.
+    let strings = graph.completeness().read.strings as usize / graph.limits.threads;
+    let start = || Vec::with_capacity(strings + strings / 16);
+    let parts = graph.for_each_record(start, |keys: &mut Vec<Key>, object, record| {
         if is_string(object, record) {
             keys.push(key(record));
         }
@@ -102,7 +110,7 @@ pub fn duplicate_strings(graph: &Graph, dominators: &Dominators, count: usize) -
     drop(parts);
     keep(&mut wasteful, count);
     let groups: HashMap<Key, u32> = wasteful.iter().zip(0..).map(|((_, key), group)| (*key, group)).collect();
-    result.groups = members(graph, dominators, &wasteful, |object, record| {
+    result.groups = members(graph, reachable, &wasteful, |object, record| {
         groups.get(&key(record)).copied().filter(|_| is_string(object, record))
     })?;
     Ok(result)
@@ -132,7 +140,7 @@ fn keep(wasteful: &mut Vec<(u64, Key)>, count: usize) {
 /// Adds up the strings of each group, and finds who refers to them.
 fn members(
     graph: &Graph,
-    dominators: &Dominators,
+    reachable: &impl Reachability,
     wasteful: &[(u64, Key)],
     group_of: impl Fn(u32, &ObjectRecord) -> Option<u32> + Sync,
 ) -> Result<Vec<StringGroup>> {
@@ -170,7 +178,7 @@ fn members(
     for (member, _) in &members {
         is_member.get_mut(*member as usize / 64).into_iter().for_each(|bits| *bits |= 1 << (member % 64));
     }
-    let holders = (0..graph.len()).filter(|object| dominators.is_reachable(*object));
+    let holders = (0..graph.len()).filter(|object| reachable.is_reachable(*object));
     let mut found = referrers_of_groups(graph, holders, |object| {
         let bits = is_member.get(object as usize / 64)?;
         if bits & 1 << (object % 64) == 0 {

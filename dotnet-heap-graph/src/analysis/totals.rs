@@ -1,6 +1,7 @@
 //! All objects, by generation, and those that can be reached.
 
-use crate::dominators::{Amount, Dominators};
+use super::reachability::Reachability;
+use crate::dominators::Amount;
 use crate::graph::{Generation, Graph};
 
 /// Sums over all objects.
@@ -26,7 +27,7 @@ pub struct GenerationTotals {
 }
 
 /// Adds up all objects.
-pub fn totals(graph: &Graph, dominators: &Dominators) -> Totals {
+pub fn totals(graph: &Graph, reachable: &impl Reachability) -> Totals {
     let mut generations = Generation::ALL.map(|generation| GenerationTotals {
         generation,
         all: Amount::default(),
@@ -37,14 +38,14 @@ pub fn totals(graph: &Graph, dominators: &Dominators) -> Totals {
         for object in objects {
             let amount = Amount::one(graph.size_bytes(object));
             sums.all += amount;
-            if dominators.is_reachable(object) {
+            if reachable.is_reachable(object) {
                 sums.reachable += amount;
             }
         }
     }
     Totals {
         all: generations.iter().map(|sums| sums.all).sum(),
-        reachable: dominators.reachable(),
+        reachable: generations.iter().map(|sums| sums.reachable).sum(),
         generations: generations.into_iter().filter(|sums| sums.all.objects > 0).collect(),
     }
 }

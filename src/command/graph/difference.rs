@@ -91,7 +91,7 @@ fn second(
     let found = found.filter(|_| identity.known);
     let followed = match &found {
         Some(found) => {
-            let paths = Paths::new(&graph, &dominators, &statics)?;
+            let paths = Paths::new(&graph, &statics)?;
             Some(FollowedDocument::new(found, &graph, &paths, noise, top)?)
         }
         None => None,

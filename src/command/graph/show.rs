@@ -67,17 +67,17 @@ fn write(text: &str, code: Code) -> Result<Code, Failure> {
 pub(super) fn open_file(args: &GraphArgs, file: File, name: &str) -> Result<Code, Failure> {
     let reading = args.reading.browse.then(|| browse::reading(args, name));
     let graph = load(file, name)?;
-    let dominators = Dominators::new(&graph);
     let taken = graph.reader().info::<serde_json::Value>().ok().flatten();
     let no_names = taken.is_some_and(|taken| taken["names_missing"] == true);
     let whole = graph.completeness().is_whole() && !no_names;
     let code = if whole { Code::OK } else { Code::INCOMPLETE };
     if args.reading.browse {
+        let dominators = Dominators::new(&graph);
         let heap = browse::Heap::new(&graph, &dominators).map_err(|e| unreadable(name, &e))?;
         drop(reading);
         return Ok(browse::run(args, heap, name)?.unwrap_or(code));
     }
-    let text = report(args, &graph, &dominators).map_err(|e| match e {
+    let text = report(args, &graph).map_err(|e| match e {
         Wrong::File(e) => unreadable(name, &e),
         Wrong::Asked(failure) => failure,
     })?;
@@ -112,7 +112,7 @@ fn no_type(name: &str, like: &[String]) -> Failure {
     }
 }
 
-fn report(args: &GraphArgs, graph: &Graph, dominators: &Dominators) -> Result<String, Wrong> {
+fn report(args: &GraphArgs, graph: &Graph) -> Result<String, Wrong> {
     let top = args.reading.top as usize;
     let json = args.reading.format == GraphFormat::Json;
     let (terminal, units) = (output::terminal(args.color), output::units(args.units));
@@ -123,7 +123,7 @@ fn report(args: &GraphArgs, graph: &Graph, dominators: &Dominators) -> Result<St
                     .remedy("--type shows addresses of objects"),
             )
         })?;
-        let document = ObjectDocument::new(graph, dominators, object, top)?;
+        let document = ObjectDocument::new(graph, object, top)?;
         return Ok(match json {
             true => to_json_pretty(&document)? + "\n",
             false => graph::object_text(&document, &terminal, units),
@@ -134,13 +134,13 @@ fn report(args: &GraphArgs, graph: &Graph, dominators: &Dominators) -> Result<St
         if classes.is_empty() {
             return Err(Wrong::Asked(no_type(name, &graph::classes_like(graph, name))));
         }
-        let document = TypeDocument::new(graph, dominators, &classes, top)?;
+        let document = TypeDocument::new(graph, &classes, top)?;
         return Ok(match json {
             true => to_json_pretty(&document)? + "\n",
             false => graph::type_text(&document, &terminal, units),
         });
     }
-    let document = GraphDocument::new(graph, dominators, top)?;
+    let document = GraphDocument::new(graph, top)?;
     Ok(match json {
         true => to_json_pretty(&document)? + "\n",
         false => graph::text(&document, &terminal, units),

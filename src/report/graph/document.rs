@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::amounts::Amounts;
 use super::steps::{self, PathDocument, address, class_of, label};
 use super::suspects::{self, SuspectRow};
-use super::waste::{KeptRow, Waste};
+use super::waste::{KeptRow, Unneeded, Waste};
 
 /// How many classes are told of what an object holds.
 const HELD: usize = 5;
@@ -147,24 +147,31 @@ impl GraphDocument {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub(crate) fn new(graph: &Graph, dominators: &Dominators, top: usize) -> Result<GraphDocument> {
+    pub(crate) fn new(graph: &Graph, top: usize) -> Result<GraphDocument> {
         let taken = graph.reader().info::<Value>()?;
         let statics = StaticArrays::new(graph);
-        let sums = || -> Result<_> {
-            let totals = analysis::totals(graph, dominators);
+        // What does not need the dominators, which take longest.
+        let beside = || -> Result<_> {
+            let paths = Paths::new(graph, &statics)?;
+            let totals = analysis::totals(graph, &paths);
+            let unneeded = Unneeded::new(graph, &paths, top)?;
+            Ok((paths, totals, unneeded))
+        };
+        let (beside, dominators) = graph.both(beside, || Dominators::new(graph));
+        let ((paths, totals, unneeded), dominators) = (beside?, &dominators);
+        let sums = || {
             let classes = analysis::class_totals(graph, dominators);
-            let waste = Waste::new(graph, dominators, &classes, top)?;
-            Ok((totals, classes, waste))
+            let waste = Waste::new(graph, dominators, &classes, unneeded, top);
+            (classes, waste)
         };
         let ways = || -> Result<_> {
-            let paths = Paths::new(graph, dominators, &statics)?;
             let biggest = analysis::biggest(graph, dominators, &statics, top);
             let holders = biggest.iter().map(|big| holder_row(graph, &paths, big));
             let holders = holders.collect::<Result<Vec<_>>>()?;
             Ok((holders, suspects::suspects(graph, dominators, &statics, &paths)?))
         };
         let (sums, ways) = graph.both(sums, ways);
-        let ((totals, classes, waste), (holders, suspects)) = (sums?, ways?);
+        let ((classes, waste), (holders, suspects)) = (sums, ways?);
         Ok(GraphDocument {
             kind: "gcwatch-graph",
             schema_version: 1,

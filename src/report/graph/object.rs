@@ -116,15 +116,14 @@ impl ObjectDocument {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub(crate) fn new(
-        graph: &Graph,
-        dominators: &Dominators,
-        object: u32,
-        top: usize,
-    ) -> Result<ObjectDocument> {
-        let paths = Paths::new(graph, dominators, &StaticArrays::new(graph))?;
-        let referrers = analysis::referrers_of_object(graph, object);
-        ObjectDocument::with(graph, dominators, &paths, object, rows(graph, &referrers, top))
+    pub(crate) fn new(graph: &Graph, object: u32, top: usize) -> Result<ObjectDocument> {
+        let beside = || -> Result<_> {
+            let paths = Paths::new(graph, &StaticArrays::new(graph))?;
+            Ok((paths, analysis::referrers_of_object(graph, object)))
+        };
+        let (beside, dominators) = graph.both(beside, || Dominators::new(graph));
+        let (paths, referrers) = beside?;
+        ObjectDocument::with(graph, &dominators, &paths, object, rows(graph, &referrers, top))
     }
 
     fn with(
@@ -154,20 +153,17 @@ impl TypeDocument {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub(crate) fn new(
-        graph: &Graph,
-        dominators: &Dominators,
-        classes: &[u32],
-        top: usize,
-    ) -> Result<TypeDocument> {
-        let paths = Paths::new(graph, dominators, &StaticArrays::new(graph))?;
-        let totals = analysis::class_totals(graph, dominators);
+    pub(crate) fn new(graph: &Graph, classes: &[u32], top: usize) -> Result<TypeDocument> {
+        let paths = || Paths::new(graph, &StaticArrays::new(graph));
+        let (paths, dominators) = graph.both(paths, || Dominators::new(graph));
+        let paths = paths?;
+        let totals = analysis::class_totals(graph, &dominators);
         let mut objects: Vec<u32> =
             (0..graph.len()).filter(|object| classes.contains(&graph.class_of(*object))).collect();
         objects.sort_by_key(|object| std::cmp::Reverse(dominators.retained(*object).bytes));
         let examples = objects.into_iter().take(EXAMPLES.min(top));
         let examples =
-            examples.map(|object| ObjectDocument::with(graph, dominators, &paths, object, Vec::new()));
+            examples.map(|object| ObjectDocument::with(graph, &dominators, &paths, object, Vec::new()));
         let referrers = classes.iter().flat_map(|class| analysis::referrers_of_class(graph, *class));
         let mut referrers: Vec<Referrer> = referrers.collect();
         referrers.sort_by_key(|referrer| std::cmp::Reverse(referrer.objects));

@@ -1,7 +1,7 @@
 //! Memory that may be wasted, and objects that are often forgotten: equal strings, nearly empty arrays, boxed values,
 //! finalizers, event handlers, tasks.
 
-use dotnet_heap_graph::analysis::{self, ClassTotals, PendingKind, Referrer};
+use dotnet_heap_graph::analysis::{self, ClassTotals, PendingKind, Reachability, Referrer};
 use dotnet_heap_graph::{Dominators, Graph, Result};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -131,8 +131,8 @@ fn kept_by(graph: &Graph, kept: &analysis::Kept, top: usize) -> KeptBy {
     }
 }
 
-fn strings(graph: &Graph, dominators: &Dominators, top: usize) -> Result<Strings> {
-    let found = analysis::duplicate_strings(graph, dominators, top)?;
+fn strings(graph: &Graph, reachable: &impl Reachability, top: usize) -> Result<Strings> {
+    let found = analysis::duplicate_strings(graph, reachable, top)?;
     let examples: Vec<u32> = found.groups.iter().map(|group| group.example).collect();
     let texts = graph.texts(&examples)?;
     let row = |group: &analysis::StringGroup| StringRow {
@@ -160,19 +160,23 @@ fn work(kind: PendingKind) -> &'static str {
     }
 }
 
-impl Waste {
-    /// Looks for it, at most `top` rows of each kind.
+/// Objects that are there, and need not be: no matter what they retain.
+#[derive(Debug)]
+pub(super) struct Unneeded {
+    strings: Strings,
+    sparse_arrays: Vec<SparseRow>,
+    empty_arrays: Vec<HeldByRow>,
+    boxed_values: Vec<HeldByRow>,
+}
+
+impl Unneeded {
+    /// Looks for them, at most `top` rows of each kind.
     ///
     /// # Errors
     /// The file cannot be read.
-    pub(super) fn new(
-        graph: &Graph,
-        dominators: &Dominators,
-        classes: &[ClassTotals],
-        top: usize,
-    ) -> Result<Waste> {
+    pub(super) fn new(graph: &Graph, reachable: &impl Reachability, top: usize) -> Result<Unneeded> {
         const NULL_BYTES: u64 = 8;
-        let arrays = analysis::wasted_arrays(graph, dominators, top)?;
+        let arrays = analysis::wasted_arrays(graph, reachable, top)?;
         let sparse = arrays.sparse.iter().map(|row| SparseRow {
             class: label(graph, row.class),
             arrays: row.arrays.objects,
@@ -185,12 +189,30 @@ impl Waste {
             own: row.arrays.into(),
             holders: holders(graph, &row.holders),
         });
-        let boxed = analysis::boxed_values(graph, dominators, top);
+        let boxed = analysis::boxed_values(graph, reachable, top);
         let boxed = boxed.iter().map(|row| HeldByRow {
             class: label(graph, row.class),
             own: row.values.into(),
             holders: holders(graph, &row.holders),
         });
+        Ok(Unneeded {
+            sparse_arrays: sparse.collect(),
+            empty_arrays: empty.collect(),
+            boxed_values: boxed.collect(),
+            strings: strings(graph, reachable, top)?,
+        })
+    }
+}
+
+impl Waste {
+    /// Looks for the rest of it, at most `top` rows of each kind.
+    pub(super) fn new(
+        graph: &Graph,
+        dominators: &Dominators,
+        classes: &[ClassTotals],
+        unneeded: Unneeded,
+        top: usize,
+    ) -> Waste {
         let delegates = analysis::delegate_targets(graph, dominators, top);
         let delegates = delegates.iter().map(|row| DelegateRow {
             delegate: label(graph, row.delegate),
@@ -205,16 +227,16 @@ impl Waste {
             own: row.objects.into(),
             retained: row.retained.into(),
         });
-        Ok(Waste {
-            sparse_arrays: sparse.collect(),
-            empty_arrays: empty.collect(),
-            boxed_values: boxed.collect(),
+        let Unneeded { strings, sparse_arrays, empty_arrays, boxed_values } = unneeded;
+        Waste {
+            strings,
+            sparse_arrays,
+            empty_arrays,
+            boxed_values,
             finalizer: kept_by(graph, &analysis::kept_by_finalizers(graph, dominators), top),
             dependent_handles: kept_by(graph, &analysis::kept_by_dependent_handles(graph, dominators), top),
             delegates: delegates.collect(),
             pending: pending.collect(),
-            // At last, because it needs most memory.
-            strings: strings(graph, dominators, top)?,
-        })
+        }
     }
 }

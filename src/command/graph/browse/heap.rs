@@ -58,8 +58,8 @@ impl<'g> Heap<'g> {
     /// The file cannot be read, or has changed.
     pub(crate) fn new(graph: &'g Graph, dominators: &'g Dominators) -> Result<Heap<'g>> {
         let statics = StaticArrays::new(graph);
-        let static_targets = statics.targets(graph, dominators)?;
-        let paths = Paths::new(graph, dominators, &statics)?;
+        let static_targets = statics.targets(graph)?;
+        let paths = Paths::new(graph, &statics)?;
         let classes = analysis::class_totals(graph, dominators);
         let all = classes.iter().map(|totals| totals.all).sum();
         Ok(Heap { graph, dominators, statics, static_targets, paths, classes, all })
