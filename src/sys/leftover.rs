@@ -25,7 +25,7 @@ pub(super) fn is_name(name: &[u8]) -> bool {
 }
 
 /// Marks a directory as used, for as long as it is open: the system takes the mark away from a process that was killed.
-/// To see whether somebody listens by a connection would disturb who waits for the profiler's.
+/// Connecting would also tell whether somebody listens, but a gcwatch that waits would take it for the profiler.
 pub(super) fn mark_used(directory: &OwnedFd) -> io::Result<()> {
     Ok(rustix::fs::flock(directory, FlockOperation::NonBlockingLockExclusive)?)
 }
