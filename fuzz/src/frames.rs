@@ -6,9 +6,8 @@ use dotnet_heap_graph::format::{FrameBuffer, FrameKind, Reader, Writer};
 use libfuzzer_sys::fuzzer_mutate;
 
 use super::dice::{Dice, EDGES};
+use super::payload;
 
-/// Room for a payload to grow.
-const GROWTH: usize = 64;
 /// A payload of this length or more does not grow, and a file with more in all is changed as bytes only.
 const MAX_PAYLOAD: usize = 256 << 10;
 
@@ -65,34 +64,19 @@ fn change(frames: &mut Frames, dice: &mut Dice) {
             let start = dice.below(from.len());
             let copied = from.get(start..start + size).unwrap_or_default().to_vec();
             let at = dice.below(frames[a].1.len());
-            put(&mut frames[a].1, at, &copied);
+            payload::put(&mut frames[a].1, at, &copied);
         }
         6 => {
             let value = EDGES[dice.below(EDGES.len())].to_le_bytes();
             let at = dice.below(frames[a].1.len());
-            put(&mut frames[a].1, at, &value[..[1, 2, 4, 8][dice.below(4)]]);
+            payload::put(&mut frames[a].1, at, &value[..[1, 2, 4, 8][dice.below(4)]]);
         }
         // A number of seven bits, as most of a graph are.
         7..=11 => {
             let at = dice.below(frames[a].1.len());
             let value = dice.below(128) as u8;
-            put(&mut frames[a].1, at, &[value]);
+            payload::put(&mut frames[a].1, at, &[value]);
         }
-        _ => {
-            let payload = &mut frames[a].1;
-            let size = payload.len();
-            if size < MAX_PAYLOAD {
-                payload.resize(size + GROWTH, 0);
-            }
-            let room = payload.len();
-            let size = fuzzer_mutate(payload, size, room);
-            payload.truncate(size);
-        }
-    }
-}
-
-fn put(to: &mut [u8], at: usize, from: &[u8]) {
-    if let Some(place) = to.get_mut(at..at + from.len()) {
-        place.copy_from_slice(from);
+        _ => payload::change(&mut frames[a].1, MAX_PAYLOAD),
     }
 }

@@ -5,6 +5,7 @@ mod dice;
 mod frames;
 mod graph;
 mod mutate;
+mod payload;
 mod stream;
 
 pub use bound::bounded;

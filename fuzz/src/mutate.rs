@@ -4,9 +4,8 @@ use libfuzzer_sys::fuzzer_mutate;
 
 use super::Stream;
 use super::dice::{Dice, EDGES};
+use super::payload;
 
-/// Room for a payload to grow.
-const GROWTH: usize = 64;
 /// A payload of this length or more does not grow: EventPipe has no longer events.
 const MAX_PAYLOAD: usize = 64 << 10;
 
@@ -53,28 +52,13 @@ fn change(stream: &mut Stream, dice: &mut Dice) {
             let from = stream.events[b].payload.clone();
             let size = [1, 2, 4, 8][dice.below(4)];
             let (to, at) = (dice.below(stream.events[a].payload.len()), dice.below(from.len()));
-            copy(&mut stream.events[a].payload, to, from.get(at..at + size).unwrap_or_default());
+            payload::put(&mut stream.events[a].payload, to, from.get(at..at + size).unwrap_or_default());
         }
         9 => {
             let value = EDGES[dice.below(EDGES.len())].to_le_bytes();
             let to = dice.below(stream.events[a].payload.len());
-            copy(&mut stream.events[a].payload, to, &value[..[1, 2, 4, 8][dice.below(4)]]);
+            payload::put(&mut stream.events[a].payload, to, &value[..[1, 2, 4, 8][dice.below(4)]]);
         }
-        _ => {
-            let payload = &mut stream.events[a].payload;
-            let size = payload.len();
-            if size < MAX_PAYLOAD {
-                payload.resize(size + GROWTH, 0);
-            }
-            let room = payload.len();
-            let size = fuzzer_mutate(payload, size, room);
-            payload.truncate(size);
-        }
-    }
-}
-
-fn copy(to: &mut [u8], at: usize, from: &[u8]) {
-    if let Some(place) = to.get_mut(at..at + from.len()) {
-        place.copy_from_slice(from);
+        _ => payload::change(&mut stream.events[a].payload, MAX_PAYLOAD),
     }
 }
